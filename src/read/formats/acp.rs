@@ -1,5 +1,5 @@
 //! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a title
-//! instead of the name of a tool, and is updated until it has completed or failed.
+//! instead of a tool name, and is updated until it has completed or failed.
 
 use super::prelude::*;
 use super::recorded::{ident, items, text};
@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
-/// The members of the parameters of a message, and of the update in them.
+/// The parameters of a message, and the update in them.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
     let params = if message.has("params") { message.object("params") } else { message.clone() };
     let update = if params.has("sessionUpdate") { params.clone() } else { params.object("update") };
@@ -48,9 +48,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 struct Sessions<'a> {
     runs: Recordings<'a>,
     open: TextMap<Option<Cow<'a, str>>, Open<'a>>,
-    /// The requests for permission, by their ids.
+    /// Requests for permission, by id.
     requests: TextMap<Cow<'a, str>, Request<'a>>,
-    /// The sessions of prompts, by the ids of these.
+    /// Sessions of prompts, by prompt id.
     prompts: TextMap<Cow<'a, str>, Option<Cow<'a, str>>>,
     /// The session of the last update.
     current: Option<Cow<'a, str>>,
@@ -132,7 +132,7 @@ impl<'a> Sessions<'a> {
             .extend(update.get("content").and_then(|part| wire::part_text(&mut part.json()).ok().flatten()));
     }
 
-    /// Hands on the message that has come in chunks.
+    /// Emits the message whose chunks were collected.
     fn say(&mut self, session: Option<Cow<'a, str>>) {
         let Some(open) = self.open.get_mut(&session) else { return };
         let text: String = open.chunks.drain(..).map(Words::into_cow).collect();
@@ -143,7 +143,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Reads a call, or an update of one. Calls that need permission may first show in the request for it.
+    /// Reads a call, or an update of one. A call that needs permission may first appear in the request for it.
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());
@@ -190,7 +190,7 @@ impl<'a> Sessions<'a> {
 }
 
 impl<'a> Called<'a> {
-    /// Takes over what an update says.
+    /// Merges an update into a call.
     fn update(&mut self, call: &Members<'a>, run: &mut Recording<'a>) {
         let arguments = match call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null")) {
             Some(input) => common::arguments(input),
@@ -218,7 +218,7 @@ impl<'a> Called<'a> {
     }
 }
 
-/// Whether a call has failed; `None` if it has not ended.
+/// Returns whether a call failed; `None` if it has not ended.
 fn status(call: &Members<'_>) -> Option<bool> {
     match call.name("status").as_deref() {
         Some("completed") => Some(false),
@@ -227,7 +227,7 @@ fn status(call: &Members<'_>) -> Option<bool> {
     }
 }
 
-/// The name of the tool as an extension states it, or else the kind of the call.
+/// Returns the name of the tool from an extension, or else the kind of the call.
 fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
     let meta = call.get("_meta");
     let tool = meta.and_then(|meta| meta.member("claudeCode").unwrap_or(meta).member("toolName"));
@@ -236,7 +236,7 @@ fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
         .or_else(|| call.name("title"))
 }
 
-/// The text of a call that has ended: its content, or else what the tool returned.
+/// Returns the text of a call that ended: its content, or else the tool's output.
 fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<Words<'a>> {
     let part = |item: Raw<'a>| text(item.member("content")).or_else(|| words::result(item));
     let parts = items(content).into_iter().filter_map(part);

@@ -1,5 +1,5 @@
 //! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API, and
-//! conversations with the uses of tools that each invocation made.
+//! conversations with the tool uses of each invocation.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -30,7 +30,7 @@ const EVENT: Mark = All(&[
 const ID: Mark = Any(&[Has(&["eval_id"]), Has(&["evalId"])]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
-/// The value of a key in either of its spellings.
+/// Returns the value of a key in either spelling.
 fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
     names.into_iter().find_map(|name| members.get(name)).filter(|value| value.kind() != Kind::Null)
 }
@@ -57,7 +57,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads the result of a case: the session that was recorded, or else what each invocation did.
+/// Reads the result of a case: the recorded session, or else its invocations.
 fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
     let status = either(case, ["final_eval_status", "finalEvalStatus"]).and_then(Raw::integer);
     // 1 is passed, 2 is failed, 3 is not evaluated.
@@ -85,7 +85,7 @@ fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, run
     contents.run.reward = reward;
     for event in events {
         let event = Members::from(event);
-        // A piece of a response that comes again whole.
+        // A chunk of a response that is repeated as a whole.
         if event.flag("partial") == Some(true) {
             continue;
         }
@@ -128,7 +128,7 @@ fn conversation(
         for event in items(either(&between, ["invocation_events", "invocationEvents"])) {
             contents.add("model", event.member("content"), None);
         }
-        // An author and the parts that it wrote.
+        // An author and its parts.
         for said in items(either(&between, ["intermediate_responses", "intermediateResponses"])) {
             let texts = said.items().and_then(|said| said.get(1)?.items()).unwrap_or_default();
             contents.run.turn(None);
@@ -140,7 +140,7 @@ fn conversation(
         let responses = items(either(&between, ["tool_responses", "toolResponses"]));
         for call in items(either(&between, ["tool_uses", "toolUses"])) {
             let call = contents.call(&Members::from(call));
-            // Older sets hold the calls alone.
+            // Older sets hold only the calls.
             if responses.is_empty() {
                 contents.run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
             }

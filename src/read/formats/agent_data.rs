@@ -1,5 +1,5 @@
 //! The standard form of the agent data protocol: trajectories of actions and observations. An observation answers the
-//! action that it follows.
+//! action before it.
 
 use super::prelude::*;
 
@@ -46,7 +46,7 @@ fn give(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Reads a step; `false`: its class is unknown. `asked` is the call that an observation would answer.
+/// Reads a step, or returns false if its class is unknown. `asked` is the call that an observation would answer.
 fn step<'a>(
     json: &mut Json<'a>,
     turn: u64,
@@ -96,7 +96,7 @@ fn step<'a>(
     Ok(true)
 }
 
-/// The text of an observation: of a page its tree of accessible elements, or else its source.
+/// Returns the text of an observation: for a page, its accessibility tree, or else its source.
 fn observation<'a>(class: &str, step: &Members<'a>) -> Option<Words<'a>> {
     let keys: &[&str] = if class == "web_observation" { &["axtree", "html", "url"] } else { &["content"] };
     keys.iter().find_map(|key| step.result(key))

@@ -1,4 +1,4 @@
-//! Runs of `AgentDojo`: messages around a user task and an injection, with whether the task succeeded.
+//! Runs of AgentDojo: messages of a user task and an injection, with the success of the task.
 
 use std::collections::VecDeque;
 
@@ -42,12 +42,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A run in the middle of being read.
+/// A run that is being read.
 #[derive(Default)]
 struct Task<'a> {
     steps: Assembler<'a>,
     turn: u64,
-    /// The calls without an answer, with their ids, which may be missing, and names.
+    /// Unanswered calls with their ids, which may be missing, and names.
     open: VecDeque<(Option<Cow<'a, str>>, Cow<'a, str>, CallNumber)>,
     others: u64,
 }
@@ -113,7 +113,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The text of a message: a string, or parts that hold it under `content`.
+/// Returns the text of a message: a string, or parts with `content`.
 fn text(content: Raw<'_>) -> Option<Words<'_>> {
     match content.kind() {
         Kind::List => {

@@ -1,4 +1,4 @@
-//! `AgentV`: results of evaluations, and transcripts. A call of a message has its result within it.
+//! AgentV: results of evaluations, and transcripts. A call contains its result.
 
 use super::prelude::*;
 use super::recorded::ident;
@@ -12,7 +12,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 const MESSAGE: Mark = Has(&["message_index", "role"]);
 const CALLS: Mark = Holds("tool_calls", &Has(&["tool"]));
-/// There are messages that call in the manner of `AgentV`, or scores.
+/// Some messages have calls in the form of AgentV, or scores.
 const RESULT: Mark =
     Any(&[Holds("output", &CALLS), Holds("messages", &CALLS), Has(&["score", "scores", "target"])]);
 

@@ -1,4 +1,4 @@
-//! Amazon Q Developer CLI: saved conversations, and the rows of its database that hold them.
+//! Amazon Q Developer CLI: saved conversations, and database rows that hold them.
 
 use super::prelude::*;
 use super::recorded::{ident, items, json, members, text};
@@ -60,7 +60,7 @@ fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads what the user says, or the results of tools; `false` if it is neither.
+/// Reads a user message or the results of tools, or returns false for anything else.
 fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     let content = members(content);
     let cancelled = content.get("CancelledToolUses");
@@ -81,12 +81,12 @@ fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     content.has("Prompt") || content.has("ToolUseResults") || cancelled.is_some()
 }
 
-/// The text of a block of a result: `{"Text": …}` or `{"Json": …}`.
+/// Returns the text of a result block: `{"Text": …}` or `{"Json": …}`.
 fn result_text(block: Raw<'_>) -> Option<Words<'_>> {
     block.member("Text").or_else(|| block.member("Json")).and_then(words::result)
 }
 
-/// Reads a message of the model; `false` if its type is unknown.
+/// Reads a message of the model, or returns false if its type is unknown.
 fn agent_message<'a>(message: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     let message = members(message);
     let Some(response) = message.get("ToolUse").or_else(|| message.get("Response")) else { return false };

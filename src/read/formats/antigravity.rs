@@ -1,5 +1,5 @@
-//! Antigravity: the steps of a conversation. A step of the planner has calls without ids; the steps that follow it are
-//! their answers, in order.
+//! Antigravity: the steps of a conversation. A planner step has calls without ids; the steps after it are their
+//! answers, in order.
 
 use super::prelude::*;
 use super::recorded::{ident, text};
@@ -28,7 +28,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a step; `false` if its type is unknown.
+/// Reads a step, or returns false if its type is unknown.
 fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
     run.turn(step.time("created_at"));
     run.model(step.name("model"));
@@ -45,7 +45,7 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
                 let arguments = call.member("args").or_else(|| call.member("arguments"));
                 let number =
                     run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments);
-                // Steps of this type record how the call ended, and not what it returned.
+                // Steps of this type record the status of the call, but not its output.
                 let is_done = is_call && step.name("status").as_deref() == Some("DONE");
                 if let Some(error) = error {
                     run.answer_call(number, words::result(error), Outcome::flag(true));

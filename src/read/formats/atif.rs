@@ -1,4 +1,4 @@
-//! ATIF, the trajectory format of Harbor, 1.0 to 1.8: one object with `steps`, from whichever agent.
+//! ATIF, the trajectory format of Harbor, 1.0 to 1.8: one object with `steps`, from any agent.
 
 use super::atif_result::{Marks, StepResult, answer};
 use super::prelude::*;
@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
 }
 
-/// Reads a trajectory, and behind it those of the sub-agents that stand in it.
+/// Reads a trajectory, and after it those of its embedded sub-agents.
 fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Read<()> {
     let mut open = Trajectory::new(members);
     if let Some(steps) = members.get("steps") {
@@ -52,7 +52,7 @@ fn sub_agents(members: &Members<'_>, parent: Option<&String>, runs: &mut Runs<'_
     Ok(())
 }
 
-/// What is said of the agent.
+/// Facts about the agent.
 fn of_agent<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
     members.get("agent")?.member(key).and_then(common::name)
 }
@@ -61,13 +61,13 @@ fn is_codex(members: &Members<'_>) -> bool {
     of_agent(members, "name").is_some_and(|name| name == "codex")
 }
 
-/// The parent that a trajectory in a file of its own names.
+/// The parent of a trajectory in a separate file.
 fn parent(agent: Option<Raw<'_>>) -> Option<String> {
     let id = agent?.member("extra")?.member("parent_session_id")?;
     common::name(id).map(Cow::into_owned)
 }
 
-/// A step as it stands.
+/// A parsed step.
 #[derive(Default)]
 struct Step<'a> {
     is_copied: bool,
@@ -77,16 +77,16 @@ struct Step<'a> {
     time: Option<u64>,
     calls: Vec<Call<'a>>,
     results: Vec<StepResult<'a>>,
-    /// Whether there is one result only, in a form of its own, which names its call in the message.
+    /// True if there is only one result, in a form of its own, which names its call in the message.
     is_dialect: bool,
     usage: Usage,
     extra: Extra<'a>,
 }
 
-/// What a step says beside its fields.
+/// Facts in `extra` of a step.
 #[derive(Default)]
 struct Extra<'a> {
-    /// What it says of the only result of the step.
+    /// Facts about the only result of the step.
     marks: Marks,
     is_result: bool,
     tool_call_id: Option<Cow<'a, str>>,
@@ -119,7 +119,7 @@ fn read_step<'a>(json: &mut Json<'a>) -> Read<Step<'a>> {
     Ok(step)
 }
 
-/// A call; its turn is not known yet. `None` where it is no object.
+/// A call without a turn. `None` if it is not an object.
 fn tool_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     let (mut id, mut other_id, mut name, mut other_name) = (None, None, None, None);
     let mut call = Call::new(0, None, "");
@@ -139,7 +139,7 @@ fn tool_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     Ok(is_call.then_some(call))
 }
 
-/// The results of a step, and whether it is one in the form `{type: "tool_result", content, result}`.
+/// Reads the results of a step, and whether it is a single one in the form `{type: "tool_result", content, result}`.
 fn observation<'a>(json: &mut Json<'a>) -> Read<(Vec<StepResult<'a>>, bool)> {
     let mut results = Vec::new();
     let mut sole = StepResult::default();
@@ -197,7 +197,7 @@ fn read_extra<'a>(json: &mut Json<'a>) -> Read<Extra<'a>> {
     Ok(extra)
 }
 
-/// The tokens of the response that a step is.
+/// Reads the tokens of a step's response.
 fn metrics(json: &mut Json<'_>) -> Read<Usage> {
     let mut usage = Usage::default();
     let mut total = None;
@@ -214,13 +214,13 @@ fn metrics(json: &mut Json<'_>) -> Read<Usage> {
         }
         Ok(())
     })?;
-    // Some writers count the tokens from the cache beside the prompt, and only in the total.
+    // Some writers count cached tokens only in the total.
     let read = total.and_then(|total| total.checked_sub(usage.output_tokens?));
     usage.input_tokens = usage.input_tokens.map(|input| read.unwrap_or(0).max(input));
     Ok(usage)
 }
 
-/// A trajectory in the middle of being read.
+/// A trajectory that is being read.
 struct Trajectory<'a> {
     steps: Assembler<'a>,
     turn: u64,
@@ -259,7 +259,7 @@ impl<'a> Trajectory<'a> {
         .map(|_| ())
     }
 
-    /// Hands the trace on, and returns its id.
+    /// Emits the trace and returns its id.
     fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
         let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
         let model = of_agent(members, "model_name").or_else(|| of_agent(members, "model"));
@@ -312,7 +312,7 @@ impl<'a> Trajectory<'a> {
         self.results(turn, step, &calls);
     }
 
-    /// Pairs the results of a step: by their ids, or else by their places in it.
+    /// Pairs the results of a step: by id, or else by index.
     fn results(&mut self, turn: u64, step: Step<'a>, calls: &[CallNumber]) {
         let marks = if step.results.len() == 1 { step.extra.marks } else { Marks::default() };
         let mut without_id = Vec::new();
@@ -338,7 +338,7 @@ impl<'a> Trajectory<'a> {
         }
         self.steps.pair_new();
         let open: Vec<_> = calls.iter().copied().filter(|call| !self.steps.is_answered(*call)).collect();
-        // One screen behind a batch of commands is the answer to each of them.
+        // One screen after a batch of commands answers each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
         let is_codex = self.is_codex;
         let mut answers =

@@ -1,4 +1,4 @@
-//! The results of ATIF steps: what writers append to them, and by which marks each says how the call ended.
+//! Results of ATIF steps: text that writers append, and their marks of errors.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use super::codex_text::{self, is_failure_code};
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
 
-/// A result of a step, as it stands.
+/// A parsed result of a step.
 #[derive(Default)]
 pub(in crate::read) struct StepResult<'a> {
     pub(in crate::read) id: Option<Cow<'a, str>>,
@@ -18,24 +18,24 @@ pub(in crate::read) struct StepResult<'a> {
 }
 
 impl StepResult<'_> {
-    /// Whether it answers a call: it has content, or something that says how the call ended. `step` is what the step
-    /// says of its only result.
+    /// Returns true if it answers a call: it has content, or a status. `step` has the step's facts about its only
+    /// result.
     pub(in crate::read) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
     }
 }
 
-/// What the `extra` of a result or of its step says.
+/// Facts in `extra` of a result or of its step.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::read) struct Marks {
     is_empty: bool,
-    /// Whether one of `is_error`, `tool_result_is_error` and `exec_status` is there, whatever its value.
+    /// True if any of `is_error`, `tool_result_is_error` and `exec_status` is present, whatever its value.
     has_verdict: bool,
     tool_result_is_error: Option<bool>,
     is_error: Option<bool>,
-    /// `status`, which counts in results only.
+    /// `status`, which counts only in results.
     status: Option<Word>,
-    /// `exec_status`, which counts in steps only.
+    /// `exec_status`, which counts only in steps.
     exec_status: Option<Word>,
     has_exec_failed: Option<bool>,
 }
@@ -54,7 +54,7 @@ impl Default for Marks {
     }
 }
 
-/// Words for the status of a command.
+/// Status words of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Running,
@@ -72,7 +72,7 @@ impl Word {
         })
     }
 
-    /// The outcome, where the word alone decides it.
+    /// Returns the outcome, if the word alone decides it.
     fn outcome(self) -> Option<Outcome> {
         match self {
             Self::Running => Some(RUNNING),
@@ -85,7 +85,7 @@ impl Word {
 const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
 
 impl Marks {
-    /// Reads an `extra`; `other` is given the members that are no marks.
+    /// Reads an `extra`; `other` gets the members that are not marks.
     pub(in crate::read) fn read<'a>(
         json: &mut Json<'a>,
         mut other: impl FnMut(&[u8], &mut Json<'a>) -> Read<()>,
@@ -120,7 +120,8 @@ impl Marks {
     }
 }
 
-/// How the call ended that this result answers, and what it observed. `step` is what the step says of its only result.
+/// Returns the outcome and observation of the call that this result answers. `step` has the step's facts about its only
+/// result.
 pub(in crate::read) fn answer(
     result: StepResult<'_>,
     step: Marks,
@@ -159,19 +160,19 @@ pub(in crate::read) fn answer(
     (outcome, cut.or(words))
 }
 
-/// What a writer had appended to a result.
+/// Text that a writer appended to a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Appended {
     has_failed: bool,
     has_metadata: bool,
-    /// What the metadata says of how the call ended.
+    /// The outcome in the metadata.
     outcome: Option<Outcome>,
 }
 
 const FAILED: &str = "[error] tool reported failure";
 const METADATA: &str = "[metadata] ";
 
-/// The text without what a writer has appended to it.
+/// Returns the text without the appended part.
 fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
     let text = words.text();
@@ -190,7 +191,7 @@ fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
     stripped.unwrap_or((words, Appended::default()))
 }
 
-/// As [`strip`], of a text that is plainly spelled; `None` where nothing was appended.
+/// Like [`strip`], for a plainly spelled text; `None` if nothing was appended.
 fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
     let failed = Appended { has_failed: true, ..Appended::default() };
     if text.spelling().ends_with(FAILED.as_bytes())
@@ -212,7 +213,7 @@ fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
     Some((without_copies(kept), marks))
 }
 
-/// The output before the copies of what the command wrote.
+/// Returns the output before the copies of the command's output.
 fn without_copies(text: Text<'_>) -> Text<'_> {
     let text = text.without_end("\n").unwrap_or_else(|| {
         let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
@@ -221,7 +222,7 @@ fn without_copies(text: Text<'_>) -> Text<'_> {
     if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
 }
 
-/// What metadata says; `None` where it is no JSON. They are what Claude Code keeps beside its results.
+/// Reads metadata, as Claude Code stores them next to results; `None` if it is not JSON.
 fn read_metadata(text: &str) -> Option<Appended> {
     let mut json = Json::new(text.as_bytes());
     let (mark, _) = beside_result(&mut json).ok()?;

@@ -1,4 +1,4 @@
-//! `AutoGen` since 0.4: the messages and events of a chat, alone, in the result of a task or in a saved state.
+//! AutoGen since 0.4: messages and events of a chat, alone, in a task result or in a saved state.
 
 use super::prelude::*;
 use super::recorded::{elements, ident, items, text};
@@ -55,7 +55,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// The threads of messages in a state: that of the group chat if it holds calls, or else the contexts of its agents.
+/// Returns the message threads of a state: that of the group chat if it has calls, or else the contexts of its agents.
 fn threads<'a>(state: &Members<'a>) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
     let states = state.object("agent_states");
@@ -84,7 +84,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(message.time("created_at"));
     run.spent(message.usage("models_usage"));
     let kind = message.name("type").unwrap_or_default();
-    // The summary repeats what the tools returned.
+    // The summary repeats the tools' output.
     if matches!(&*kind, "ToolCallSummaryMessage" | "ModelClientStreamingChunkEvent" | "ThoughtEvent") {
         return;
     }

@@ -1,4 +1,4 @@
-//! `BenchTrace` episodes: `{version, game, n_episodes?, episodes: […]}`, a bare list, or one episode.
+//! BenchTrace episodes: `{version, game, n_episodes?, episodes: […]}`, a bare list, or one episode.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
     signature: &[
         Shape::Object(Has(&["episodes"])),
         Shape::Lines(MayBeList("episodes")),
-        // Sessions of Claude Code have snapshots as well, in lines that name their type.
+        // Claude Code sessions have snapshots as well, in lines with a type.
         Shape::Each(All(&[
             Any(&[Has(&["snapshot"]), Has(&["failure_instances"])]),
             Not(&Is(Kind::String, &["type"])),
@@ -33,18 +33,18 @@ pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
     }),
 };
 
-/// What the `obs` of an entry is.
+/// The meaning of `obs` in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alignment {
-    /// What the agent saw before its action: the feedback of an action is the `obs` of the next entry.
+    /// The observation before the action: its feedback is the `obs` of the next entry.
     Before,
-    /// What came of the action: the first entry has none.
+    /// The result of the action: the first entry has none.
     After,
 }
 
 named! { Alignment, "alignment" { Before => "before", After => "after" } }
 
-/// The game is that of all episodes of a file that name none.
+/// The game of all episodes without one of their own.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
         header.flat_domain = json.string_or_null()?.map(Arc::from);
@@ -99,7 +99,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                     b"marginal_failure" => failures(group, false, &mut episode.failures),
                     _ => group.skip(),
                 })?;
-                // Whatever their order in the file, causes come first.
+                // Causes come first, whatever the order in the file.
                 episode.failures.sort_by_key(|failure| !failure.core);
             }
             b"milestones" => {
@@ -193,7 +193,7 @@ fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
     Ok(entry)
 }
 
-/// Hands on the steps of the entries.
+/// Emits the steps of the entries.
 fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
     let alignment = run.options.alignment.unwrap_or(match entries.first() {
         Some(first) if first.action().is_none() => Alignment::After,
@@ -278,7 +278,7 @@ impl Entry<'_> {
     }
 }
 
-/// The room that an observation is headed with: `** Room **`, `<<Room>>`, or a title-cased line of its own.
+/// Returns the room in the heading of an observation: `** Room **`, `<<Room>>`, or a title-cased line of its own.
 fn room(observation: &str) -> Option<String> {
     observation.lines().map(str::trim).find_map(|line| {
         let framed = |open: &str, close: &str| line.strip_prefix(open)?.strip_suffix(close).map(str::trim);
@@ -288,7 +288,7 @@ fn room(observation: &str) -> Option<String> {
     })
 }
 
-/// Whether a line reads like the name of a room: a few words, capitals in front, no punctuation behind.
+/// Returns true if a line looks like the name of a room: a few capitalized words without final punctuation.
 fn is_title(line: &str) -> bool {
     const SMALL: [&str; 12] = ["of", "the", "in", "on", "at", "to", "a", "an", "and", "with", "from", "by"];
     let words: Vec<&str> = line.split_whitespace().collect();

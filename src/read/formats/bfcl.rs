@@ -1,4 +1,4 @@
-//! BFCL: the results of the Berkeley Function Calling Leaderboard, with the log of each step where there is one.
+//! BFCL: results of the Berkeley Function Calling Leaderboard, with the log of each step if present.
 
 use super::prelude::*;
 use super::recorded::{items, members, text};
@@ -53,7 +53,7 @@ fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a step: what the model said, the calls that were made of it, and their results in order.
+/// Reads a step: the model's text, the calls decoded from it, and their results in order.
 fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
     run.turn(None);
     let mut calls: Vec<CallNumber> = Vec::new();
@@ -86,7 +86,7 @@ fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Reads a result without a log: calls that nothing executes, or what the model said.
+/// Reads a result without a log: calls that were not executed, or the model's text.
 fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     match result.kind() {
         Kind::Object => {
@@ -98,14 +98,14 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Whether a result is an object with an error, or says that the call could not be executed.
+/// Returns true if a result is an object with an error, or says that the call could not be executed.
 fn is_error(observed: &str) -> bool {
     let has_error =
         observed.starts_with('{') && members(Some(Raw::over(observed.as_bytes(), 0))).has("error");
     has_error || observed.starts_with("Error during execution")
 }
 
-/// Adds a call as it was decoded: code such as `cd(folder='a')`, or an object of a name with its arguments.
+/// Adds a decoded call: code such as `cd(folder='a')`, or an object of a name with its arguments.
 fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
     if let Some(code) = call.string() {
         let name = code.split_once('(').map_or(&*code, |(name, _)| name).to_owned();

@@ -41,7 +41,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     let mut calls: Vec<CallNumber> = Vec::new();
     for action in output.list("action") {
         let action = Members::from(action);
-        // An action has one name; others that older versions list with it are null.
+        // An action has one name; other names that older versions list are null.
         let named =
             action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
         if let Some((name, arguments)) = named {
@@ -63,7 +63,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
             run.metadata.termination = Some("done".to_owned());
         }
     }
-    // The actions that follow one that changed the page, or failed, do not run.
+    // Actions after one that changed the page or failed do not run.
     calls.for_each(|call| {
         run.answer_call(call, None, Outcome::unknown(UnknownReason::Cancelled, Provenance::None));
     });

@@ -1,8 +1,8 @@
-//! Chat transcripts: messages of `OpenAI`'s chat or of Anthropic's models, items of `OpenAI`'s Responses, alone or in
-//! an object around them; mini-swe-agent 1.1.
+//! Chat transcripts: messages of OpenAI's chat or Anthropic's models, items of OpenAI's Responses, alone or in an
+//! object around them; mini-swe-agent 1.1.
 //!
-//! Three names, one reader: exports mix the mark-ups, so all of them are read in each. What is recognised here is a
-//! list of elements; `chat_messages` reads messages, `chat_items` items.
+//! Three formats share one reader: exports mix the mark-ups, and each format reads all of them. This file recognises
+//! lists of elements; `chat_messages` reads messages, `chat_items` items.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -13,7 +13,7 @@ use super::prelude::*;
 
 const READER: Reader = Reader::Generic(read);
 
-/// Items of `OpenAI`'s Responses.
+/// Items of OpenAI's Responses.
 pub(in crate::read) mod responses {
     use super::{Entry, Format, READER, Shape, claims};
 
@@ -43,7 +43,7 @@ pub(in crate::read) mod anthropic {
     };
 }
 
-/// Messages of `OpenAI`'s chat.
+/// Messages of OpenAI's chat.
 pub(in crate::read) mod openai {
     use super::{Entry, Format, READER, Shape, claims};
 
@@ -58,7 +58,7 @@ pub(in crate::read) mod openai {
     };
 }
 
-/// Keys of objects that are something else.
+/// Keys of objects of other kinds.
 const FOREIGN: [&str; 8] =
     ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
 
@@ -69,28 +69,28 @@ fn claims(document: &Document<'_>) -> bool {
     }
 }
 
-/// So many elements show what all of them are.
+/// Number of elements that decide the kind of all.
 const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
 
-/// What the elements of a list are.
+/// The kind of the elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Form {
     Messages,
     Items,
 }
 
-/// Where elements stand.
+/// The place of the elements.
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
     /// In a list of an object.
     List(Raw<'a>),
-    /// In two lists of an object: what one response was given, and what it is.
+    /// In two lists of an object: the input and the output of one response.
     Response(Option<Raw<'a>>, Option<Raw<'a>>),
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Goes through the elements; `each` is also given whether they belong to the response.
+    /// Calls `each` for the elements, with whether they belong to the response.
     fn walk(
         &self,
         mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
@@ -118,13 +118,13 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// What the elements are; `None`: neither messages nor items. Where so many of the first ones decide it, that can be
-/// `enough`: the others are looked at when they are read.
+/// Returns the kind of the elements; `None` if they are neither messages nor items. `enough` elements may decide it;
+/// others are checked when they are read.
 fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
     form_of(source, enough, true)
 }
 
-/// The same of elements among which calls may come however late where they are not those of a chat.
+/// The same for elements among which calls may come late unless they are chat messages.
 fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
@@ -135,7 +135,7 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
         typed |= element.of_calls.is_some();
         called |= element.of_calls == Some(true);
         count += 1;
-        // Behind a few messages that have a type, as items do, items may well come.
+        // Items may come after a few messages that have a type.
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
         let are_known = are_messages || items && called;
         decided = are_known && enough.is_some_and(|enough| count >= enough);
@@ -152,13 +152,13 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
     }
 }
 
-/// Whether an object around messages or items is of another kind.
+/// Returns true if an object around messages or items is of another kind.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
         || FOREIGN.iter().any(|key| members.has(key))
 }
 
-/// The elements of an object, and what they are.
+/// Returns the elements of an object, and their kind.
 fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
@@ -170,7 +170,7 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     if is_something_else(members) {
         return None;
     }
-    // Where there is a choice, items come before messages.
+    // Items take precedence over messages.
     let lists = [messages.is_some(), items.is_some(), response.is_some()];
     let is_alone = lists.into_iter().filter(|is_there| *is_there).count() == 1;
     let enough = DECISIVE.filter(|_| is_alone);
@@ -186,7 +186,7 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
-/// The same of an object that has been claimed, where it has one such list, or two of a response.
+/// The same for an object that was claimed, if it has one such list, or two of a response.
 fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     match (list("messages"), list("items"), list("input"), list("output")) {
@@ -205,7 +205,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let source = Source::Slice(document.items());
             let found = form(&source, DECISIVE).unwrap_or(Form::Messages);
             let conversation = match converse(&source, found, None) {
-                // Where that goes wrong is told of messages.
+                // Errors are reported for messages.
                 Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
                 read => read?,
             };
@@ -228,7 +228,7 @@ fn reward(members: &Members<'_>) -> Option<f64> {
     reward.and_then(|reward| reward.json().float().ok())
 }
 
-/// Reads all elements. Where one shows that they are of another form than was thought, they are read as that.
+/// Reads all elements. If one shows that they have another form than assumed, they are read again in that form.
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {
@@ -276,7 +276,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     }
 }
 
-/// What the object around the elements says.
+/// Facts in the object around the elements.
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.ident(key).map(Cow::into_owned);
     let info = members.get("info");

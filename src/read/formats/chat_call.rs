@@ -1,12 +1,12 @@
-//! A call under `tool_calls` of a chat, in any of the ways in which exports write it.
+//! A call under `tool_calls` of a chat, in all forms that exports use.
 
 use super::prelude::*;
 
-/// What stands under `tool_calls`.
+/// A parsed entry of `tool_calls`.
 pub(in crate::read) struct ToolCall<'a> {
-    /// `None`: it is no call. Its turn is not known yet.
+    /// `None` if it is not a call. Its turn is not known yet.
     pub(in crate::read) call: Option<Call<'a>>,
-    /// Whether it is of Inspect (`function` is a name) or of tau2 (`requestor`).
+    /// True if it is of Inspect (`function` is a name) or of tau2 (`requestor`).
     pub(in crate::read) is_foreign: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> ToolCall<'a> {
     }
 }
 
-/// Reads `{name, arguments}`; `None` where something else stands.
+/// Reads `{name, arguments}`, or returns `None` for anything else.
 fn function_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     let mut call = Call::new(0, None, "");
     let is_call = wire::object(json, |key, value| {
@@ -60,7 +60,7 @@ fn function_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     Ok(is_call.then_some(call))
 }
 
-/// Reads `{name, input}`; `None` where something else stands.
+/// Reads `{name, input}`, or returns `None` for anything else.
 fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     let (mut name, mut input) = (None, None);
     let is_call = wire::object(json, |key, value| {
@@ -76,8 +76,8 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     Ok(is_call.then_some(call))
 }
 
-/// A call `{name, arguments}` that was passed over.
+/// A call `{name, arguments}` that was skipped.
 pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
-    // What is read here has been checked.
+    // Parts that are read here were checked.
     function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))
 }

@@ -1,4 +1,4 @@
-//! An element of a chat as it stands: a message or an item, its blocks, and the marks of how a call ended.
+//! An element of a chat: a message or an item, its blocks, and its error marks.
 
 use memchr::memmem;
 
@@ -9,17 +9,17 @@ use super::mini_swe_agent::Extra;
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
 
-/// What stands under `content`.
+/// The value of `content`.
 #[derive(Debug)]
 pub(in crate::read) enum Body<'a> {
-    /// Mostly a string, which is a text whatever the message is.
+    /// Usually a string, which is a text in any message.
     Value(wire::Value<'a>),
-    /// The parts of a list, of a message that is no result.
+    /// The parts of a list, for a message that is not a result.
     Parts(Vec<Words<'a>>, Vec<Block<'a>>),
 }
 
 impl<'a> Body<'a> {
-    /// `role`: what is known of it so far.
+    /// `role`: the role as far as it is known.
     fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
         let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
         if is_message && json.kind()? == Kind::List {
@@ -29,16 +29,16 @@ impl<'a> Body<'a> {
         wire::Value::read(json).map(Self::Value)
     }
 
-    /// As the text of a result.
+    /// Returns it as the text of a result.
     pub(in crate::read) fn into_result(self) -> Option<Words<'a>> {
         match self {
             Self::Value(value) => value.result(),
-            // Of a message with two roles.
+            // For a message with two roles.
             Self::Parts(texts, _) => wire::joined(texts),
         }
     }
 
-    /// The blocks with results that a result consists of.
+    /// Returns the result blocks of a result.
     pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
         let Self::Value(wire::Value::Other(raw)) = self else { return Vec::new() };
         let may_be = RESULT_KINDS.iter().any(|kind| memmem::find(raw.bytes(), kind.as_bytes()).is_some());
@@ -48,7 +48,7 @@ impl<'a> Body<'a> {
         blocks
     }
 
-    /// As the text of a message, with the blocks beside it.
+    /// Returns it as the text of a message, with the blocks next to it.
     pub(in crate::read) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
             Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
@@ -59,7 +59,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads the parts of a content: a list, or an object that is the only one.
+/// Reads the parts of a content: a list, or a single object.
 fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
     match json.kind()? {
@@ -70,10 +70,10 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
     Ok((texts, blocks))
 }
 
-/// The types of blocks that are calls.
+/// Types of call blocks.
 const CALL_KINDS: [&str; 4] = ["tool_use", "tool_call", "tool-call", "toolCall"];
 
-/// The types of blocks that are results.
+/// Types of result blocks.
 const RESULT_KINDS: [&str; 3] = ["tool_result", "tool-result", "toolResult"];
 
 /// Reads a part of a content: a text, a block, or something else.
@@ -128,7 +128,7 @@ pub(in crate::read) struct Element<'a> {
     has_body: bool,
     is_foreign: bool,
     pub(in crate::read) role: Option<Cow<'a, str>>,
-    /// The role that an exporter put another in place of.
+    /// The original role, if an exporter replaced it.
     pub(in crate::read) original_role: Option<Cow<'a, str>>,
     pub(in crate::read) content: Option<Body<'a>>,
     pub(in crate::read) id: Option<Cow<'a, str>>,
@@ -141,13 +141,13 @@ pub(in crate::read) struct Element<'a> {
     pub(in crate::read) output: Option<wire::Value<'a>>,
     pub(in crate::read) error: Option<Raw<'a>>,
     pub(in crate::read) status: Option<Cow<'a, str>>,
-    /// The calls of a message; `None` stands for one that is no call.
+    /// The calls of a message; `None` stands for an entry that is not a call.
     pub(in crate::read) tool_calls: Vec<Option<Call<'a>>>,
     has_foreign_calls: bool,
     pub(in crate::read) function_call: Option<Raw<'a>>,
-    /// Of the call that a message answers.
+    /// The id of the call that a message answers.
     pub(in crate::read) answers: Option<Cow<'a, str>>,
-    /// The results that one message of `AutoGen` 0.2 holds, each as a message of its own.
+    /// The results inside one message of AutoGen 0.2, as separate messages.
     pub(in crate::read) tool_responses: Vec<Self>,
     pub(in crate::read) extra: Extra<'a>,
     is_error: Option<bool>,
@@ -156,7 +156,7 @@ pub(in crate::read) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// Reads an element into one of which nothing is known yet.
+    /// Reads an element into an empty one.
     pub(in crate::read) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let found = self;
         wire::object(json, |key, value| {
@@ -229,7 +229,7 @@ impl<'a> Element<'a> {
         Ok(())
     }
 
-    /// Reads what an exporter adds to a message.
+    /// Reads members that an exporter adds to a message.
     fn metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
         wire::object(json, |key, value| {
             match key {
@@ -255,12 +255,12 @@ impl<'a> Element<'a> {
         Ok(())
     }
 
-    /// Whether it has calls outside of its content.
+    /// Returns true if it has calls outside its content.
     pub(in crate::read) fn has_calls(&self) -> bool {
         !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
     }
 
-    /// The name of the sub-agent whose element it is (`assistant-subagent-7`). Gives it the role that it has there.
+    /// Returns the name of the sub-agent of the element (`assistant-subagent-7`), and sets its role there.
     pub(in crate::read) fn sub_agent(&mut self) -> Option<String> {
         let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
         let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
@@ -268,34 +268,33 @@ impl<'a> Element<'a> {
         Some(name)
     }
 
-    /// Whether it may stand among messages.
+    /// Returns true if it can be a message.
     pub(in crate::read) fn is_message(&self) -> bool {
         self.role.is_some() && self.has_body && !self.is_foreign && !self.has_foreign_calls
     }
 
-    /// Whether it may stand among items.
+    /// Returns true if it can be an item.
     pub(in crate::read) fn is_item(&self) -> bool {
         self.kind.is_some() || self.role.is_some()
     }
 
-    /// Whether it is the model's reasoning.
+    /// Returns true if it is the model's reasoning.
     pub(in crate::read) fn is_reasoning(&self) -> bool {
         self.kind.as_deref() == Some("reasoning")
     }
 
-    /// A date and time, or seconds since 1970.
+    /// Returns its time, from a date or from seconds since 1970.
     pub(in crate::read) fn time(&self) -> Option<u64> {
         let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
         written.or(self.extra.time)
     }
 
-    /// The tokens of the response that it is.
+    /// Returns the tokens of its response.
     pub(in crate::read) fn usage(&self) -> Option<Usage> {
         self.usage.or(self.extra.usage)
     }
 
-    /// How a call ended by the text and the marks of its result, so far as they come before the rules on the texts
-    /// of Codex.
+    /// Returns the outcome of a call by the text and marks of its result, before the text rules of Codex.
     pub(in crate::read) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
         if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
             return Some(outcome);
@@ -319,7 +318,7 @@ impl<'a> Element<'a> {
         None
     }
 
-    /// How a call ended by the flags and the exit code of its result.
+    /// Returns the outcome of a call by the flags and the exit code of its result.
     pub(in crate::read) fn flag(&self) -> Option<Outcome> {
         if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
             return Some(Outcome::flag(failed));
@@ -333,13 +332,13 @@ impl<'a> Element<'a> {
     }
 }
 
-/// What an element may be, before it is read.
+/// The possible kinds of an element, before it is read.
 pub(in crate::read) struct ElementProbe {
-    /// Whether it may stand among messages.
+    /// True if it can be a message.
     pub(in crate::read) is_message: bool,
-    /// Whether it may stand among items.
+    /// True if it can be an item.
     pub(in crate::read) is_item: bool,
-    /// Whether its type is one of calls and their outputs; `None`: it has no type.
+    /// Whether its type is that of a call or output; `None` if it has no type.
     pub(in crate::read) of_calls: Option<bool>,
 }
 
@@ -369,7 +368,7 @@ impl ElementProbe {
     }
 }
 
-/// Whether calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
+/// True if calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
 fn are_foreign_calls(calls: Raw<'_>) -> bool {
     let mut foreign = false;
     let _ = wire::list(&mut calls.json(), |call| {
@@ -382,14 +381,14 @@ fn are_foreign_calls(calls: Raw<'_>) -> bool {
     foreign
 }
 
-/// A block of Anthropic's: a call (`tool_use`) or a result (`tool_result`).
+/// A block of Anthropic's messages: a call (`tool_use`) or a result (`tool_result`).
 #[derive(Debug, Default)]
 pub(in crate::read) struct Block<'a> {
     pub(in crate::read) is_call: bool,
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
     pub(in crate::read) arguments: Content<Arguments<'a>>,
-    /// Of the call that a result answers.
+    /// The id of the call that a result answers.
     pub(in crate::read) answers: Option<Cow<'a, str>>,
     content: Option<Words<'a>>,
     is_error: Option<bool>,

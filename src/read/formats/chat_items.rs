@@ -1,4 +1,4 @@
-//! Items of `OpenAI`'s Responses: calls, their outputs, and calls that answer themselves.
+//! Items of OpenAI's Responses: calls, their outputs, and calls that contain their results.
 
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
@@ -6,20 +6,20 @@ use super::codex_text;
 use super::prelude::*;
 use crate::read::outcome::never_ran;
 
-/// What an item is, by its type.
+/// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Item {
-    /// A call of a function, by its name.
+    /// A function call.
     Function,
     /// A call of a tool with free text.
     Custom,
-    /// A call of a tool of `OpenAI`'s, named by the type.
+    /// A call of a tool of OpenAI's, named by the type.
     Tool(&'static str),
-    /// As before, but run on the server: it bears its own result.
+    /// The same, run on the server: it contains its result.
     Server(&'static str),
-    /// A call of a remote tool: it bears its own result.
+    /// A call of a remote tool: it contains its result.
     Mcp,
-    /// What a call gave.
+    /// The output of a call.
     Output,
 }
 
@@ -74,12 +74,12 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// A value that is there, and not null.
+/// Returns a value that is present and not null.
 fn present(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
     value.filter(|value| value.kind() != Kind::Null)
 }
 
-/// The answer that a call bears itself.
+/// Returns the answer that a call contains.
 fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
     match (item, element.status.as_deref()) {
         (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
@@ -93,7 +93,7 @@ fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
     }
 }
 
-/// What a call gave: a text, a list of parts, or an object with the content and perhaps whether it succeeded.
+/// Returns the output of a call: a text, a list of parts, or an object with the content and optionally its success.
 fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
     let Some(value) = value else { return Outcome::UNMARKED.answer(Content::Absent) };
     let member = |name: &str| value.other().and_then(|value| value.member(name));
@@ -115,7 +115,7 @@ fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
     outcome.answer(Content::Present(observation))
 }
 
-/// The outcome by the rules on the texts of Codex, and what they leave of the text.
+/// Returns the outcome by the text rules of Codex, and the rest of the text.
 pub(in crate::read) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
     let (outcome, rest) = match codex_text::read(&text) {
         Some(codex) => (Some(codex.outcome), codex.observation),
@@ -124,7 +124,7 @@ pub(in crate::read) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<
     (outcome, rest.unwrap_or(text))
 }
 
-/// The outcome of a result that is JSON with the result proper inside, as MCP writes it: by its flag, or by its text.
+/// Returns the outcome of a JSON result that contains the real one, as MCP writes it: by its flag, or by its text.
 pub(in crate::read) fn nested_outcome(text: &str) -> Option<Outcome> {
     const MOST_NESTED: usize = 4;
     let mut text = Cow::Borrowed(text);

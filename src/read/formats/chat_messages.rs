@@ -1,5 +1,4 @@
-//! Messages of chats: their texts, the calls in them and the results they bear, in the mark-ups of `OpenAI` and of
-//! Anthropic.
+//! Messages of chats: texts, calls and results, in the mark-ups of OpenAI and Anthropic.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +9,26 @@ use super::chat_items::codex_result;
 use super::prelude::*;
 use crate::read::in_order::InOrder;
 
-/// How texts of results begin that report a failure.
+/// Beginnings of result texts that report a failure.
 const FAILURES: [&str; 3] = ["Error:", "ENOENT:", "EISDIR:"];
 
-/// A chat in the middle of being read.
+/// A chat that is being read.
 pub(in crate::read) struct Conversation<'a> {
     pub(in crate::read) assembler: Assembler<'a>,
     form: Form,
-    /// How many elements there were.
+    /// Number of elements.
     place: u64,
-    /// The turn of the elements of the model that stand together here.
+    /// The turn of the current consecutive elements of the model.
     open_turn: Option<u64>,
-    /// How many turns of the model there were.
+    /// Number of turns of the model.
     turns: u64,
-    /// The tokens of the response whose calls come.
+    /// The tokens of the response whose calls follow.
     usage: Option<Usage>,
-    /// The tokens of the one response that all elements from here on are.
+    /// The tokens of the single response of all elements from here on.
     whole_usage: Option<Usage>,
     time: Option<u64>,
     in_order: InOrder<'a>,
-    /// The chats of sub-agents, each by its name.
+    /// The chats of sub-agents, by name.
     sub_agents: Vec<(String, Self)>,
     has_blocks: bool,
     exit_status: Option<Cow<'a, str>>,
@@ -67,17 +66,17 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// How mini-swe-agent says the run ended.
+    /// Returns the end of the run as mini-swe-agent records it.
     pub(in crate::read) fn exit_status(&self) -> Option<&str> {
         self.exit_status.as_deref()
     }
 
-    /// How many elements were passed over.
+    /// Returns the number of skipped elements.
     pub(in crate::read) fn unknown(&self) -> u64 {
         self.unknown + self.sub_agents.iter().map(|(_, chat)| chat.unknown()).sum::<u64>()
     }
 
-    /// The chats of sub-agents, each with its name.
+    /// Returns the chats of sub-agents, with their names.
     pub(in crate::read) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
         std::mem::take(&mut self.sub_agents)
     }
@@ -94,23 +93,23 @@ impl<'a> Conversation<'a> {
         added
     }
 
-    /// All that comes is one response, which took these tokens.
+    /// Marks everything that follows as one response with these tokens.
     pub(in crate::read) fn of_one_response(&mut self, usage: Option<Usage>) {
         self.end_turn();
         self.whole_usage = usage;
     }
 
-    /// Reads an element and adds it; `false`: it is none of the form.
+    /// Reads an element and adds it, or returns false if it does not have the expected form.
     pub(in crate::read) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
         let mut element = Element::default();
         element.read(json)?;
         self.add(&mut element)
     }
 
-    /// Adds an element; `false`: it is none of the form.
+    /// Adds an element, or returns false if it does not have the expected form.
     pub(in crate::read) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
         let fits = match self.form {
-            // One item makes items of all.
+            // One item makes all elements items.
             Form::Messages => element.is_message() && element.item.is_none(),
             Form::Items => element.is_item(),
         };
@@ -123,7 +122,7 @@ impl<'a> Conversation<'a> {
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
             (None, true) => self.message(element)?,
-            // The model thinks, and goes on.
+            // Reasoning does not end the turn.
             (None, false) if element.is_reasoning() => {
                 self.turn();
             }
@@ -133,8 +132,8 @@ impl<'a> Conversation<'a> {
         Ok(true)
     }
 
-    /// The turn of an element of the model: chats number it by the first element that stands together with it, items
-    /// by how many turns there were.
+    /// Returns the turn of an element of the model: chats number it by its first consecutive element, items by the
+    /// number of turns.
     pub(in crate::read) fn turn(&mut self) -> u64 {
         if let Some(turn) = self.open_turn {
             return turn;
@@ -146,7 +145,7 @@ impl<'a> Conversation<'a> {
         turn
     }
 
-    /// Ends the turn of the model, as something stands here that is not the model's. Returns the turn of that.
+    /// Ends the turn of the model, and returns it.
     pub(in crate::read) fn end_turn(&mut self) -> u64 {
         self.open_turn = None;
         if self.form == Form::Items { self.turns } else { self.place }
@@ -189,12 +188,12 @@ impl<'a> Conversation<'a> {
         match words::actor_of(&role) {
             Actor::Agent => {
                 let all = blocks.len();
-                // The model may make up results.
+                // The model may invent results.
                 blocks.retain(|block| block.is_call);
                 self.unknown += (all - blocks.len()) as u64;
                 self.agent(element, text, blocks);
             }
-            // Agents have names of their own in chats of several.
+            // In chats of several agents, each has a name of its own.
             Actor::Environment if has_calls() => self.agent(element, text, blocks),
             actor => {
                 let turn = self.end_turn();
@@ -207,10 +206,10 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// A message of the model, with its calls.
+    /// Adds a message of the model, with its calls.
     fn agent(&mut self, element: &mut Element<'a>, text: Option<Words<'a>>, mut blocks: Vec<Block<'a>>) {
         let turn = self.turn();
-        // Of a response that was split, one part alone has the tokens.
+        // Only one part of a split response has the tokens.
         self.usage = element.usage().or(self.usage);
         self.time = element.time();
         if let Some(text) = text {
@@ -218,7 +217,7 @@ impl<'a> Conversation<'a> {
             self.assembler.spent(turn, self.usage);
         }
         if !blocks.is_empty() && !element.tool_calls.is_empty() {
-            // An exporter may write each call in both ways.
+            // An exporter may write each call in both forms.
             let calls = || element.tool_calls.iter().flatten();
             let ids: BTreeSet<_> = calls().filter_map(|call| call.id.as_deref()).collect();
             let names: BTreeSet<_> = calls().map(|call| &*call.name).collect();
@@ -283,7 +282,7 @@ impl<'a> Conversation<'a> {
         self.answer(turn, id, element.name.as_deref(), answer);
     }
 
-    /// Gives an answer to the call of this id, or, without one, to the oldest open one that has this name.
+    /// Gives an answer to the call of this id, or, without one, to the oldest open call of this name.
     fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, name: Option<&str>, answer: Answer<'a>) {
         if id.is_none()
             && let Some(call) = self.in_order.take(name, &mut self.assembler)

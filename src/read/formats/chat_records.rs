@@ -1,5 +1,5 @@
-//! Data sets of chats: a list of objects that each hold a conversation, or one object that holds it anywhere but at its
-//! top. Messages have `role` and `content`, or `from` and `value` as `ShareGPT` writes them.
+//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation below its top
+//! level. Messages have `role` and `content`, or `from` and `value` as ShareGPT writes them.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Generic(read),
 };
 
-/// The keys of lists of messages.
+/// Keys of lists of messages.
 const LISTS: [&str; 3] = ["conversations", "conversation", "messages"];
 
-/// The same at the top of a document, where `messages` are of other formats.
+/// The same at the top of a document, where `messages` belongs to other formats.
 const TOP: &[&str] = &["conversations", "conversation"];
 
 fn has_conversations(document: &Document<'_>) -> bool {
@@ -36,10 +36,10 @@ fn has_conversations(document: &Document<'_>) -> bool {
     }
 }
 
-/// So deep are conversations looked for in objects within objects.
+/// Depth to which nested objects are searched for conversations.
 const DEPTH: usize = 3;
 
-/// The messages of an object, with the members of the object that holds them.
+/// Returns the messages of an object, and the members of the object that holds them.
 fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'a>, Members<'a>)> {
     if let Some(list) = keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
         return Some((list, members.clone()));
@@ -49,7 +49,7 @@ fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'
     if depth == 0 { None } else { objects.into_iter().find_map(inner) }
 }
 
-/// The messages of an item of a list, with what else it says.
+/// Returns the messages of a list item, and its other members.
 fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
         Kind::Object => held(&Members::from(item), &LISTS, 0),
@@ -70,7 +70,7 @@ fn are_messages(items: &[Raw<'_>], is_message: &dyn Fn(Raw<'_>) -> bool) -> bool
     first.peek().is_some() && first.all(|item| item.kind() == Kind::Object && is_message(*item))
 }
 
-/// Whether an object is a message as `ShareGPT` writes it.
+/// Returns true if an object is a ShareGPT message.
 fn is_spoken(item: Raw<'_>) -> bool {
     let is_text = |key| item.member(key).is_some_and(|value: Raw<'_>| value.kind() == Kind::String);
     item.kind() == Kind::Object && is_text("from") && is_text("value")
@@ -103,7 +103,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
 }
 
-/// Gives the run of a list of messages.
+/// Emits the run of a list of messages.
 fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
     let mut others = 0;
     let reward = reward(around);
@@ -135,7 +135,7 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
     Ok(())
 }
 
-/// A conversation of `ShareGPT`. Calls have no ids: results answer them in their order.
+/// A ShareGPT conversation. Calls have no ids: results answer them in order.
 #[derive(Default)]
 struct Spoken<'a> {
     steps: Assembler<'a>,
@@ -143,7 +143,7 @@ struct Spoken<'a> {
 }
 
 impl<'a> Spoken<'a> {
-    /// Adds a message; `false`: it is none.
+    /// Adds a message, or returns false if it is not one.
     fn add(&mut self, turn: u64, message: Raw<'a>) -> bool {
         let from = message.member("from").and_then(Raw::string);
         let (Some(from), Some(value)) = (from, message.member("value").and_then(words::result)) else {
@@ -181,7 +181,7 @@ impl<'a> Spoken<'a> {
         }
     }
 
-    /// Adds the calls `{name, arguments}` that a text is; `false`: it is something else.
+    /// Adds the calls `{name, arguments}` that a text consists of, or returns false.
     fn call(&mut self, turn: u64, text: &str) -> bool {
         if Json::new(text.as_bytes()).check().is_err() {
             return false;
@@ -215,7 +215,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// The reward, or whether the task was resolved.
+/// The reward, or the success of the task.
 fn reward(members: &Members<'_>) -> Option<f64> {
     let number = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
     let resolved = || members.get("resolved")?.boolean().map(|resolved| f64::from(u8::from(resolved)));

@@ -1,12 +1,12 @@
-//! A line of a session of Claude Code, as it stands.
+//! A line of a Claude Code session.
 
 use super::prelude::*;
 
-/// What is read of a line, whatever its type.
+/// The members of a line, whatever its type.
 #[derive(Default)]
 pub(in crate::read) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
-    /// `None`: neither of the assistant nor of the user.
+    /// `None` if it is from neither the assistant nor the user.
     pub(in crate::read) is_assistant: Option<bool>,
     pub(in crate::read) has_message: bool,
     pub(in crate::read) session: Option<Cow<'a, str>>,
@@ -14,7 +14,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) parent: Option<Cow<'a, str>>,
     pub(in crate::read) agent: Option<Cow<'a, str>>,
     pub(in crate::read) is_sidechain: bool,
-    /// Whether the program wrote the line for itself.
+    /// True if the program wrote the line for itself.
     pub(in crate::read) is_skipped: bool,
     pub(in crate::read) time: Option<u64>,
     pub(in crate::read) message_id: Option<Cow<'a, str>>,
@@ -23,7 +23,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) usage: Usage,
     pub(in crate::read) blocks: Vec<Block<'a>>,
     pub(in crate::read) mark: Option<Mark>,
-    /// How long the call took whose result the line holds, in nanoseconds.
+    /// The duration of the call whose result the line holds, in nanoseconds.
     pub(in crate::read) duration: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub(in crate::read) enum Block<'a> {
     Result { id: Option<Cow<'a, str>>, content: Option<Words<'a>>, is_error: Option<bool> },
 }
 
-/// What stands beside a result and shows that the call had no end of its own.
+/// Sign next to a result that the call did not end by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Mark {
     Running,
@@ -50,7 +50,7 @@ impl Mark {
     }
 }
 
-/// Types of lines that are passed over by their names.
+/// Types of lines that are skipped by name.
 const KINDS: [&str; 14] = [
     "progress",
     "system",
@@ -69,7 +69,7 @@ const KINDS: [&str; 14] = [
 ];
 
 impl<'a> Line<'a> {
-    /// Why the line is passed over for its type.
+    /// Returns the reason for skipping the line by its type.
     pub(in crate::read) fn reason_of_kind(&self) -> Cow<'static, str> {
         match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {
             Some(Some(kind @ ("user" | "assistant"))) => {
@@ -81,7 +81,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// What the message says, where that is more than white space.
+    /// Returns the text of the message, unless it is blank.
     pub(in crate::read) fn text(&self) -> Option<Words<'a>> {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text(words) => Some(words.clone()),
@@ -91,7 +91,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a line. One about the progress of a sub-agent is the line of the sub-agent that it holds.
+/// Reads a line. A progress line of a sub-agent contains the sub-agent's line.
 pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     let (mut line, data) = read_outer(json)?;
     let is_progress = line.kind.as_deref() == Some("progress");
@@ -99,7 +99,7 @@ pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     Ok(inner.unwrap_or(line))
 }
 
-/// Reads a line, and what it has under `data`.
+/// Reads a line, with its `data`.
 fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
     let mut read = Line::default();
     let (mut skips, mut is_synthetic) = ([false; 4], false);
@@ -110,7 +110,7 @@ fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
             b"data" => data = Some(value.raw()?),
             b"sessionId" | b"session_id" => read.session = wire::name(value)?,
             b"parent_tool_use_id" => {
-                // A line that is printed names the call that began its sub-agent.
+                // A printed line names the call that started its sub-agent.
                 read.agent = wire::name(value)?.or(read.agent.take());
                 read.is_sidechain |= read.agent.is_some();
             }
@@ -134,7 +134,7 @@ fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
     Ok((read, data))
 }
 
-/// Whose line it is, by its type or role.
+/// Returns the actor of the line, by its type or role.
 fn is_assistant(kind: &str) -> Option<bool> {
     match kind {
         "assistant" => Some(true),
@@ -143,7 +143,7 @@ fn is_assistant(kind: &str) -> Option<bool> {
     }
 }
 
-/// The line of a sub-agent that a line about its progress holds.
+/// Reads the sub-agent's line in a progress line.
 fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>> {
     let agent = data.member("agentId").and_then(common::name)?;
     let message = data.member("message")?;
@@ -158,7 +158,7 @@ fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>
     Some(line)
 }
 
-/// Reads a message; `true` where the program made it up in place of the model.
+/// Reads a message. True if the program made it up in place of the model.
 fn message<'a>(json: &mut Json<'a>, line: &mut Line<'a>) -> Read<bool> {
     line.blocks.clear();
     (line.message_id, line.model, line.stop_reason, line.usage) = (None, None, None, Usage::default());
@@ -193,7 +193,7 @@ fn content<'a>(json: &mut Json<'a>) -> Read<Vec<Block<'a>>> {
     Ok(blocks)
 }
 
-/// Reads a part of a message. `None`: it is of none of the kinds that are read.
+/// Reads a part of a message. `None` for any other kind.
 fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
     // A part without a type is a text.
     let mut kind = Some("text".into());
@@ -221,7 +221,7 @@ fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
     })
 }
 
-/// The tokens of a response: those read are new, written to the cache, or from the cache.
+/// Reads the tokens of a response: input tokens are new, written to the cache, or read from it.
 fn usage(json: &mut Json<'_>) -> Read<Usage> {
     let (mut new, mut written, mut cached, mut output) = (None, None, None, None);
     wire::object(json, |key, value| {
@@ -238,7 +238,7 @@ fn usage(json: &mut Json<'_>) -> Read<Usage> {
     Ok(Usage { input_tokens: read, output_tokens: output, cached_tokens: cached, duration_ns: None })
 }
 
-/// What the program keeps beside a result: whether the call goes on or was broken off, and how long it took.
+/// Reads the facts next to a result: whether the call is running or was interrupted, and its duration.
 pub(in crate::read) fn beside_result(json: &mut Json<'_>) -> Read<(Option<Mark>, Option<u64>)> {
     let (mut task, mut is_async, mut is_late, mut is_interrupted) = (false, false, false, false);
     let (mut duration, mut total_duration) = (None, None);

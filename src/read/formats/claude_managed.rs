@@ -1,4 +1,4 @@
-//! Claude Managed Agents: the events of a session, alone or as `raw` within those of a client.
+//! Claude Managed Agents: the events of a session, alone or as `raw` in the events of a client.
 
 use super::prelude::*;
 use super::recorded::{elements, ident, text};
@@ -28,7 +28,7 @@ const EVENT: Mark = All(&[
     Any(&[Has(&["id"]), Has(&["processed_at"])]),
 ]);
 
-/// The event itself, where a client has wrapped it.
+/// Returns the event inside a client's wrapper.
 fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
     match event.get("raw") {
         Some(raw) if raw.kind() == Kind::Object => Members::from(raw),

@@ -1,5 +1,5 @@
-//! Cline and Roo Code: the messages that they show (`ui_messages.json`). A call stands in the text of a message; what
-//! came of it stands in the request that follows.
+//! Cline and Roo Code: the messages in their views (`ui_messages.json`). A call is in the text of a message; its result
+//! is in the next request.
 
 use super::prelude::*;
 use super::recorded::{json, members};
@@ -20,7 +20,7 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    // Some texts are JSON, which has to outlive the reading of its message.
+    // Some texts are JSON, which must outlive its message.
     let messages: Vec<_> = document.items().iter().map(|message| Members::from(*message)).collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
@@ -43,21 +43,21 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Task<'a> {
     run: Recording<'a>,
-    /// Calls whose results have not come, with what they have printed.
+    /// Calls without results so far, with their output.
     open: Vec<(CallNumber, Vec<&'a str>)>,
-    /// The text of the call that was asked for just now.
+    /// The text of the call that was just requested.
     asked: Option<&'a str>,
     has_begun: bool,
 }
 
 impl<'a> Task<'a> {
-    /// Reads a message; `false` if its kind is unknown.
+    /// Reads a message, or returns false if its kind is unknown.
     fn message(&mut self, message: &Members<'a>, text: &'a str) -> bool {
         let kind = message.name("type").and_then(|kind| message.name(&kind)).unwrap_or_default();
         self.run.turn(message.get("ts").and_then(time::of_milliseconds));
         let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
         let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
-        // A call that is allowed after it was asked for may be shown again.
+        // A call that was approved may be shown again.
         let asked = self.asked.take();
         if is_call {
             if asked != Some(text) {
@@ -73,7 +73,7 @@ impl<'a> Task<'a> {
                 self.run.spent(Some(usage(&json)));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
-                // A command that goes on is asked about with an empty text.
+                // For a running command the question has an empty text.
                 if let Some((_, printed)) = self.open.last_mut().filter(|_| !common::is_blank(text)) {
                     printed.push(text);
                 }
@@ -136,7 +136,7 @@ impl<'a> Task<'a> {
         self.open.push((call, Vec::new()));
     }
 
-    /// Gives the open calls their results in the text of a request, or else what they have printed.
+    /// Answers the open calls by the text of a request, or else by their output.
     fn results(&mut self, request: &str) {
         let results = results(request);
         let is_each = results.len() == self.open.len();
@@ -160,7 +160,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// The results in the text of a request: each begins with a line such as `[read_file for 'a'] Result:`.
+/// Returns the results in the text of a request: each begins with a line such as `[read_file for 'a'] Result:`.
 fn results(request: &str) -> Vec<&str> {
     let begins = |line: &str| line.starts_with('[') && line.contains("] Result:");
     let (mut at, mut starts) = (0, Vec::new());
@@ -186,7 +186,7 @@ fn outcome(request: &str) -> Outcome {
     }
 }
 
-/// The tokens of a request, as it was shown.
+/// Reads the tokens of a request.
 fn usage(request: &Members<'_>) -> Usage {
     let count = |key: &str| request.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
     let cached = count("cacheReads");

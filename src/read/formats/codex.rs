@@ -1,4 +1,4 @@
-//! Sessions of Codex: one line per item of the conversation or event, `{timestamp, type, payload}`.
+//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`.
 
 use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
 use super::codex_text;
@@ -22,8 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Session<'_>>(document, runs)
 }
 
-/// A session in the middle of being read. Events may concern a result that stands before them, so that all steps wait
-/// for the end.
+/// A session that is being read. Events may refer to earlier results, so all steps are held to the end.
 #[derive(Default)]
 struct Session<'a> {
     steps: Vec<Step<'a>>,
@@ -32,19 +31,19 @@ struct Session<'a> {
     model: Option<Cow<'a, str>>,
     termination: Option<&'static str>,
     turns: Turns,
-    /// The places of the calls of the turn that goes on, which wait for its tokens.
+    /// The calls of the current turn, which wait for its tokens.
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
     /// The tokens of turns with messages.
     spent: Vec<(u64, Usage)>,
     events: Events<'a>,
-    /// The places of calls, by their ids.
+    /// The calls by id.
     calls: TextMap<Cow<'a, str>, usize>,
     passed_over: PassedOver,
 }
 
-/// How many lines, items and events were passed over.
+/// Number of skipped lines, items and events.
 #[derive(Default)]
 struct PassedOver {
     history: u64,
@@ -54,21 +53,21 @@ struct PassedOver {
     events: u64,
 }
 
-/// A step that waits for the end.
+/// A step that is held to the end.
 enum Step<'a> {
     Message { actor: Actor, turn: u64, text: Words<'a>, time: Option<u64> },
     Call(Box<Call<'a>>, Option<Answer<'a>>),
     Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
 }
 
-/// What events say of calls, by their ids.
+/// Facts from events about calls, by call id.
 #[derive(Default)]
 struct Events<'a> {
     failed: TextMap<Cow<'a, str>, bool>,
     exit_failed: TextMap<Cow<'a, str>, bool>,
 }
 
-/// The turns: items that the model wrote one behind the other.
+/// The turns: consecutive items of the model.
 #[derive(Default)]
 struct Turns {
     next: u64,
@@ -76,13 +75,13 @@ struct Turns {
 }
 
 impl Turns {
-    /// The turn of an item of the model.
+    /// Returns the turn of an item of the model.
     fn of_model(&mut self) -> u64 {
         self.next += u64::from(!std::mem::replace(&mut self.is_open, true));
         self.next - 1
     }
 
-    /// The turn that comes next, which what others say leads to.
+    /// Returns the next turn, to which messages of others lead.
     fn of_others(&mut self) -> u64 {
         self.is_open = false;
         self.next
@@ -99,7 +98,7 @@ impl<'a> SessionLines<'a> for Session<'a> {
     fn add(&mut self, line: Line<'a>) {
         match line.kind {
             Some(Kind::Meta { id, parent }) => {
-                // A session that is resumed writes this line again.
+                // A resumed session repeats this line.
                 if self.id.is_none() {
                     self.parent = self.parent.take().or(parent);
                     self.id = id;
@@ -216,7 +215,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The tokens of the response that has come last; they are repeated where nothing is new.
+    /// Returns the tokens of the latest response; they are repeated if there is nothing new.
     fn tokens(&mut self, tokens: Usage) {
         self.spent.extend(self.said.take().map(|turn| (turn, tokens)));
         for place in std::mem::take(&mut self.waiting) {
@@ -235,7 +234,8 @@ impl<'a> Session<'a> {
 }
 
 impl Events<'_> {
-    /// The answer that an output is. What the model saw of a call that goes on or was broken off comes first.
+    /// Returns the answer in an output. For a call that is running or was interrupted, the text that the model saw
+    /// first.
     fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
         let Output { text: words, success } = output;
         let text = words.as_ref().map_or("".into(), Words::text);

@@ -1,5 +1,5 @@
-//! What `codex exec --json` prints: events of threads, of which the items are started, updated and completed.
-//! Captures of it hold lines of other origin as well.
+//! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captures contain
+//! lines of other origin as well.
 
 use super::codex_text::is_failure_code;
 use super::prelude::*;
@@ -19,7 +19,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     session_lines::read::<Threads<'_>>(document, runs)
 }
 
-/// A line as it stands.
+/// A parsed line.
 #[derive(Default)]
 struct Line<'a> {
     kind: Option<Cow<'a, str>>,
@@ -89,7 +89,7 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
-    /// The name and the arguments of the call that the item is; `None` where it is none.
+    /// Returns the name and arguments of the call, or `None` if the item is not one.
     fn call(&self) -> Option<(Cow<'a, str>, Given<'a>)> {
         Some(match self.kind.as_deref()? {
             "command_execution" => ("command_execution".into(), Given::Sole("command", self.command)),
@@ -105,7 +105,7 @@ impl<'a> Item<'a> {
         })
     }
 
-    /// What came of the call. Changes of files, searches and calls of other agents stand there without it.
+    /// Returns the outcome of the call. Changes of files, searches and calls of other agents have no output.
     fn observation(&mut self) -> Content<Words<'a>> {
         match self.kind.as_deref() {
             Some("command_execution") => self.output.take().into(),
@@ -139,10 +139,10 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What a call was given, as it stands.
+/// The arguments of a call, as recorded.
 #[derive(Clone, Copy)]
 enum Given<'a> {
-    /// One argument, of this name.
+    /// A single argument of this name.
     Sole(&'static str, Option<wire::Value<'a>>),
     All(Option<wire::Value<'a>>),
 }
@@ -163,7 +163,7 @@ struct Threads<'a> {
     places: TextMap<Option<Cow<'a, str>>, usize>,
     /// The thread that was started last.
     current: Option<usize>,
-    /// How many events and lines were passed over.
+    /// Number of skipped events and lines.
     without_content: u64,
     of_other_types: u64,
 }
@@ -229,23 +229,23 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// A thread in the middle of being read.
+/// A thread that is being read.
 struct Thread<'a> {
     id: Option<Cow<'a, str>>,
     termination: Option<&'static str>,
     steps: Assembler<'a>,
-    /// How many items there were.
+    /// Number of items.
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
-    /// The calls, with what they were given when they were last seen.
+    /// The calls, with their latest arguments.
     calls: Vec<(CallNumber, Given<'a>)>,
 }
 
-/// An item that has been seen.
+/// A known item.
 #[derive(Clone, Copy)]
 struct Sight {
     ordinal: u64,
-    /// Its place among the calls; `None`: it is none.
+    /// Its index among the calls; `None` if it is not one.
     call: Option<usize>,
 }
 
@@ -256,7 +256,7 @@ impl<'a> Thread<'a> {
         Self { id, termination: None, steps, count: 0, items: TextMap::default(), calls: Vec::new() }
     }
 
-    /// An item stands where it was first seen, with the arguments of its last sight.
+    /// An item is placed where it was first seen, with its latest arguments.
     fn item(&mut self, mut item: Item<'a>, is_completed: bool) {
         let call = item.call();
         let known = item.id.as_ref().and_then(|id| self.items.get(id)).copied();
@@ -298,7 +298,7 @@ impl<'a> Thread<'a> {
         seen
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     fn end(mut self, runs: &mut Runs<'_>) {
         for (call, given) in self.calls {
             if let Some(call) = self.steps.call_mut(call) {

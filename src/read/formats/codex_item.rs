@@ -1,4 +1,4 @@
-//! A line of a session of Codex, as it stands. The items are those of the Responses interface.
+//! A line of a Codex session. The items are those of the Responses API.
 
 use super::codex_text::is_failure_code;
 use super::prelude::*;
@@ -6,13 +6,13 @@ use super::prelude::*;
 /// A line.
 pub(in crate::read) struct Line<'a> {
     pub(in crate::read) time: Option<Text<'a>>,
-    /// `None`: of no type that is known, or without a payload.
+    /// `None` if the type is unknown, or there is no payload.
     pub(in crate::read) kind: Option<Kind<'a>>,
 }
 
 impl Line<'_> {}
 
-/// What a line is, with what is read of it.
+/// The kind of a line, with its members.
 pub(in crate::read) enum Kind<'a> {
     Meta { id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>> },
     Context { model: Option<Cow<'a, str>> },
@@ -32,7 +32,7 @@ pub(in crate::read) enum LineType {
 }
 
 impl LineType {
-    /// The type of this name.
+    /// Returns the type of this name.
     pub(in crate::read) fn of(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"session_meta" => Self::Meta,
@@ -56,7 +56,7 @@ pub(in crate::read) enum Item<'a> {
         id: Option<Cow<'a, str>>,
         name: Cow<'a, str>,
         arguments: Content<Arguments<'a>>,
-        /// Of calls that the server makes and answers itself.
+        /// Calls that the server makes and answers itself.
         answer: Option<Answer<'a>>,
     },
     Output {
@@ -66,29 +66,29 @@ pub(in crate::read) enum Item<'a> {
     Other,
 }
 
-/// What came back from a call.
+/// The output of a call.
 #[derive(Default)]
 pub(in crate::read) struct Output<'a> {
     pub(in crate::read) text: Option<Words<'a>>,
     pub(in crate::read) success: Option<bool>,
 }
 
-/// An event beside the conversation.
+/// An event next to the conversation.
 pub(in crate::read) enum Event<'a> {
     End(&'static str),
     Tokens(Usage),
-    /// A call has failed, or not.
+    /// Whether a call failed.
     Outcome {
         id: Cow<'a, str>,
         failed: bool,
     },
-    /// A command has ended.
+    /// A command ended.
     Exit {
         id: Cow<'a, str>,
         failed: Option<bool>,
         duration_ns: Option<u64>,
     },
-    /// What an item says as well.
+    /// An event that repeats an item.
     Copy,
     Other,
 }
@@ -121,7 +121,7 @@ pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
     Ok(Line { time, kind })
 }
 
-/// The members of all kinds of payloads: which of them count is known when the type is, which may come behind them.
+/// The members of all kinds of payloads: the type may come after them.
 #[derive(Default)]
 struct Payload<'a> {
     kind: Option<Cow<'a, [u8]>>,
@@ -226,7 +226,7 @@ impl<'a> Payload<'a> {
         Item::Call { id: self.call_id.or(self.id), name: self.name.unwrap_or_default(), arguments, answer }
     }
 
-    /// A call that holds its own answer.
+    /// A call that contains its answer.
     fn mcp_call(mut self, arguments: Content<Arguments<'a>>) -> Item<'a> {
         let output = self.output.take();
         let error = self.error.and_then(words::result);
@@ -240,7 +240,7 @@ impl<'a> Payload<'a> {
         self.call(arguments, answer)
     }
 
-    /// A call whose type is its name. The server itself answers some of them, by their status alone.
+    /// A call whose type is its name. The server answers some of them, by their status alone.
     fn named_call(mut self, is_answered: bool) -> Item<'a> {
         let arguments =
             self.action.or(self.arguments).or(self.queries).map_or(Content::Absent, wire::Value::arguments);
@@ -274,7 +274,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// The event that says whether a call has failed, where it does.
+/// Returns the event's failure flag of a call, if it has one.
 fn outcome(id: Option<Cow<'_, str>>, failed: Option<bool>) -> Event<'_> {
     match (id, failed) {
         (Some(id), Some(failed)) => Event::Outcome { id, failed },
@@ -308,7 +308,7 @@ fn output<'a>(json: &mut Json<'a>) -> Read<Option<Output<'a>>> {
     Ok(Some(output))
 }
 
-/// Whether a call of a tool server has failed: `{Err}`, or `{Ok: {is_error}}`.
+/// Returns whether an MCP call failed: `{Err}`, or `{Ok: {is_error}}`.
 fn mcp_failed(result: Raw<'_>) -> Option<bool> {
     if result.member("Err").is_some() {
         return Some(true);
@@ -337,7 +337,7 @@ fn tokens(info: &mut Json<'_>) -> Read<Option<Usage>> {
     Ok(found.filter(|usage| !usage.is_empty()))
 }
 
-/// `{secs, nanos}` in nanoseconds.
+/// Reads `{secs, nanos}` as nanoseconds.
 fn duration(duration: Raw<'_>) -> Option<u64> {
     let part = |key: &str| u64::try_from(duration.member(key)?.integer()?).ok();
     part("secs")?.checked_mul(1_000_000_000)?.checked_add(part("nanos")?)

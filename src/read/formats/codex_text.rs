@@ -1,24 +1,24 @@
-//! What Codex writes into the texts of its results: headers with exit codes, and fixed beginnings. Traces of it keep
-//! them in several formats.
+//! Text that Codex writes into results: headers with exit codes, and fixed beginnings. Traces in several formats
+//! contain it.
 
 use super::prelude::*;
 use crate::json::Number;
 
-/// How many characters of a line are looked at.
+/// Number of characters of a line that are checked.
 const HEAD: usize = 64;
 
-/// Among how many first lines the end of a header is looked for.
+/// Number of first lines that are searched for the end of a header.
 const HEADER_LINES: usize = 10;
 
-/// What the text of a result says.
+/// The outcome in the text of a result.
 #[derive(Debug)]
 pub(in crate::read) struct CodexText<'a> {
     pub(in crate::read) outcome: Outcome,
-    /// What is left of the text without what Codex wrote around it; `None`: all of it.
+    /// The text without the parts that Codex wrote; `None` for all of it.
     pub(in crate::read) observation: Option<Words<'a>>,
 }
 
-/// Reads the text of a result; `None`: no rule applies.
+/// Reads the text of a result, or returns `None` if no rule applies.
 pub(in crate::read) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
     match words {
         Words::Lying(text) if text.is_plainly_spelled() => read_text(*text),
@@ -30,7 +30,7 @@ pub(in crate::read) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
     }
 }
 
-/// As [`read`], of a text that is plainly spelled.
+/// Like [`read`], for a plainly spelled text.
 fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     let found = |outcome, observation| Some(CodexText { outcome, observation });
     match text.spelling().first()? {
@@ -73,7 +73,7 @@ fn enclosed(text: &str) -> Option<(Outcome, String)> {
     Some((Outcome::exit_code(code), output?.string()?.into_owned()))
 }
 
-/// Whether an exit code is not 0; `None` where it is no integer.
+/// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(in crate::read) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     if code.kind() != Kind::Number {
         return None;
@@ -85,16 +85,16 @@ pub(in crate::read) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     }
 }
 
-/// How a list of parts begins that was written as Python would print it.
+/// The beginning of a list of parts in Python's spelling.
 const REPR: &str = "[{'type': 'input_text', 'text': 'Script ";
 
-/// What stands between the header and the output in such a list.
+/// The text between the header and the output in such a list.
 const REPR_OUTPUT: &str = r"\nOutput:\n'}";
 
-/// Among how many characters that is looked for.
+/// Number of characters that are searched for it.
 const REPR_HEADER: usize = 200;
 
-/// How many characters of such a list hold what is looked for.
+/// Number of characters of such a list that are read.
 const REPR_HEAD: usize = REPR_HEADER + REPR_OUTPUT.len() + 1;
 
 fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
@@ -104,7 +104,7 @@ fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
     (header < REPR_HEADER).then(|| text.skip_chars(after))
 }
 
-/// The outcome of a script, by what follows the word.
+/// Returns the outcome of a script, by the text after the word.
 fn script_outcome(script: &str) -> Outcome {
     if script.starts_with("failed") {
         Outcome::error(Provenance::Text)
@@ -115,7 +115,7 @@ fn script_outcome(script: &str) -> Outcome {
     }
 }
 
-/// How the first line of a header begins.
+/// Beginnings of the first line of a header.
 const HEADERS: [&str; 8] = [
     "Chunk ID: ",
     "Wall time: ",
@@ -127,7 +127,7 @@ const HEADERS: [&str; 8] = [
     "Script running with cell ID ",
 ];
 
-/// The outcome by a header, and the output behind it. Exit codes further down are output.
+/// Returns the outcome by a header, and the output after it. Exit codes further down are output.
 fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     let mut lines = [Text::from(""); HEADER_LINES];
     let (mut count, mut output) = (0, None);
@@ -156,16 +156,16 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     (outcome, output)
 }
 
-/// How a line with an exit code begins.
+/// Beginnings of a line with an exit code.
 const EXIT: [&str; 2] = ["Process exited with code ", "Exit code: "];
 
-/// Whether the exit code of a line is not 0; `None` where the line has none.
+/// Returns whether the exit code of a line is not 0; `None` if the line has none.
 fn exit_line(line: &Text<'_>) -> Option<bool> {
     let start = EXIT.into_iter().find(|start| line.starts_with(start))?;
     words::exit_line(&line.to_str(), start)
 }
 
-/// How failures begin, beside those of a tool by its name.
+/// Beginnings of failures, other than those with a tool's name.
 const FAILURES: [&str; 4] = [
     "apply_patch verification failed",
     "failed to parse function arguments",
@@ -173,7 +173,7 @@ const FAILURES: [&str; 4] = [
     "execution error",
 ];
 
-/// Whether a text of this spelling begins as Codex words its failures, in which nothing is spelled with escapes.
+/// Returns true if a spelling without escapes begins like a failure of Codex.
 fn is_failure(text: &[u8]) -> bool {
     let tool = text.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'_')).count();
     let behind = text.get(tool..).unwrap_or_default();
@@ -187,12 +187,12 @@ mod tests {
     use super::*;
     use crate::trace::Status;
 
-    /// The outcome in words, and the observation where it is not all of the text.
+    /// Returns the outcome in words, and the observation if it is not the whole text.
     fn shown(text: Text<'_>) -> Option<(String, Option<String>)> {
         let CodexText { outcome, observation } = read(&text.into())?;
         let reason = outcome.reason.map_or(String::new(), |reason| format!("/{reason}"));
         let observation = observation.map(|words| {
-            // It is compared as the same text that was never cut.
+            // Compared as the same text without truncation.
             let whole = words.text().to_str().into_owned();
             assert_eq!(words.text().digest(), Text::from(&*whole).digest());
             whole
@@ -302,11 +302,11 @@ mod tests {
         for (text, expected) in cases {
             let expected = expected.map(|(outcome, observation)| (outcome, observation.map(str::to_owned)));
             assert_eq!(shown(text.into()), expected, "{text:?}");
-            // The same where the text still is spelled as JSON.
+            // The same while the text is still spelled as JSON.
             let spelled = serde_json::Value::from(text).to_string();
             let string = Json::new(spelled.as_bytes()).text().unwrap();
             assert_eq!(shown(string.into()), expected, "{spelled}");
-            // And where it could have been spelled otherwise.
+            // And in another JSON spelling.
             let spelled = spelled
                 .replace("\\n", "\\u000a")
                 .replace("Out", "\\u004fut")

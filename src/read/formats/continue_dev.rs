@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             run.turn(None);
             others += u64::from(!message(&item, &mut states, &mut run));
         }
-        // Results that no message repeats stand in the states alone.
+        // Results that no message repeats are only in the states.
         for (id, state) in states {
             let observed = items(state.member("output")).first().and_then(|item| item.member("content"));
             if let Some(outcome) = outcome(state) {
@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads an item of a session; `false` if its role is unknown.
+/// Reads an item of a session, or returns false if its role is unknown.
 fn message<'a>(
     item: &Members<'a>,
     states: &mut TextMap<Cow<'a, str>, Raw<'a>>,
@@ -77,7 +77,7 @@ fn message<'a>(
     true
 }
 
-/// How a call ended, as its state says; `None` if it has not.
+/// Returns the outcome of a call by its state; `None` if it has not ended.
 fn outcome(state: Raw<'_>) -> Option<Outcome> {
     Some(match state.member("status").and_then(Raw::string).as_deref() {
         Some("done") => Outcome::flag(false),

@@ -1,4 +1,4 @@
-//! Chats of Copilot in VS Code: what it exports or stores, and its log of mutations. A request has rounds of calls.
+//! Chats of Copilot in VS Code: exports, stored sessions and the log of their changes. A request has rounds of calls.
 
 use std::collections::BTreeMap;
 
@@ -62,10 +62,10 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// The calls of a request by their ids.
+/// The calls of a request by id.
 type Calls<'a> = BTreeMap<Cow<'a, str>, CallNumber>;
 
-/// An agent of a chat in the middle of being read.
+/// An agent of a chat that is being read.
 struct Agent<'a> {
     steps: Assembler<'a>,
     metadata: Metadata,
@@ -90,7 +90,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Reads what the user said, and what the model wrote and called in each round.
+    /// Reads the user's text, and the texts and calls of each round.
     fn request(&mut self, request: &Members<'a>) -> Calls<'a> {
         let time = request.get("timestamp").and_then(time::of_milliseconds);
         let message = request.get("message");
@@ -128,7 +128,7 @@ impl<'a> Agent<'a> {
         calls
     }
 
-    /// Reads an invocation of a tool as it is shown: of a call that is known, or one of its own.
+    /// Reads a displayed tool invocation: of a known call, or a call of its own.
     fn invocation(&mut self, part: &Members<'a>, known: Option<CallNumber>) {
         let outcome = shown(part);
         let result = part.get("resultDetails").and_then(|details| details.member("output").or(Some(details)));
@@ -145,7 +145,7 @@ impl<'a> Agent<'a> {
         }
     }
 
-    /// Gives the results of a request to its calls.
+    /// Assigns the results of a request to its calls.
     fn answer(&mut self, calls: &Calls<'a>, request: &Members<'a>) {
         let result = request.get("result");
         let results = result.and_then(|result| result.member("metadata")?.member("toolCallResults"));
@@ -165,7 +165,7 @@ impl<'a> Agent<'a> {
                 None => self.steps.answer(self.turn, None, answer),
             }
         }
-        // A call that was refused may have no result.
+        // A refused call may have no result.
         for (id, outcome) in shown {
             if let Some(number) = calls.get(&id) {
                 self.steps.answer_call(*number, outcome.answer(Content::Absent));

@@ -1,11 +1,11 @@
-//! The log in which VS Code stores a chat, a snapshot and the changes to it, and what shows how a call ended.
+//! The log in which VS Code stores a chat, as a snapshot and changes, and the signs of how a call ended.
 
 use serde_json::Value;
 
 use super::codex_text::is_failure_code;
 use super::prelude::*;
 
-/// The chat in a line that is a snapshot of it.
+/// Returns the chat in a snapshot line.
 pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
     let line = Members::from(line);
     let is_snapshot = line.integer("kind") == Some(0);
@@ -13,7 +13,7 @@ pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
     Some(Members::from(chat))
 }
 
-/// The chats of a log, as they are after their last changes.
+/// Returns the chats of a log after their last changes.
 pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     let (mut chats, mut unread) = (Vec::new(), 0);
     for line in lines {
@@ -39,7 +39,7 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     chats.iter().map(Value::to_string).collect()
 }
 
-/// Applies a change at a path: sets, appends to a list of which only `at` items are kept, or deletes.
+/// Applies a change at a path: sets, deletes, or appends to a list after keeping its first `at` items.
 fn change(chat: &mut Value, kind: u64, path: &[Value], value: Option<Value>, at: Option<u64>) -> Option<()> {
     if kind == 2 {
         let list = path.iter().try_fold(chat, child)?.as_array_mut()?;
@@ -78,7 +78,7 @@ fn child<'v>(value: &'v mut Value, key: &Value) -> Option<&'v mut Value> {
     }
 }
 
-/// The text of the result of a tool: strings, or trees of elements whose leaves are texts.
+/// Returns the text of a tool result: strings, or trees of elements with text leaves.
 pub(super) fn text_of(result: Raw<'_>) -> Option<Words<'_>> {
     let mut texts = Vec::new();
     for part in result.member("content")?.items()? {
@@ -107,12 +107,12 @@ fn leaves(element: Raw<'_>, to: &mut String) {
     }
 }
 
-/// Whether a value is `true`.
+/// Returns true if a value is `true`.
 pub(super) fn is_true(value: Option<Raw<'_>>) -> bool {
     value.and_then(Raw::boolean) == Some(true)
 }
 
-/// The outcome that an invocation shows: whether it was refused, its exit code, whether its result is an error.
+/// Returns the outcome of an invocation: refused, exit code, or a result with an error.
 pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     let confirmed = part.get("isConfirmed");
     let kind = confirmed.and_then(|confirmed| confirmed.member("type")).and_then(Raw::integer);
@@ -126,7 +126,7 @@ pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     exit_code.map(Outcome::exit_code).or(error.map(Outcome::flag))
 }
 
-/// What an invocation shows of its arguments.
+/// Returns the arguments shown by an invocation.
 pub(super) fn arguments<'a>(part: &Members<'a>) -> Content<Arguments<'a>> {
     let data = |key: &str| part.get("toolSpecificData").and_then(|data| data.member(key));
     let input = data("rawInput").or_else(|| part.get("resultDetails")?.member("input"));
@@ -140,7 +140,7 @@ pub(super) fn arguments<'a>(part: &Members<'a>) -> Content<Arguments<'a>> {
     }
 }
 
-/// The outcome that the text of a result tells.
+/// Returns the outcome in the text of a result.
 pub(super) fn told(text: Text<'_>) -> Outcome {
     let text = text.to_str();
     let last = common::trim(&text).rsplit('\n').next().unwrap_or_default();
@@ -158,7 +158,7 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
     }
 }
 
-/// The parts of a response that are invocations of tools, or those that are not.
+/// Returns the parts of a response that are tool invocations, or those that are not.
 pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
     let parts = request.list("response");
     let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);
@@ -166,7 +166,7 @@ pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Ite
     parts.map(Members::from).filter(move |part| is_tool(part) == tools)
 }
 
-/// An id without what VS Code appends to make it unique.
+/// Strips the suffix by which VS Code makes an id unique.
 pub(super) fn short(id: &str) -> &str {
     id.split("__vscode-").next().unwrap_or(id)
 }

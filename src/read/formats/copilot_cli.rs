@@ -1,4 +1,4 @@
-//! Event logs of the Copilot CLI (`events.jsonl`): requests of tools, their executions, and those of sub-agents.
+//! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents.
 
 use super::copilot_cli_session::Session;
 use super::prelude::*;
@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     session.end(runs);
 }
 
-/// The answer of an execution. That of a command ends with its exit code.
+/// Returns the answer of an execution. The answer of a command ends with its exit code.
 pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     let error = data.present("error");
     let code = error.and_then(|error| error.member("code")).and_then(common::name);
@@ -56,7 +56,7 @@ pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     outcome.answer(text.into())
 }
 
-/// Whether the exit code in the last line of a text is not 0.
+/// Returns true if the exit code in the last line of a text is not 0.
 fn exit_code(text: Text<'_>) -> Option<bool> {
     let text = text.to_str();
     let last = common::trim(&text).rsplit('\n').next()?;

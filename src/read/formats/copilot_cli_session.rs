@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::copilot_cli::answer;
 use super::prelude::*;
 
-/// A session in the middle of being read: its agents by the call that started them, the main one under none.
+/// A session that is being read: its agents by the call that started them, with the main agent under an empty id.
 #[derive(Default)]
 pub(super) struct Session<'a> {
     agents: Vec<Agent<'a>>,
@@ -23,14 +23,14 @@ struct Agent<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Whether nothing has been read yet.
+    /// Returns true if nothing was read yet.
     pub(super) fn is_empty(&self) -> bool {
         self.agents.is_empty()
     }
 
-    /// Hands the traces on.
+    /// Emits the traces.
     pub(super) fn end(mut self, runs: &mut Runs<'_>) {
-        // What only sub-agents did still has a run of the agent that called them.
+        // If only sub-agents acted, the calling agent still has a run.
         self.agent(None);
         runs.pass_over("lines of other types", self.others);
         for agent in self.agents {
@@ -39,7 +39,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The place of the agent that the call of this id started.
+    /// Returns the index of the agent that this call started.
     fn agent(&mut self, caller: Option<Cow<'a, str>>) -> usize {
         let next = self.agents.len();
         let parent = caller.is_some().then(|| self.id.clone().unwrap_or_else(|| "copilot".into()));
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds a call, unless it was requested before it is executed.
+    /// Adds a call, unless it was requested before.
     fn call(
         &mut self,
         place: usize,

@@ -1,5 +1,4 @@
-//! `CrewAI`: the events of a crew. The use of a tool is started, then finished or failed; nothing but the name of the
-//! tool pairs these.
+//! CrewAI: the events of a crew. A tool use is started, then finished or failed; only the name of the tool pairs these.
 
 use super::prelude::*;
 use super::recorded::{elements, text};
@@ -47,9 +46,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads an event; `false` if its type is not one that is read.
+/// Reads an event, or returns false if its type is unknown.
 fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
-    // Uploaded traces hold the members of an event within it.
+    // Uploaded traces nest the members of an event.
     let data = match event.get("event_data") {
         Some(data) if data.kind() == Kind::Object => Members::from(data),
         _ => event.clone(),
@@ -89,7 +88,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
     true
 }
 
-/// Answers the use of a tool, which begins here if its start was not recorded.
+/// Answers a tool use, which begins here if its start was not recorded.
 fn answer<'a>(data: &Members<'a>, observed: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
     let name = data.name("tool_name");
     let call = run.oldest(name.as_ref()).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));

@@ -1,4 +1,4 @@
-//! Sessions of the Gemini CLI: one document, in which every call carries its result.
+//! Sessions of the Gemini CLI: one document, in which each call contains its result.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -26,12 +26,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A session in the middle of being read.
+/// A session that is being read.
 struct Session<'a> {
     steps: Assembler<'a>,
     turn: u64,
     model: Option<Cow<'a, str>>,
-    /// How many messages were passed over.
+    /// Number of skipped messages.
     others: u64,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
         runs.pass_over("messages of neither the user nor the model", self.others);
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
         self.pass_over(runs);
         runs.give_unrouted(&mut self.steps, metadata(members, self.model), None);
@@ -127,7 +127,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// What the model thought counts as written.
+/// Thinking counts as output.
 fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
     let (mut usage, mut output, mut thoughts) = (Usage::default(), None, None);
     wire::object(json, |key, value| {
@@ -144,7 +144,7 @@ fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
     Ok(Some(usage).filter(|usage| !usage.is_empty()))
 }
 
-/// Reads a call and, where it has ended, its answer.
+/// Reads a call and, if it has ended, its answer.
 fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Option<Answer<'a>>)>> {
     let mut call = Call::new(turn, None, "");
     let (mut observation, mut status) = (None, None);
@@ -173,7 +173,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Optio
     Ok(is_call.then_some((call, answer)))
 }
 
-/// Reads what a call gave: the output or the error of the response to it. Other results are texts.
+/// Reads the output of a call: the output or error of its response. Other results are texts.
 fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     let mut whole = json.clone();
     let (mut first, mut found) = (true, None);
@@ -211,7 +211,7 @@ fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     }
 }
 
-/// Whether the first exit code in the output of a shell is not 0.
+/// Returns true if the first exit code in the output of a shell is not 0.
 pub(super) fn has_failed(output: &Words<'_>) -> bool {
     const MARK: &str = "Exit Code: ";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));

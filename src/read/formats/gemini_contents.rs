@@ -1,5 +1,4 @@
-//! Contents as the Gemini API exchanges them, and as the Gemini CLI keeps its history: parts that are texts, calls and
-//! their responses.
+//! Contents of the Gemini API, and histories of the Gemini CLI: parts that are texts, calls and responses.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     }),
 };
 
-/// The keys of a list of contents, in a request and in the histories of the CLI.
+/// Keys of a list of contents, in a request and in the histories of the CLI.
 const LISTS: [&str; 3] = ["contents", "clientHistory", "history"];
 
 fn are_contents(document: &Document<'_>) -> bool {
@@ -35,7 +34,7 @@ fn are_contents(document: &Document<'_>) -> bool {
     any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
 }
 
-/// The call or the response that a part is.
+/// Returns the call or response in a part.
 fn call_of(part: Raw<'_>) -> Option<(bool, Raw<'_>)> {
     let names = [
         ("functionCall", true),
@@ -80,7 +79,7 @@ impl<'a> Contents<'a> {
         Self { run: Recording::of_agent(agent), ids: BTreeSet::new(), others: 0 }
     }
 
-    /// Hands the run on.
+    /// Emits the run.
     pub(super) fn end(self, runs: &mut Runs<'_>) {
         runs.pass_over("parts of other types", self.others);
         self.run.give(runs);
@@ -139,7 +138,8 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// What a response says, and how the call ended: by its `error`, by its `status`, or by the exit code of a command.
+/// Returns the text of a response, and the outcome of the call: by its `error`, its `status`, or the exit code of a
+/// command.
 fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<Words<'a>>, Outcome) {
     let part = |key: &str| response?.member(key).filter(|value| value.kind() != Kind::Null);
     let error = part("error").filter(|error| error.boolean() != Some(false));

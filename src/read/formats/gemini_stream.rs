@@ -1,4 +1,4 @@
-//! What `gemini --output-format stream-json` prints: messages in pieces, uses of tools and their results, in lines.
+//! Output of `gemini --output-format stream-json`: message chunks, tool uses and results, in lines.
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
@@ -32,14 +32,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     runs.pass_over("lines of other types", others);
 }
 
-/// A session in the middle of being read.
+/// A session that is being read.
 struct Session<'a> {
     run: Recording<'a>,
-    /// What the model has said in pieces so far.
+    /// Collected chunks of the model.
     said: String,
-    /// Whether the last line was of the response of the model.
+    /// True if the last line belonged to the model's response.
     responds: bool,
-    /// The calls of shells, whose results tell exit codes.
+    /// Shell calls, whose results have exit codes.
     shells: Vec<Cow<'a, str>>,
 }
 
@@ -53,13 +53,13 @@ impl<'a> Session<'a> {
         self.run.give(runs);
     }
 
-    /// Adds what the model has said.
+    /// Adds the collected text of the model.
     fn flush(&mut self) {
         let said = std::mem::take(&mut self.said);
         self.run.say(Actor::Agent, Some(said.into()));
     }
 
-    /// Begins a turn where the model does not go on with its response.
+    /// Begins a turn unless the model continues its response.
     fn turn(&mut self, responds: bool, time: Option<u64>) {
         if !responds || !self.responds {
             self.flush();
@@ -68,7 +68,7 @@ impl<'a> Session<'a> {
         self.responds = responds;
     }
 
-    /// Reads a line; `false`: it is of none of the known types.
+    /// Reads a line, or returns false if its type is unknown.
     fn line(&mut self, line: &Members<'a>) -> bool {
         let time = line.time("timestamp");
         let text = |key: &str| line.present(key).and_then(words::result);

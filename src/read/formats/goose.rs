@@ -1,5 +1,5 @@
-//! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are calls and
-//! some are answers.
+//! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are calls and some
+//! are answers.
 
 use super::prelude::*;
 use super::recorded::{elements, ident, items, json, members, text};
@@ -54,13 +54,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.give(runs);
 }
 
-/// Reads a part of a message; `false` if its type is unknown.
+/// Reads a part of a message, or returns false if its type is unknown.
 fn read_part<'a>(part: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) -> bool {
     let kind = part.member("type").and_then(Raw::string);
     match kind.as_deref() {
         Some("text") => session.say(if is_agent { Actor::Agent } else { Actor::User }, text(Some(part))),
         Some("toolRequest" | "frontendToolRequest") => {
-            // A request that could not be parsed has an error for a value.
+            // The value of a request that could not be parsed is an error.
             let call = part.member("toolCall").and_then(|call| call.member("value"));
             let name = call.and_then(|call| call.member("name")).and_then(common::name);
             let arguments = call.and_then(|call| call.member("arguments"));
@@ -88,7 +88,7 @@ fn read_part<'a>(part: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) -> 
     true
 }
 
-/// The answer in a result: an error, the content, or an object with the content and a flag.
+/// Reads the answer in a result: an error, the content, or an object with the content and a flag.
 fn answer<'a>(result: &Members<'a>) -> (Option<Words<'a>>, Outcome) {
     let value = result.get("value");
     if result.name("status").as_deref() == Some("error") {

@@ -1,7 +1,7 @@
 //! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each.
 //!
-//! A sample's `messages` are read. Tokens and times stand in its `events`: responses of the model, found again by the
-//! id of their message or of their calls, and executions of tools, by the id of the call.
+//! Steps come from a sample's `messages`. Tokens and times come from its `events`: responses of the model, matched by
+//! the id of their message or calls, and executions of tools, matched by the id of the call.
 
 use memchr::memmem::Finder;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// What a log says of all its samples.
+/// Facts about all samples of a log.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Eval {
     metadata: Metadata,
@@ -61,7 +61,7 @@ impl Eval {
     }
 }
 
-/// Reads a sample, which stands at this position among those of its log.
+/// Reads the sample at this position of its log.
 pub(in crate::read) fn sample(
     json: &mut Json<'_>,
     position: u64,
@@ -116,7 +116,7 @@ pub(in crate::read) fn sample(
     Ok(())
 }
 
-/// The only member of an object.
+/// Returns the only member of an object.
 fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
     if scores.kind() != Kind::Object {
         return None;
@@ -126,7 +126,7 @@ fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
     values.next().filter(|_| values.next().is_none())
 }
 
-/// A score as a number: `C` is correct, `I` incorrect.
+/// Parses a score: `C` is correct, `I` incorrect.
 fn reward(score: Raw<'_>) -> Option<f64> {
     let value = score.member("value")?;
     match value.kind() {
@@ -180,7 +180,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A sample in the middle of being read.
+/// A sample that is being read.
 struct Conversation<'a> {
     steps: Assembler<'a>,
     attachments: Attachments<'a>,
@@ -244,23 +244,23 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
     Ok(call)
 }
 
-/// Long texts that stand apart.
+/// Attachments: long texts in a separate object.
 struct Attachments<'a> {
     all: Option<Raw<'a>>,
-    /// By their names, once one was asked for.
+    /// By name, once one was requested.
     found: Option<BTreeMap<String, Raw<'a>>>,
-    /// How many bytes may be copied yet.
+    /// Number of bytes that may still be copied.
     left: usize,
 }
 
-/// How a text names an attachment, before 32 hexadecimal digits.
+/// The beginning of a reference to an attachment, before 32 hexadecimal digits.
 const ATTACHMENT: &str = "attachment://";
 
-/// How many bytes of a sample may come from texts that name attachments, so that a short one is no huge run.
+/// Limit of bytes from attachments in a sample: a short sample must not expand to a huge run.
 const MOST_COPIED: usize = 256 << 20;
 
 impl<'a> Attachments<'a> {
-    /// The attachment that is named here, and what follows its name.
+    /// Returns the attachment that is referenced here, and the text after the reference.
     fn get<'t>(&mut self, named: &'t str) -> Option<(Raw<'a>, &'t str)> {
         let (name, rest) = named.split_at_checked(32)?;
         if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -276,16 +276,16 @@ impl<'a> Attachments<'a> {
         (text.kind() == Kind::String).then_some((text, rest))
     }
 
-    /// The text with the attachments that it names.
+    /// Returns the text with its attachments.
     fn put_into(&mut self, words: Words<'a>) -> Read<Words<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
-        // JSON may spell the slashes with escapes.
+        // JSON may escape the slashes.
         if !text.may_hold(&FINDER) {
             return Ok(words);
         }
         let whole = text.to_str();
-        // Mostly it names one and says nothing else.
+        // Usually the text is a single reference.
         if let Some((text, "")) = whole.strip_prefix(ATTACHMENT).and_then(|named| self.get(named)) {
             return Ok(Text::from(text.json().text()?).into());
         }

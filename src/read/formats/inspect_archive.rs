@@ -1,5 +1,5 @@
-//! Archives of Inspect (`.eval`): zip, with `header.json` (or, of a log that was broken off, `_journal/start.json`)
-//! and a file for each sample.
+//! Archives of Inspect (`.eval`): zip files with `header.json` (or, for an interrupted log, `_journal/start.json`) and
+//! a file for each sample.
 
 use rawzip::CompressionMethod;
 use std::io::Read;
@@ -11,10 +11,10 @@ use crate::json::{Fault, SkipIndex};
 use crate::read::document::Parsed;
 use crate::read::zstd::Frames;
 
-/// Where the header is.
+/// The name of the header.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
 
-/// Reads the samples of an archive. What is wrong with one costs it alone.
+/// Reads the samples of an archive. A faulty sample is skipped and reported.
 pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let archive = rawzip::ZipArchive::from_slice(bytes).map_err(|error| broken(&error))?;
     let mut header = None;
@@ -72,7 +72,7 @@ fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Resu
     inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
 }
 
-/// Names are as Inspect writes them.
+/// Names as Inspect writes them.
 fn is_sample(name: &str) -> bool {
     name.strip_prefix("samples/").is_some_and(|name| name.strip_suffix(".json").is_some())
 }
@@ -90,7 +90,7 @@ struct Place {
 }
 
 impl Place {
-    /// Its bytes, decompressed: no more than may be held. `left`: how many bytes of the archive are in no file yet.
+    /// Decompresses it, up to the limit. `left` is the number of bytes of the archive that no file has used yet.
     fn bytes(
         &self,
         archive: &rawzip::ZipSliceArchive<&[u8]>,
@@ -104,7 +104,7 @@ impl Place {
         let read = |input: &mut dyn Read| {
             let guess = usize::try_from(self.size).unwrap_or(usize::MAX).min(data.len().saturating_mul(16));
             let mut bytes = Vec::with_capacity(guess.min(most));
-            // One more than may be held shows that there is more.
+            // One byte more than allowed shows that there is more.
             let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
             entry.verifying_reader(input).take(limit).read_to_end(&mut bytes).map_err(Error::from)?;
             Ok(bytes)

@@ -1,10 +1,10 @@
-//! What the events of an Inspect sample say of its calls: tokens, times and durations.
+//! Events of an Inspect sample: tokens, times and durations of calls.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::prelude::*;
 
-/// When a tool was executed, and for how long.
+/// The start and duration of a tool execution.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::read) struct Execution {
     pub(in crate::read) time: Option<u64>,
@@ -18,14 +18,14 @@ struct Response {
     usage: Option<Usage>,
 }
 
-/// What was measured in a sample.
+/// The measurements of a sample.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Measured<'a> {
     responses: Vec<Response>,
-    /// Places in the list of responses.
+    /// Indexes into the list of responses.
     by_message: BTreeMap<Cow<'a, str>, usize>,
     by_call: BTreeMap<Cow<'a, str>, usize>,
-    /// In their order, as ids may repeat.
+    /// In order, as ids may repeat.
     executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
 }
 
@@ -39,11 +39,11 @@ struct Event<'a> {
     output: Output<'a>,
 }
 
-/// What the model gave.
+/// The model's output.
 #[derive(Debug, Default)]
 struct Output<'a> {
     usage: Option<Usage>,
-    /// Of the first choice.
+    /// The id of the first choice.
     message: Option<Cow<'a, str>>,
     calls: Vec<Cow<'a, str>>,
 }
@@ -84,12 +84,12 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// When the response was asked for that this message is.
+    /// Returns the request time of the response that this message is.
     pub(in crate::read) fn time_of_message(&self, id: &str) -> Option<u64> {
         self.responses.get(*self.by_message.get(id)?)?.time
     }
 
-    /// The tokens of the response that is this message, or that made one of these calls.
+    /// Returns the tokens of the response that is this message, or that made one of these calls.
     pub(in crate::read) fn tokens<'c>(
         &self,
         message: Option<&str>,
@@ -100,7 +100,7 @@ impl<'a> Measured<'a> {
         self.responses.get(*place)?.usage
     }
 
-    /// The first execution for a call of this id that has not been asked for.
+    /// Returns the first unused execution for a call of this id.
     pub(in crate::read) fn next_execution(&mut self, id: &str) -> Option<Execution> {
         self.executions.get_mut(id)?.pop_front()
     }

@@ -1,4 +1,4 @@
-//! Logs of `InterCode`: an object of episodes, each with parallel lists of actions, observations and whether the
+//! Logs of InterCode: an object of episodes, each with parallel lists of actions, observations and whether the
 //! environment could run the action.
 
 use super::prelude::*;
@@ -20,7 +20,7 @@ fn has_episodes(members: &Members<'_>) -> bool {
         && first.any(|(_, episode)| is_episode(*episode))
 }
 
-/// The episodes of a log. Some writers put them into an object after one that describes the experiment.
+/// Returns the episodes of a log. Some writers put them into an object after one that describes the experiment.
 fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
     let of = |members: &Members<'a>| members.iter().map(|(key, value)| (key.to_owned(), value)).collect();
     match members.iter().collect::<Vec<_>>().as_slice() {
@@ -84,7 +84,7 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     runs.give_unrouted(&mut steps, metadata, reward(episode));
 }
 
-/// The name and the argument of an action in `ReAct`'s form: `execute[…]`, or `submit` and what is handed in.
+/// Returns the name and argument of an action in ReAct form: `execute[…]`, or `submit` with the submission.
 fn named(action: &str) -> Option<(&str, &str)> {
     let argument = action.strip_prefix("execute[").and_then(|rest| rest.strip_suffix(']'));
     let submitted = || action.strip_prefix("submit").filter(|rest| rest.is_empty() || rest.starts_with(' '));

@@ -1,4 +1,4 @@
-//! `LangChain` and `LangGraph`: messages as `model_dump`, `messages_to_dict` and `dumps` write them, alone or in the state
+//! LangChain and LangGraph: messages as written by `model_dump`, `messages_to_dict` and `dumps`, alone or in the state
 //! of a graph.
 
 use super::prelude::*;
@@ -15,7 +15,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Document(read),
 };
 
-/// The messages that an object is, or holds: in its own list, in the state of a graph, or in the update of a node.
+/// Returns the messages in an object: itself, its own list, the state of a graph, or the update of a node.
 fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     let held = items(object.get("messages").or_else(|| object.get("chat_history")));
     if kind(object).is_some() {
@@ -24,7 +24,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     if !held.is_empty() {
         return held;
     }
-    // The update of a node is all there is in its object.
+    // The update of a node is the only member of its object.
     let is_update = object.keys().count() == 1;
     let is_state = |key: &str| is_update || matches!(key, "values" | "state" | "output" | "channel_values");
     let states = object.iter().filter(|(key, state)| is_state(key) && state.kind() == Kind::Object);
@@ -32,7 +32,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     inner.unwrap_or_default()
 }
 
-/// The type of a message, if it is one.
+/// Returns the type of a message, if it is one.
 fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     if message.has("lc") && message.is("kwargs", Kind::Object) {
         let id = message.list("id");
@@ -70,7 +70,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         };
         let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
         let body = body.map_or_else(|| item.clone(), Members::from);
-        // States that follow each other repeat their messages.
+        // Consecutive states repeat their messages.
         if body.name("id").is_none_or(|id| seen.insert(id)) {
             others += u64::from(!message(&kind, &body, &mut run));
         }
@@ -79,7 +79,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a message; `false` if its type is unknown.
+/// Reads a message, or returns false if its type is unknown.
 fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bool {
     run.turn(None);
     let content = message.get("content");
@@ -108,7 +108,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
     true
 }
 
-/// Adds the calls of a message: those that were parsed and those that could not be, or else as the model wrote them.
+/// Adds the calls of a message: parsed and invalid ones, or else those in the model's form.
 fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let mut calls = message.list("tool_calls");
     calls.extend(message.list("invalid_tool_calls"));

@@ -1,4 +1,4 @@
-//! Traces of Langfuse, as its API and its exports give them: observations of models, tools and what is around them.
+//! Traces of Langfuse, from its API and exports: observations of models, tools and other spans.
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
@@ -23,7 +23,7 @@ fn has_type(observation: &Members<'_>) -> bool {
     observation.name("type").is_some_and(|kind| kind.bytes().all(is_capital))
 }
 
-/// The list of observations that an object holds: a trace of the API, one with its trace beside it, or a page.
+/// Returns the list of observations in an object: a trace of the API, one next to its trace, or a page.
 fn held_by<'a>(members: &Members<'a>) -> Option<Raw<'a>> {
     let list = |key| members.get(key).filter(|list: &Raw<'_>| list.kind() == Kind::List);
     ["observations", "data"]
@@ -70,7 +70,7 @@ fn take<'a>(members: &Members<'a>, spans: &mut Vec<Observed<'a>>, others: &mut u
     Ok(())
 }
 
-/// The span that an observation is. Those that were sent as spans of OpenTelemetry keep their attributes.
+/// Converts an observation to a span. Those sent as OpenTelemetry spans keep their attributes.
 fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Observed<'a>> {
     let name = |key: &str| observation.name(key);
     let moment = |key: &str| observation.time(key);
@@ -114,7 +114,7 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
     Ok(span)
 }
 
-/// The kind of a span by the type of an observation. That of a `SPAN` shows in its attributes or its name.
+/// Returns the kind of a span by the type of an observation. For a `SPAN`, attributes or the name decide.
 fn kind(kind: Option<&str>) -> Option<&'static str> {
     Some(match kind? {
         "GENERATION" => "LLM",

@@ -1,4 +1,4 @@
-//! Runs of `LangSmith`: what its SDKs send (`post` and then `patch`), and runs and trees of runs as they are exported.
+//! Runs of LangSmith: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Fallible(read),
 };
 
-/// A run. One that is patched has no inputs, as they were sent before.
+/// A run. A patch has no inputs, as they were sent before.
 const RUN: Mark = All(&[
     Is(Kind::String, &["id", "run_type"]),
     Has(&["inputs"]),
     Any(&[Has(&["trace_id"]), Has(&["dotted_order"]), Has(&["start_time"]), Has(&["child_runs"])]),
 ]);
 
-/// The keys of the lists of runs in the objects around them.
+/// Keys of lists of runs in the objects around them.
 const LISTS: [&str; 3] = ["post", "patch", "runs"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -36,7 +36,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Runs by their ids, in the order in which they were first seen.
+/// Runs by id, in the order of their first appearance.
 #[derive(Default)]
 struct Records<'a> {
     by_id: BTreeMap<Cow<'a, str>, Record<'a>>,
@@ -45,7 +45,7 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Takes a run, or those that an object holds.
+    /// Takes a run, or the runs in an object.
     fn take(&mut self, members: &Members<'a>) {
         let mut held = LISTS.iter().filter_map(|key| members.get(key)).filter_map(Raw::items).peekable();
         if held.peek().is_some() && !members.is("run_type", Kind::String) {
@@ -83,14 +83,14 @@ impl<'a> Records<'a> {
 #[derive(Default)]
 struct Record<'a> {
     id: Cow<'a, str>,
-    /// The run that it stands in.
+    /// The parent run.
     parent: Option<Cow<'a, str>>,
-    /// All that was sent of it, in order.
+    /// Everything sent about it, in order.
     sent: Vec<Members<'a>>,
 }
 
 impl<'a> Record<'a> {
-    /// The value of a key that was sent last. What is empty says nothing.
+    /// Returns the last value of a key that is not empty.
     fn get(&self, key: &str) -> Option<Raw<'a>> {
         let is_something = |value: &Raw<'_>| value.kind() != Kind::Null && value.bytes() != b"{}";
         self.sent.iter().rev().filter_map(|members| members.get(key)).find(is_something)
@@ -144,7 +144,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`: of the trace first, then down to
+/// Returns the ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`: of the trace first, of
+/// the run last.
 /// the run itself.
 fn ids_in(order: &str) -> impl DoubleEndedIterator<Item = &str> {
     order.split('.').filter_map(|part| part.split_once('Z')).map(|(_, id)| id)

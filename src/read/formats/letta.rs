@@ -26,7 +26,7 @@ const MESSAGE: Mark = Says(
 const SAMPLE: Mark =
     Test("`sample` and a `trajectory` of lists of such messages", |object| evaluated(object).is_some());
 
-/// The sample of letta-evals that an object is: a result in a file, or in a line of its own.
+/// Returns the sample of letta-evals in an object: a result in a file, or in a line of its own.
 fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
     let result = match object.get("result") {
         Some(result) if object.name("type").as_deref() == Some("result") => Members::from(result),
@@ -45,7 +45,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut others = 0;
     let mut items = elements(document, &LISTS);
     let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
-    // The server lists the newest first, unless it is asked for the oldest.
+    // The server lists the newest first by default.
     if date(items.first()) > date(items.last()) && date(items.last()).is_some() {
         items.reverse();
     }
@@ -66,7 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Hands on the run of a sample of letta-evals.
+/// Emits the run of a letta-evals sample.
 fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("letta");
     let sample = result.object("sample");
@@ -86,7 +86,7 @@ fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a message; `false` if its type is unknown.
+/// Reads a message, or returns false if its type is unknown.
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
     run.turn(message.time("date"));
     let content = || message.text("content");
@@ -113,7 +113,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
             }
         }
         Some("approval_response_message") => {
-            // Tools that run at the client return their results here.
+            // Client-side tools return their results here.
             for answer in message.list("approvals") {
                 let answer = Members::from(answer);
                 if answer.has("tool_return") {

@@ -1,5 +1,5 @@
-//! Logs of requests to a model and its responses: `AppWorld`'s `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A
-//! request repeats what was said before it, and a run is the last request of a conversation with its response.
+//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A request
+//! repeats the messages before it, and a run is the last request of a conversation with its response.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -22,23 +22,23 @@ fn exchange(item: Raw<'_>) -> Option<Exchange<'_>> {
     if item.kind() == Kind::Object { Exchange::of(&Members::from(item)) } else { None }
 }
 
-/// A request and its response, as they are logged.
+/// A logged request with its response.
 struct Exchange<'a> {
     request: Body<'a>,
     response: Option<Body<'a>>,
-    /// Whether the log begins with the run: an answer of the model that the first request has is an example.
+    /// True if the log begins with the run: an answer of the model in the first request is an example.
     is_whole: bool,
     id: Option<Cow<'a, str>>,
 }
 
-/// An object of the API, which may be logged as a text.
+/// Returns an object of the API, which may be logged as a text.
 enum Body<'a> {
     Object(Raw<'a>),
     Text(String),
 }
 
 impl<'a> Body<'a> {
-    /// The body of a request or of a response: the value itself, or what it has under `body`.
+    /// Returns the body of a request or response: the value itself, or its `body`.
     fn of(value: Raw<'a>) -> Self {
         let value = ["body", "json"].iter().find_map(|key| value.member(key)).unwrap_or(value);
         match value.string() {
@@ -54,10 +54,10 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The messages, or the items of Responses, of a request.
+    /// Returns the messages, or the items of Responses, of a request.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
-        // Where a model knows no calls, those of the log are what its texts were turned into.
+        // If a model has no calls, the log has calls made from its texts.
         let messages = list("fncall_messages").or_else(|| list("messages"));
         let messages = messages.map(|messages| (messages, Form::Messages));
         messages.or_else(|| list("input").map(|items| (items, Form::Items)))
@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
         Some(Self { request, response, is_whole, id })
     }
 
-    /// A request whose members stand next to its response, as `OpenHands` logs it.
+    /// A request whose members are next to its response, as OpenHands logs it.
     fn flat(members: &Members<'a>) -> Option<Self> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]
@@ -101,7 +101,7 @@ impl<'a> Exchange<'a> {
         Some(Self { request, response: Some(Body::Object(response)), is_whole: false, id: None })
     }
 
-    /// What tells a message from others, whatever marks a client sets for its cache.
+    /// Returns the identity of a message without cache marks of a client.
     fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         messages.into_iter().map(key).collect()
@@ -162,7 +162,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     conversations.iter().try_for_each(|(_, exchanges)| give(exchanges, runs))
 }
 
-/// Gives the run of the requests of one conversation.
+/// Emits the run of the requests of one conversation.
 fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
@@ -193,7 +193,7 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     }
     let mut others = 0;
     for (place, message) in (prompt..).zip(said) {
-        // Where a request ended, its response begins.
+        // A response begins at the end of its request.
         if let Some(exchange) = exchanges.iter().find(|exchange| count(exchange) == place) {
             conversation.of_one_response(usage(exchange));
         }
@@ -208,7 +208,7 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Adds a message; one of a response may name no role.
+/// Adds a message; one of a response may have no role.
 fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
     let mut element = Element::default();
     element.read(&mut message.json())?;
@@ -222,7 +222,7 @@ fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {
     exchange.response.as_ref()?.json().member("usage").and_then(tokens::usage)
 }
 
-/// The messages or items of a response.
+/// Returns the messages or items of a response.
 fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
     let choice = response
         .member("choices")

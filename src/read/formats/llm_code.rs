@@ -1,14 +1,14 @@
-//! Runs whose calls are blocks of code in the texts of the model, as `AppWorld` logs them.
+//! Runs whose calls are code blocks in the model's texts, as AppWorld logs them.
 
 use super::prelude::*;
 
-/// A run in the middle of being read.
+/// A run that is being read.
 pub(in crate::read) struct Coder<'a> {
     pub(in crate::read) steps: Assembler<'a>,
 }
 
 impl<'a> Coder<'a> {
-    /// Reads the messages behind a prompt, and the last response. `None`: no response has a block of code.
+    /// Reads the messages after a prompt, and the last response. `None` if no response has a code block.
     pub(in crate::read) fn of(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Self> {
         let mut steps = Assembler::default();
         steps.begin(true);
@@ -49,7 +49,7 @@ fn role(message: Raw<'_>) -> String {
     message.member("role").and_then(Raw::string).unwrap_or_default().into_owned()
 }
 
-/// Adds a message of the prompt. What the model says there is an example that was written for it.
+/// Adds a message of the prompt. The model's messages there are examples.
 pub(in crate::read) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     let actor = match words::actor_of(&role(message)) {
         Actor::Agent => Actor::System,
@@ -60,7 +60,7 @@ pub(in crate::read) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     }
 }
 
-/// The language and the code of the first fenced block of a text, which ends with the text where it is not closed.
+/// Returns the language and code of the first fenced block of a text. An unclosed block ends with the text.
 fn block(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once("```")?;
     let (language, code) = rest.split_once('\n')?;
@@ -70,7 +70,7 @@ fn block(text: &str) -> Option<(&str, &str)> {
     is_word.then_some((language, common::trim(code)))
 }
 
-/// How code ended, by what it printed.
+/// Returns the outcome of code, by its output.
 fn outcome(text: &Words<'_>) -> Outcome {
     let text = text.text().to_str();
     let text = text.trim_start_matches("Output:").trim_start_matches(common::SPACE).trim_start_matches("```");

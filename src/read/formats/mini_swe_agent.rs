@@ -1,5 +1,5 @@
-//! mini-swe-agent, version 1: commands stand in fenced blocks of the agent's texts, and what they printed in the
-//! next message of the user. (Version 1.1 is a chat.)
+//! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next message of
+//! the user. (Version 1.1 is a chat.)
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A run in the middle of being read.
+/// A run that is being read.
 struct Run<'a> {
     steps: Assembler<'a>,
     turn: u64,
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         runs.pass_over("messages that are no objects", self.no_objects);
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
         self.pass_over(runs);
         runs.give_unrouted(&mut self.steps, metadata(members), None);
@@ -77,12 +77,12 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// The model, by the configuration in `info`.
+/// Returns the model, from the configuration in `info`.
 pub(in crate::read) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
     common::name(info.member("config")?.member("model")?.member("model_name")?)
 }
 
-/// What stands in `extra` of a message.
+/// Facts in `extra` of a message.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Extra<'a> {
     pub(in crate::read) returncode: Option<Raw<'a>>,
@@ -133,7 +133,7 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Adds the message, and returns the call that the next one answers. `asked` is what the last one returned.
+    /// Adds the message, and returns the call that the next one answers. `asked` is the previous return value.
     fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {
@@ -158,7 +158,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The command of a text that has exactly one fenced block of them.
+/// Returns the command of a text with exactly one fenced block.
 pub(in crate::read) fn command(text: &str) -> Option<String> {
     static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
     static LATER_OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```mswea_bash_command"));
@@ -170,7 +170,7 @@ fn sole(mut blocks: Blocks<'_>) -> Option<String> {
     blocks.next().is_none().then_some(command)
 }
 
-/// The insides of the fenced blocks of a shell: three backticks, the language, spaces, a line feed, the shortest text,
+/// Returns the contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest text,
 /// a line feed, three backticks.
 struct Blocks<'t> {
     text: &'t str,
@@ -194,7 +194,7 @@ impl<'t> Iterator for Blocks<'t> {
     }
 }
 
-/// What stands before and behind the first place of a part.
+/// Splits a text at the first place of a part.
 fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t str)> {
     let at = part.find(text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + part.needle().len()..)?))

@@ -1,4 +1,4 @@
-//! Traces of `MLflow`, whose spans keep what they are of, their inputs and their outputs in attributes of its own.
+//! Traces of MLflow, whose spans keep type, inputs and outputs in attributes of their own.
 
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
@@ -52,7 +52,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// The span of a span: of the second version with a `context`, of the third as OTLP names its members.
+/// Converts a span. In the second version it has a `context`; the third names members like OTLP.
 fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let context =
         |key: &str| members.get("context").and_then(|context| context.member(key)).and_then(common::name);
@@ -94,7 +94,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     Ok(span)
 }
 
-/// The text of an attribute: a value that is written as JSON within a text, of which a text is that text.
+/// Returns the text of an attribute, which is JSON within a text.
 fn text(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(outer) = value.string() else {
         return (value.kind() != Kind::Null).then(|| value.spelling());

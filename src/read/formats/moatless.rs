@@ -1,5 +1,5 @@
-//! Trajectories of Moatless: steps or transitions with their actions, and trees of nodes, which are read as one run in
-//! the order in which they were expanded.
+//! Trajectories of Moatless: steps or transitions with actions, and trees of nodes, which are read as one run in the
+//! order of expansion.
 
 use super::prelude::*;
 use crate::json::spelling_of;
@@ -14,7 +14,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Document(read),
 };
 
-/// The transitions, or the steps of the first version, each with a list of actions.
+/// Returns the transitions, or the steps of the first version, each with a list of actions.
 fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let has_actions = |item: &Raw<'_>| {
         let actions = item.member("actions").and_then(Raw::items);
@@ -29,7 +29,7 @@ fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     items.iter().take(words::DECISIVE_ITEMS).all(has_actions).then_some(items)
 }
 
-/// The nodes of a tree, by their numbers.
+/// Returns the nodes of a tree, by number.
 fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
     fn collect<'a>(node: Raw<'a>, nodes: &mut Vec<(i64, Raw<'a>)>) {
         if let Some(number) = node.member("node_id").and_then(Raw::integer) {
@@ -110,7 +110,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     runs.give_unrouted(&mut steps, metadata, None);
 }
 
-/// Adds an action with its outcome; `false`: nothing names it.
+/// Adds an action with its outcome, or returns false if it has no name.
 fn add<'a>(
     action: Raw<'a>,
     state: Option<Raw<'a>>,
@@ -118,7 +118,7 @@ fn add<'a>(
     turn: u64,
     steps: &mut Assembler<'a>,
 ) -> bool {
-    // Where the action is in another, the outer one has no more than its thoughts.
+    // An outer action around another only has its thoughts.
     for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
         if let Some(text) = words::message(thoughts) {
             steps.message(Actor::Agent, turn, text);
@@ -141,7 +141,7 @@ fn add<'a>(
     true
 }
 
-/// The members of an action, without its class and what the model thought.
+/// Returns the members of an action, without its class and the model's thoughts.
 fn arguments(action: Raw<'_>) -> Content<Arguments<'static>> {
     let members = Members::from(action);
     let kept =

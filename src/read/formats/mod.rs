@@ -1,4 +1,4 @@
-//! One file for each format: how it is recognised, and how an element of it becomes steps.
+//! One file for each format: its signature, and how an element becomes steps.
 
 pub(super) mod acp;
 pub(super) mod activities;

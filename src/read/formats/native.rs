@@ -12,7 +12,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "this crate's own form",
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
-        // Langfuse has traces of its own, with their observations next to them.
+        // Langfuse has its own traces, with observations next to them.
         Shape::Object(All(&[Has(&["traces"]), Not(&Has(&["observations"]))])),
         Shape::Lines(All(&[MayBeList("traces"), Not(&MayBeList("observations"))])),
     ],
@@ -27,7 +27,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     }),
 };
 
-/// The form is this crate's own, and read by serde: the one reader of it that golden entries use as well.
+/// This crate's own form is read by serde, with the reader that golden entries use as well.
 fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<()> {
     let start = json.offset();
     let raw = json.raw()?;

@@ -1,4 +1,4 @@
-//! `OpenAI` Agents SDK: exported traces and their spans. A span of a function is a call and its result.
+//! OpenAI Agents SDK: exported traces and their spans. A function span is a call with its result.
 
 use super::prelude::*;
 use super::recorded::elements;
@@ -48,7 +48,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let duration_ns = end.and_then(|end| end.checked_sub(start?));
                 call.usage = duration_ns.map(|_| Box::new(Usage { duration_ns, ..Usage::default() }));
                 let call = run.add(call);
-                // The message is the same for all tools that fail.
+                // The message is the same for all failing tools.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));
                 let observed = detail.or_else(|| data.get("output"));

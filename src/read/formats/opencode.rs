@@ -1,5 +1,4 @@
-//! Sessions exported by `OpenCode`: one document of messages and their parts. A part of a tool is a call and its
-//! result.
+//! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its result.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -28,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A session in the middle of being read.
+/// A session that is being read.
 struct Session<'a> {
     steps: Assembler<'a>,
     metadata: Metadata,
@@ -54,7 +53,7 @@ impl<'a> Session<'a> {
         runs.pass_over("messages that are no objects", self.no_objects);
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     fn end(mut self, runs: &mut Runs<'_>) {
         self.pass_over(runs);
         runs.give_unrouted(&mut self.steps, self.metadata, None);
@@ -71,12 +70,12 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// What is known of a message.
+/// Facts about a message.
 #[derive(Debug, Default)]
 pub(in crate::read) struct Info<'a> {
     pub(in crate::read) role: Cow<'a, str>,
     pub(in crate::read) model: Option<Cow<'a, str>>,
-    /// Why the response ended.
+    /// The reason why the response ended.
     pub(in crate::read) finish: Option<Cow<'a, str>>,
     pub(in crate::read) error: Option<Cow<'a, str>>,
     pub(in crate::read) time: Option<u64>,
@@ -102,7 +101,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// Tokens are counted apart: what was cached beside what was not, what was thought beside what was said.
+/// Cached and reasoning tokens are counted separately.
 pub(in crate::read) fn usage(json: &mut Json<'_>) -> Read<Option<Usage>> {
     let (mut input, mut read, mut written) = (None, None, None);
     let (mut output, mut reasoning) = (None, None);
@@ -236,7 +235,7 @@ struct State<'a> {
     arguments: Content<Arguments<'a>>,
     output: Option<Words<'a>>,
     error: Option<Words<'a>>,
-    /// Whether the exit code of a command is not 0.
+    /// Returns true if the exit code of a command is not 0.
     exit: Option<bool>,
     start: Option<u64>,
     end: Option<u64>,
@@ -276,7 +275,7 @@ impl<'a> State<'a> {
         Ok(state)
     }
 
-    /// `None`: the call has not ended.
+    /// `None` if the call has not ended.
     fn answer(self) -> Option<Answer<'a>> {
         let observation = self.output.or(self.error);
         let outcome = match &*self.status {
@@ -288,7 +287,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// What the text of a call that failed says of the reason.
+/// Returns the error text of a failed call.
 fn failure(observation: &Words<'_>) -> Outcome {
     const REJECTED: &str = "The user rejected permission to use this specific tool call";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));

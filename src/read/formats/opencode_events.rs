@@ -1,5 +1,5 @@
-//! Events of `OpenCode`: what `opencode run --format json` prints, the events of its server, and its event store. An
-//! event carries a message or a part of one as it is at that time; the last state of each counts.
+//! Events of OpenCode: output of `opencode run --format json`, events of its server, and its event store. An event
+//! carries the current state of a message or part; the last state of each counts.
 
 use super::opencode::{self, Info, Part};
 use super::prelude::*;
@@ -18,7 +18,7 @@ const EVENT: Mark = Any(&[
     All(&[Says("type", &["message.part.updated*"]), DATA]),
 ]);
 
-/// An event, wherever it comes from.
+/// An event of any origin.
 struct Event<'a> {
     /// Its type, without the version that the store adds.
     kind: Cow<'a, str>,
@@ -29,7 +29,7 @@ struct Event<'a> {
 
 impl<'a> Event<'a> {
     fn of(line: Raw<'a>) -> Option<Self> {
-        // Events of all directories, and those given to plugins, are in a wrapper.
+        // Events for all directories and for plugins have a wrapper.
         let inner = line.member("payload").or_else(|| line.member("event"));
         let line = inner.filter(|inner| inner.kind() == Kind::Object).unwrap_or(line);
         let kind = line.member("type")?.string()?;
@@ -46,7 +46,7 @@ impl<'a> Event<'a> {
         self.data.member("part").filter(|part| part.kind() == Kind::Object)
     }
 
-    /// The session that it belongs to.
+    /// Returns the session that it belongs to.
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
         let info = || self.data.member("info");
@@ -79,7 +79,7 @@ struct Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
-    /// Adds an event; `false`: it has no content.
+    /// Adds an event, or returns false if it has no content.
     fn add(&mut self, event: &Event<'a>) -> bool {
         let Some(id) = event.session() else { return false };
         let next = self.open.len();
@@ -94,7 +94,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// A session in the middle of being read.
+/// A session that is being read.
 #[derive(Default)]
 struct Session<'a> {
     id: Cow<'a, str>,
@@ -102,11 +102,11 @@ struct Session<'a> {
     termination: Option<Cow<'a, str>>,
     messages: Vec<Message<'a>>,
     places: TextMap<Cow<'a, str>, usize>,
-    /// The place of each part in its message.
+    /// The index of each part in its message.
     parts: TextMap<Cow<'a, str>, usize>,
 }
 
-/// A message with its parts, as they were last.
+/// A message with the last states of its parts.
 #[derive(Default)]
 struct Message<'a> {
     info: Option<Raw<'a>>,
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         self.messages.get_mut(place)
     }
 
-    /// Puts a part in the place of its former state; `false`: it names no message.
+    /// Replaces the state of a part, or returns false if it names no message.
     fn part(&mut self, event: &Event<'a>, part: Raw<'a>) -> bool {
         let Some(message) = part.member("messageID").and_then(common::name) else { return false };
         let time = event.line.member("timestamp").or_else(|| event.data.member("time"));
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     fn end(self, runs: &mut Runs<'_>) -> Read<()> {
         let mut steps = Assembler::default();
         steps.begin(true);
@@ -201,7 +201,7 @@ impl<'a> Message<'a> {
     fn read(self) -> Read<(Info<'a>, Vec<Part<'a>>)> {
         let mut info = match self.info {
             Some(info) => Info::read(&mut info.json())?,
-            // What is printed is the model's.
+            // Printed events are the model's.
             None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
         };
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Event logs of `OpenHands`: actions and the observations that name them as their cause.
+//! Event logs of OpenHands: actions and the observations that name them as their cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -33,26 +33,26 @@ fn are_events(document: &Document<'_>) -> bool {
     !seen.other && (seen.is_sure || seen.kinds == [true; 2])
 }
 
-/// Whether a value is an event that no other format has.
+/// Returns true if a value is an event that no other format has.
 pub(super) fn is_event(event: Raw<'_>) -> bool {
     let mut seen = Seen::default();
     seen.look(&mut event.json()).is_ok() && seen.is_sure
 }
 
-/// What there is among the events.
+/// A summary of the events.
 #[derive(Debug, Default)]
 struct Seen {
     count: usize,
-    /// Whether there is an action, and an observation.
+    /// True if there is an action, and an observation.
     kinds: [bool; 2],
-    /// One with a time, and with all that an action or an observation has.
+    /// True if one has a time and all members of an action or an observation.
     is_sure: bool,
-    /// Something that is no event.
+    /// True if there is something that is not an event.
     other: bool,
 }
 
 impl Seen {
-    /// Looks at the next event; breaks if no more need to be looked at.
+    /// Checks the next event; breaks if no more are needed.
     fn look(&mut self, json: &mut Json<'_>) -> Read<ControlFlow<()>> {
         let (mut has_id, mut has_source, mut has_time) = (false, false, false);
         let (mut action, mut observation) = (false, false);
@@ -103,11 +103,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// What is done that is no call of a tool.
+/// Actions that are not tool calls.
 const NO_CALLS: [&str; 7] =
     ["message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"];
 
-/// What stands among the arguments of a call without being one.
+/// Members of arguments that are not arguments.
 const NO_ARGUMENTS: [&[u8]; 5] =
     [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
 
@@ -126,14 +126,14 @@ struct Event<'a> {
     tool: Option<Cow<'a, str>>,
     /// The call as the model wrote it, with its response.
     written: Option<Raw<'a>>,
-    /// The response of the model that the call is of.
+    /// The model's response with the call.
     response: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
     usage: Option<Usage>,
 }
 
 impl<'a> Event<'a> {
-    /// Reads an event into one of which nothing is known yet; `false`: it is none.
+    /// Reads an event into an empty one, or returns false if it is not one.
     fn read(&mut self, json: &mut Json<'a>) -> Read<bool> {
         let event = self;
         let (mut has_id, mut has_source) = (false, false);
@@ -222,19 +222,19 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The log in the middle of being read.
+/// A log that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Log<'a> {
     steps: Assembler<'a>,
-    /// The ids of the calls that wait for an observation, or had one.
+    /// Ids of calls with or without an observation.
     calls: BTreeSet<Cow<'a, str>>,
-    /// The turns of the responses of the model.
+    /// The turns of the model's responses.
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
     model: Option<Cow<'a, str>>,
     uncaused: u64,
-    /// Lines that are no events.
+    /// Number of lines that are not events.
     others: u64,
 }
 
@@ -245,7 +245,7 @@ impl<'a> Log<'a> {
         log
     }
 
-    /// Hands the trace on. `metadata` holds what is recorded outside the events.
+    /// Emits the trace. `metadata` comes from outside the events.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
         let model = metadata.model.or(self.model.map(|model| model.as_ref().into()));
         let metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
@@ -254,7 +254,7 @@ impl<'a> Log<'a> {
         runs.give_unrouted(&mut self.steps, metadata, reward);
     }
 
-    /// Reads a line, which may be something else than an event.
+    /// Reads a line, which may not be an event.
     pub(super) fn read_line(&mut self, json: &mut Json<'a>) -> Read<()> {
         let mut event = Event::default();
         if event.read(json)? {
@@ -356,14 +356,14 @@ impl<'a> Log<'a> {
         self.model = self.model.take().or(event.model.take());
         let action = event.action.take().unwrap_or_default();
         let is_finish = action == "finish";
-        // What is thought is the argument of thinking.
+        // The thought is the argument of thinking.
         let arguments = event.arguments.map(|arguments| arguments_of(arguments, action == "think"));
         let mut call = Call::new(turn, event.id.clone(), event.tool.take().unwrap_or(action));
         call.arguments = arguments.unwrap_or_default();
         call.time = event.time;
         call.usage = event.usage.map(Box::new);
         let number = self.steps.call(call);
-        // Nothing answers a finish.
+        // A finish has no answer.
         if let Some(id) = event.id.take().filter(|_| !is_finish) {
             self.calls.insert(id);
         }
@@ -371,7 +371,7 @@ impl<'a> Log<'a> {
     }
 }
 
-/// The arguments of the call that this metadata names, as the model wrote them.
+/// Returns the arguments of the call that this metadata names, as the model wrote them.
 fn written_arguments(metadata: Raw<'_>) -> Option<Raw<'_>> {
     let id = metadata.member("tool_call_id")?.string()?;
     let choices = metadata.member("model_response")?.member("choices")?.items()?;
@@ -382,7 +382,7 @@ fn written_arguments(metadata: Raw<'_>) -> Option<Raw<'_>> {
     call.member("function")?.member("arguments")
 }
 
-/// The arguments, without what is none.
+/// Returns the arguments without other members.
 fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
     common::arguments_without(value, |key| NO_ARGUMENTS.contains(&key) || !with_thought && key == b"thought")
 }

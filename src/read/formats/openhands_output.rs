@@ -1,4 +1,4 @@
-//! What the evaluations of `OpenHands` write, a line for each instance: its `history` and its `test_result`.
+//! Output of OpenHands evaluations, a line for each instance: its `history` and its `test_result`.
 
 use super::openhands_sdk_conversation::Conversation;
 use super::prelude::*;
@@ -32,7 +32,7 @@ fn is_output(members: &Members<'_>) -> bool {
     }
 }
 
-/// Whether a history is in pairs of an action and an observation, as the first versions wrote it.
+/// Returns true if a history consists of pairs of an action and an observation, as the first versions wrote it.
 fn is_pairs(history: Raw<'_>) -> bool {
     let is_pair = |pair: &Raw<'_>| {
         let has = |place: usize, key| pair.items().and_then(|pair| pair.get(place)?.member(key)).is_some();
@@ -41,7 +41,7 @@ fn is_pairs(history: Raw<'_>) -> bool {
     history.items().is_some_and(|pairs| pairs.first().is_some_and(is_pair))
 }
 
-/// The events of a history, those of pairs in order.
+/// Returns the events of a history, pairs in order.
 fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
     let items = history.items().unwrap_or_default();
     items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()
@@ -88,7 +88,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// The reward that a result shows: a number or a truth value, itself or under a key that stands for the verdict.
+/// Returns the reward in a result: a number or boolean, itself or under a verdict key.
 fn reward(result: Raw<'_>, depth: u8) -> Option<f64> {
     const VERDICTS: [&str; 9] =
         ["resolved", "success", "correct", "passed", "reward", "score", "result", "report", "test_result"];

@@ -1,4 +1,4 @@
-//! Event logs of the `OpenHands` Agent SDK (V1): actions and observations that share a `tool_call_id`.
+//! Event logs of the OpenHands Agent SDK (V1): actions and observations that share a `tool_call_id`.
 
 use super::codex_text::is_failure_code;
 use super::openhands_sdk_conversation::Conversation;
@@ -40,7 +40,7 @@ pub(super) const EVENT: Mark = All(&[
     ),
 ]);
 
-/// The name of a class without its module, which the first versions wrote as well.
+/// Returns the name of a class without its module.
 pub(super) fn short(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
 }
@@ -54,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// The arguments of an action: its members without the name of its class, or the `data` of a tool of an MCP server.
+/// Returns the arguments of an action: its members without the class name, or the `data` of an MCP tool.
 pub(super) fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
     if let Some(data) = action.member("data").filter(|data| data.kind() == Kind::Object) {
         return common::arguments(data);
@@ -62,7 +62,7 @@ pub(super) fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
     common::arguments_without(action, |key| key == b"kind")
 }
 
-/// The answer that an observation is.
+/// Returns the answer in an observation.
 pub(super) fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     let members = Members::from(observation);
     let present = |key: &str| members.present(key);

@@ -1,18 +1,18 @@
-//! A conversation of the `OpenHands` Agent SDK, event by event.
+//! A conversation of the OpenHands Agent SDK, event by event.
 
 use std::collections::BTreeMap;
 
 use super::openhands_sdk::{answer_of, arguments_of, short};
 use super::prelude::*;
 
-/// A conversation in the middle of being read.
+/// A conversation that is being read.
 pub(super) struct Conversation<'a> {
     steps: Assembler<'a>,
-    /// The turns of the responses of the model.
+    /// The turns of the model's responses.
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
-    /// Calls that agents behind the Agent Client Protocol report several times.
+    /// Calls that agents on the Agent Client Protocol report several times.
     reported: BTreeMap<Cow<'a, str>, CallNumber>,
     metadata: Metadata,
     others: u64,
@@ -32,7 +32,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Hands the trace on. `metadata` holds what is recorded outside the events.
+    /// Emits the trace. `metadata` comes from outside the events.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
         let metadata = Metadata {
             id: metadata.id.or(self.metadata.id),
@@ -98,7 +98,7 @@ impl<'a> Conversation<'a> {
                 let model = event.name("model_name");
                 self.metadata.model = self.metadata.model.take().or(model.map(|model| model.as_ref().into()));
             }
-            // The state of a conversation lies next to its events.
+            // The state of a conversation is next to its events.
             "" if event.has("agent") => {
                 let model = event.get("agent").and_then(|agent| agent.member("llm")?.member("model"));
                 self.metadata.model = model.and_then(common::name).map(|model| model.as_ref().into());
@@ -111,7 +111,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// The turn of an event, which those of one response share.
+    /// Returns the turn of an event, shared by the events of one response.
     fn turn_of(&mut self, event: &Members<'a>) -> u64 {
         let turn = match event.name("llm_response_id") {
             Some(response) => *self.turns.entry(response).or_insert(self.turn),
@@ -131,7 +131,7 @@ impl<'a> Conversation<'a> {
         let written = written.map(|call| call.member("function").unwrap_or(call));
         let named = || written.and_then(|call| call.member("name")).and_then(common::name);
         let mut call = Call::new(turn, id, event.name("tool_name").or_else(named).unwrap_or_default());
-        // An action that could not be built leaves the call as the model wrote it.
+        // For an action that could not be built, the call is kept as the model wrote it.
         call.arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
             Some(action) => arguments_of(action),
             None => {
@@ -159,7 +159,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// A call that is reported when it begins and whenever it changes.
+    /// A call that is reported at its start and at every change.
     fn reported_call(&mut self, event: &Members<'a>, time: Option<u64>) {
         let known = event.name("tool_call_id").and_then(|id| self.reported.get(&id).copied());
         let number = known.unwrap_or_else(|| {

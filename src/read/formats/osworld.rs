@@ -1,4 +1,5 @@
-//! `OSWorld`: the steps of a trajectory (`traj.jsonl`). Screenshots show the effects of actions, in files of their own.
+//! OSWorld: the steps of a trajectory (`traj.jsonl`). The effects of actions are in screenshots, which are separate
+//! files.
 
 use super::prelude::*;
 use super::recorded::text;
@@ -40,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let Some(action) = step.get("action") else { return };
     let call = if let Some(code) = action.string() {
-        // Code, or one of the words that end or delay a run.
+        // Code, or a word that ends or delays a run.
         let code = common::trim(&code).to_owned();
         let word = matches!(&*code, "WAIT" | "DONE" | "FAIL");
         let call = run.call(

@@ -1,4 +1,4 @@
-//! OWL, of CAMEL: the exchanges of two agents. Those with the tools are the run; each call has its result.
+//! OWL, of CAMEL: the exchanges of two agents. Those with tools are the run; each call has its result.
 
 use super::prelude::*;
 use super::recorded::items;
@@ -32,7 +32,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Hands on the run of a task.
+/// Emits the run of a task.
 fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("owl");
     run.metadata.task = task.ident("task_id").map(Into::into);

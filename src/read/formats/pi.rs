@@ -1,4 +1,4 @@
-//! Sessions of pi and `OpenClaw`, and the events of `pi --mode json`: messages with calls and their results, in lines.
+//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let named = |key: &str| header.and_then(|header| header.name(key)).map(Cow::into_owned);
     let (id, parent) = (named("id"), named("parentSession"));
     let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line.name("type")).collect();
-    // A message is repeated when its turn and when the agent ends.
+    // The end of a turn and of the agent repeat messages.
     let whole = ["message_end", "turn_end", "agent_end"].into_iter().find(|kind| kinds.contains(*kind));
     let mut main = Branch::new(id.clone(), parent);
     let mut branches = BTreeMap::new();
@@ -69,7 +69,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// For each line, the first line of the abandoned branch that it is on; `None`: it leads to the last entry.
+/// Returns for each line the first line of its abandoned branch; `None` if it leads to the last entry.
 fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     let mut places = BTreeMap::new();
     let mut parents = Vec::with_capacity(lines.len());
@@ -98,7 +98,7 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     roots
 }
 
-/// The answer that a result is. The details of `OpenClaw`'s tools hold an exit code or a status.
+/// Returns the answer in a result. The details of OpenClaw's tools have an exit code or a status.
 pub(super) fn answer<'a>(
     content: Option<Raw<'a>>,
     details: Option<Raw<'a>>,
@@ -119,7 +119,7 @@ pub(super) fn answer<'a>(
     outcome.answer(text.into())
 }
 
-/// The outcome of a call that was skipped or broken off, as its text says.
+/// Returns the outcome of a call that was skipped or interrupted, by its text.
 fn not_run(text: Text<'_>) -> Option<Outcome> {
     let text = text.to_str();
     if text.starts_with("Skipped due to queued user message") {
@@ -131,7 +131,7 @@ fn not_run(text: Text<'_>) -> Option<Outcome> {
     }
 }
 
-/// The tokens of a response. Those that came from or went to a cache are counted apart.
+/// Reads the tokens of a response. Cached tokens are counted separately.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
     let members = Members::from(value);
     let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();

@@ -1,4 +1,4 @@
-//! The messages of a session of pi or `OpenClaw`, as steps.
+//! The messages of a pi or OpenClaw session, as steps.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::codex_text::is_failure_code;
 use super::pi::{answer, usage};
 use super::prelude::*;
 
-/// A branch of a session in the middle of being read.
+/// A branch of a session that is being read.
 pub(super) struct Branch<'a> {
     steps: Assembler<'a>,
     metadata: Metadata,
     turn: u64,
-    /// How many calls and answers of an id were read, of which the other kind of line tells again.
+    /// Number of calls and answers per id, which a second kind of line repeats.
     called: BTreeMap<Cow<'a, str>, u64>,
     answered: BTreeMap<Cow<'a, str>, u64>,
     others: u64,
@@ -25,13 +25,13 @@ impl<'a> Branch<'a> {
         Self { steps, metadata, turn: 0, called: BTreeMap::new(), answered: BTreeMap::new(), others: 0 }
     }
 
-    /// Hands the trace on.
+    /// Emits the trace.
     pub(super) fn end(mut self, runs: &mut Runs<'_>) {
         runs.pass_over("lines of other types", self.others);
         runs.give_unrouted(&mut self.steps, self.metadata, None);
     }
 
-    /// Reads a line. Of the kinds that hold messages, `whole` is the one that counts.
+    /// Reads a line. Of the kinds with messages, `whole` counts.
     pub(super) fn line(&mut self, line: &Members<'a>, whole: Option<&str>) {
         let kind = line.name("type").unwrap_or_default();
         let time = line.time("timestamp");
@@ -158,7 +158,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Whether a call or an answer of this id was read already, each time once.
+/// Returns true if a call or answer of this id was read before, once for each.
 fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
     counts.get_mut(id).is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0)
 }

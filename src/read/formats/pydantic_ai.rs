@@ -1,4 +1,4 @@
-//! Pydantic AI: messages with parts, as the library dumps them, and the events of a run that is streamed.
+//! Pydantic AI: dumped messages with parts, and the events of a streamed run.
 
 use super::prelude::*;
 use super::recorded::{elements, members, text};
@@ -26,7 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let items: Vec<_> = elements(document, &LISTS).into_iter().map(Members::from).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
-    // A stream that ends with its messages repeats its events in them.
+    // The messages at the end of a stream repeat its events.
     if items.iter().any(|item| MESSAGE.fits(item)) {
         for item in &items {
             reader.message(item);
@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Reading<'a> {
     runs: Recordings<'a>,
-    /// The ids of the calls in a stream, which may show a call twice.
+    /// The ids of calls in a stream, which may show a call twice.
     seen: TextSet<Cow<'a, str>>,
     others: u64,
 }
@@ -105,7 +105,7 @@ impl<'a> Reading<'a> {
                 };
                 run.answer(id, name.as_ref(), content.and_then(words::result), outcome);
             }
-            // Without a tool, it is the output that has to be tried again.
+            // Without a tool, the output must be retried.
             Some("retry-prompt") if name.is_none() => {
                 run.say(Actor::Environment, content.and_then(words::result));
             }

@@ -1,4 +1,4 @@
-//! Parts that formats of messages and events share: pairing answers that have no id, and looking at first elements.
+//! Runs that are read message by message, with pairing of answers without ids.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use crate::read::runs::Runs;
 use crate::read::wire;
 use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextMap, Usage, Words};
 
-/// How many elements of a list, or lines, show the format.
+/// Number of elements of a list, or of lines, that show the format.
 pub(super) const SHOWN: usize = 64;
 
 /// Returns true if one of the first objects of a list, or of lines, fits.
@@ -21,7 +21,7 @@ pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> boo
     objects.any(|item| fits(&Members::of(&mut item.json())))
 }
 
-/// The elements of a list or of lines, or of the list under the first of these keys that an object has.
+/// Returns the elements of a list or of lines, or of the list under the first of these keys that an object has.
 pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
@@ -32,34 +32,34 @@ pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a
     }
 }
 
-/// The members of an object; of anything else, none.
+/// Returns the members of an object; none for any other value.
 pub(super) fn members(value: Option<Raw<'_>>) -> Members<'_> {
     value.map(|value| Members::of(&mut value.json())).unwrap_or_default()
 }
 
-/// The items of a list; of anything else, none.
+/// Returns the items of a list; none for any other value.
 pub(super) fn items(value: Option<Raw<'_>>) -> Vec<Raw<'_>> {
     value.and_then(Raw::items).unwrap_or_default()
 }
 
-/// The value of a text that is sound JSON.
+/// Parses a text as JSON.
 pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     let mut json = Json::new(text.as_bytes());
     let is_sound = json.check().is_ok() && json.peek_byte().is_none();
     is_sound.then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
-/// A number.
+/// Returns a number.
 pub(super) fn number(value: Option<Raw<'_>>) -> Option<f64> {
     value.filter(|value| value.kind() == Kind::Number).and_then(|value| value.json().float().ok())
 }
 
-/// A name or id, which may be a number.
+/// Returns a name or id, which may be a number.
 pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     value.and_then(common::ident)
 }
 
-/// The text of a message: a string, text parts, or one text part.
+/// Returns the text of a message: a string, text parts, or one text part.
 pub(super) fn text(value: Option<Raw<'_>>) -> Option<Words<'_>> {
     let value = value?;
     let words = match value.kind() {
@@ -78,12 +78,12 @@ pub(super) struct Recording<'a> {
     turn: u64,
     time: Option<u64>,
     usage: Option<Usage>,
-    /// Calls in order by the name of their tool, and all of them under `None`, for answers without an id.
+    /// Calls in order by tool name, and all of them under `None`, for answers without an id.
     waiting: TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>,
 }
 
 impl<'a> Recording<'a> {
-    /// An empty run of an agent of this name.
+    /// Makes an empty run of an agent of this name.
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
         let mut recording = Self { metadata, ..Self::default() };
@@ -91,20 +91,20 @@ impl<'a> Recording<'a> {
         recording
     }
 
-    /// Begins a message of a known time.
+    /// Begins a message with its time.
     pub(super) fn turn(&mut self, time: Option<u64>) {
         self.turn += 1;
         self.time = time;
         self.usage = None;
     }
 
-    /// Sets the tokens of the response that the current message is.
+    /// Sets the tokens of the current message's response.
     pub(super) fn spent(&mut self, usage: Option<Usage>) {
         self.usage = usage.filter(|usage| !usage.is_empty());
         self.steps.spent(self.turn, self.usage);
     }
 
-    /// Sets the model, if it is the first that is named.
+    /// Sets the model, unless one was named before.
     pub(super) fn model(&mut self, model: Option<Cow<'_, str>>) {
         if self.metadata.model.is_none() {
             self.metadata.model = model.filter(|name| !name.is_empty()).as_deref().map(Into::into);
@@ -176,7 +176,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// The oldest unanswered call of a tool.
+    /// Returns the oldest unanswered call of a tool.
     pub(super) fn oldest(&mut self, name: Option<&Cow<'a, str>>) -> Option<CallNumber> {
         self.steps.pair_new();
         let waiting = self.waiting.get_mut(&name.cloned())?;
@@ -189,26 +189,26 @@ impl<'a> Recording<'a> {
         None
     }
 
-    /// Hands the run on.
+    /// Emits the run.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         runs.give_unrouted(&mut self.steps, self.metadata, self.reward);
     }
 }
 
-/// Runs by their ids.
+/// Runs by id.
 pub(super) struct Recordings<'a> {
     agent: &'static str,
-    /// With how many there were before.
+    /// The runs by id, with the number of runs before each.
     runs: TextMap<Option<Cow<'a, str>>, (usize, Recording<'a>)>,
 }
 
 impl<'a> Recordings<'a> {
-    /// No runs yet, all to be of the agent of this name.
+    /// Makes an empty set of runs of the agent of this name.
     pub(super) fn of_agent(agent: &'static str) -> Self {
         Self { agent, runs: TextMap::default() }
     }
 
-    /// The run of this id, which begins here if there is none yet.
+    /// Returns the run of this id, beginning it if needed.
     pub(super) fn run(&mut self, id: Option<Cow<'a, str>>) -> &mut Recording<'a> {
         let (agent, before) = (self.agent, self.runs.len());
         let begin = |id: &Option<Cow<'a, str>>| {
@@ -219,7 +219,7 @@ impl<'a> Recordings<'a> {
         &mut self.runs.entry(id).or_insert_with_key(begin).1
     }
 
-    /// Hands the runs on, in the order in which they began.
+    /// Emits the runs, in the order in which they began.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         let mut all: Vec<_> = self.runs.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);

@@ -1,4 +1,4 @@
-//! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text of what came of them.
+//! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the results.
 
 use super::prelude::*;
 use super::recorded::{elements, ident, text};
@@ -70,7 +70,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let observed = failure.or_else(|| observations.and_then(words::result));
     let observed = observed.or_else(|| step.result("action_output"));
     match numbers.pop() {
-        // The text is of all calls of the step together.
+        // The text belongs to all calls of the step.
         Some(last) => {
             for call in numbers {
                 run.answer_in_part(call, outcome);
@@ -81,7 +81,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Adds a call: `{name, arguments, id}`, or the same within `function`.
+/// Adds a call: `{name, arguments, id}`, or the same under `function`.
 fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> crate::trace::CallNumber {
     let function = call.member("function").unwrap_or(call);
     let name = function.member("name").and_then(common::name);

@@ -1,4 +1,4 @@
-//! SWE-agent `.traj`: steps of a response, a command and what it printed. There is neither a flag nor an exit code.
+//! SWE-agent `.traj`: steps of a response, a command and its output. There is neither a flag nor an exit code.
 
 use super::prelude::*;
 
@@ -12,7 +12,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Fallible(read),
 };
 
-/// A command and what came of it. Parts of trajectories name the instance instead of their history.
+/// A command and its output. Parts of trajectories name the instance instead of their history.
 const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -51,7 +51,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// Reads a step; `false`: it is none.
+/// Reads a step, or returns false if it is not one.
 fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<bool> {
     let (mut action, mut response, mut thought, mut duration) = (None, None, None, None);
     let (mut observation, mut has_observation) = (None, false);
@@ -86,7 +86,7 @@ fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<b
     Ok(true)
 }
 
-/// The commands that are tools of SWE-agent. Any other is a shell's.
+/// Commands that are tools of SWE-agent. Any other command is the shell's.
 const TOOLS: [&str; 28] = [
     "str_replace_editor",
     "edit",
@@ -118,13 +118,13 @@ const TOOLS: [&str; 28] = [
     "debug_stop",
 ];
 
-/// The tool that a command calls: its first word, where that is one.
+/// Returns the tool that a command calls: its first word, if that is one.
 fn tool(command: &str) -> &'static str {
     let word = command.split(common::SPACE).next().unwrap_or_default();
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
 }
 
-/// How observations of failures begin.
+/// Beginnings of observations that report failures.
 const FAILURES: [&str; 5] = [
     "No replacement was performed",
     "Your proposed edit has introduced new syntax error(s)",
@@ -133,11 +133,11 @@ const FAILURES: [&str; 5] = [
     "Traceback (most recent call last):",
 ];
 
-/// How a shell begins the line in which it complains.
+/// Beginnings of a shell's error line.
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 
 fn outcome(observation: Text<'_>) -> Outcome {
-    /// How many characters of a text show whether it may report a failure.
+    /// Number of characters that show whether a text may report a failure.
     const HEAD: usize = 200;
     let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
     let head = observation.head(HEAD);

@@ -1,8 +1,7 @@
 //! tau2-bench results.
 //!
-//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`),
-//! a bare list of runs, one run, one of these per line, or a directory with `results.json` beside
-//! `simulations/<id>.json`.
+//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`), a
+//! bare list of runs, one run, one of these per line, or a directory with `results.json` and `simulations/<id>.json`.
 
 use std::sync::Arc;
 
@@ -33,14 +32,14 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     }),
 };
 
-/// Bits of the keys that have been seen.
+/// Bits of the keys that were seen.
 const INFO: u8 = 1;
 const TASKS: u8 = 2;
 
-/// What makes an object a run.
+/// Keys that only a run has.
 const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
 
-/// Where runs of other kinds have their events.
+/// Keys of events in runs of other kinds.
 const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 
 fn has_runs(look: &Look<'_, '_>) -> bool {
@@ -57,17 +56,17 @@ fn has_runs(look: &Look<'_, '_>) -> bool {
     empty && !(transcript && matches!(look, Look::Lines(_)))
 }
 
-/// What an object is like.
+/// The class of an object.
 enum Likeness {
     Run,
-    /// A run or a transcript without messages.
+    /// A run, or a transcript without messages.
     Empty,
     /// A transcript of another kind.
     Transcript,
     Other,
 }
 
-/// What an object is like. One that has no more than messages may be a transcript of another kind.
+/// Classifies an object. One with only messages may be a transcript of another kind.
 fn likeness(members: &Members<'_>) -> Likeness {
     if members.has("reward_info") || members.has("termination_reason") {
         return if members.has("traj") { Likeness::Other } else { Likeness::Run };
@@ -83,13 +82,13 @@ fn likeness(members: &Members<'_>) -> Likeness {
     }
 }
 
-/// Whether an object around messages says that it is a session or an event of another agent.
+/// Returns true if an object around messages is a session or event of another agent.
 fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
-/// What messages are like: those of runs have marks of tau2. Calls without `function` are a mark only where no answer
-/// names its call as the chats of others do.
+/// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if no answer names
+/// its call as in other chats.
 fn likeness_of_messages(items: Raw<'_>) -> Likeness {
     let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
     let _ = items.json().list(|item| {
@@ -123,7 +122,7 @@ fn likeness_of_messages(items: Raw<'_>) -> Likeness {
     }
 }
 
-/// Whether a call has a name, but no `function`. It may be `marked` as one of tau2.
+/// Returns true if a call has a name, but no `function`. It may be `marked` as one of tau2.
 fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
     let (mut has_name, mut has_function) = (false, false);
     wire::object(json, |key, _| {
@@ -138,7 +137,7 @@ fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
     Ok(has_name && !has_function)
 }
 
-/// Reads what the file says of its runs.
+/// Reads the header of a file.
 fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header) -> Read<()> {
     match key {
         b"info" => {
@@ -165,7 +164,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
     Ok(())
 }
 
-/// The member of an object that names something all runs share. Null, or null for the object, names nothing.
+/// Reads the member of an object with a value that all runs share. Null, or null for the object, is none.
 fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
     json.object_or_null(|key, value| {
         if key == member {
@@ -176,12 +175,12 @@ fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) 
     Ok(())
 }
 
-/// A flat key that names the model or the domain, where it is a string.
+/// Reads a flat key with the model or the domain, if it is a string.
 fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
 }
 
-/// The tasks of a list, unless null stands there.
+/// Reads a list of tasks, or null.
 fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     let mut tasks = Tasks::default();
     let listed = json.list_or_null(|value| {
@@ -192,7 +191,7 @@ fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     Ok(listed.then(|| Arc::new(tasks)))
 }
 
-/// The route of a task, by the digest of its id.
+/// Returns the route of a task, by the digest of its id.
 fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)> {
     let mut id = None;
     let mut milestones = Vec::new();
@@ -260,7 +259,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     })
 }
 
-/// The route of a run.
+/// Returns the route of a run.
 fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, Routing> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
@@ -277,20 +276,20 @@ fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, Routing> {
     }
 }
 
-/// What is known of a run in the middle of being read.
+/// Facts about a run that is being read.
 #[derive(Default)]
 struct OpenSimulation {
     reward: Option<f64>,
-    /// Whether it has a key that makes it a run.
+    /// True if it has a key that only runs have.
     is_run: bool,
     has_messages: bool,
     says_something: bool,
-    /// The key and the place of events that stand where tau2 results have none.
+    /// The key and offset of events in a place where tau2 results have none.
     elsewhere: Option<(&'static str, usize)>,
 }
 
 impl OpenSimulation {
-    /// Says what is wrong with an object, which begins at `start`, that is no run of tau2.
+    /// Reports the error of an object at `start` that is not a run of tau2.
     fn check(&self, start: usize) -> Read<()> {
         if let Some((key, at)) = self.elsewhere.filter(|_| !self.says_something) {
             let what = format!("the run has its events under `{key}`, which tau2 results do not");
@@ -309,7 +308,7 @@ impl OpenSimulation {
 /// Reads a simulation run.
 fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let mut found = OpenSimulation::default();
-    // Without routes in sight the task need not be known beforehand.
+    // Without routes, the task need not be known in advance.
     let mut task_known = header.tasks.is_none();
     let texts = run.options.argument_texts.unwrap_or(true)
         || header.tasks.as_ref().is_some_and(|tasks| tasks.looks_inside);
@@ -328,7 +327,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
             }
             b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
             b"messages" => {
-                // Of several the last counts.
+                // The last of several counts.
                 (found.has_messages, found.is_run) = (true, true);
                 if task_known || run.has_begun() {
                     run.begin(&routing(header, run.ending.metadata.task.as_deref()));
@@ -364,7 +363,7 @@ fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
     Ok(reward)
 }
 
-/// Reads a list of events that is none of messages: its key and its place, unless it is empty.
+/// Reads a list of events that are not messages: its key and offset, unless it is empty.
 fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static str, usize)>> {
     let events = json.checked()?;
     let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);

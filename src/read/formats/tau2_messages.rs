@@ -1,11 +1,11 @@
-//! The messages of a tau2-bench run: who speaks, who calls which tool, and what came back.
+//! The messages of a tau2-bench run: speakers, calls and answers.
 
 use super::prelude::*;
 use crate::json::{Fault, JsonString};
 use crate::read::runs::OpenRun;
 use crate::trace::Digest;
 
-/// Who calls, or should call.
+/// The caller of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Requestor {
     Assistant,
@@ -53,10 +53,10 @@ impl Role {
     }
 }
 
-/// What is read of the messages of a run, used again from message to message.
+/// The members of messages, reused for each message.
 #[derive(Default)]
 pub(in crate::read) struct Messages<'a> {
-    /// Whether the texts of arguments are kept.
+    /// Whether to keep the texts of arguments.
     texts: bool,
     calls: Vec<ToolCall<'a>>,
     answers: Vec<ToolAnswer<'a>>,
@@ -81,7 +81,7 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and hands on their steps. Returns how many there were.
+    /// Reads the messages of a run, or null, and emits their steps. Returns their number.
     pub(in crate::read) fn read(
         &mut self,
         json: &mut Json<'a>,
@@ -117,7 +117,7 @@ impl<'a> Messages<'a> {
                         Ok(())
                     })?;
                 }
-                // Messages of others than tools may have an id of any kind.
+                // Messages without a tool may have an id of any kind.
                 b"id" if role.is_none_or(|role| role == Role::Tool) => own.id = id(value)?,
                 b"error" if role.is_none_or(|role| role == Role::Tool) => own.error = flag(value)?,
                 b"tool_messages" => {
@@ -158,12 +158,12 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// The id of a call, or of an answer.
+/// Reads the id of a call or answer.
 fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.null()? { Ok(None) } else { json.ident().map(Some) }
 }
 
-/// The flag of an answer. What is no boolean flags nothing.
+/// Reads the flag of an answer. Any value but a boolean is ignored.
 fn flag(json: &mut Json<'_>) -> Read<Option<bool>> {
     json.boolean_or_null()
 }
@@ -186,7 +186,7 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<ToolCall<'a>> {
     Ok(call)
 }
 
-/// Arguments: their digest, and their text where it is kept. Null is none.
+/// Reads arguments: their digest, and their text if it is kept. Null is none.
 fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
     if json.null()? {
         return Ok(Content::Absent);
@@ -219,7 +219,7 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
 
 impl<'a> ToolAnswer<'a> {
     fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
-        // The replicated note's rule: the flag, or a text that begins with `Error`, whatever the flag says.
+        // The rule of the replicated note: the flag, or a text that begins with `Error`, whatever the flag says.
         let (status, provenance) = match self.error {
             Some(true) => (Status::Error, Provenance::Flag),
             _ if self.content.is_some_and(|content| content.starts_with("Error")) => {

@@ -68,16 +68,16 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<(
     run.finish().map_err(typed)
 }
 
-/// What is read of the `info` of a run.
+/// The members of a run's `info`.
 #[derive(Default)]
 struct Info {
     is_crash: bool,
-    /// The expected actions of the task, where it lists them, each with its place in that list from 1 on.
+    /// The expected actions of the task, if listed, each with its position in that list from 1 on.
     actions: Option<Vec<Milestone>>,
 }
 
 impl Info {
-    /// Reads it; all of it is checked.
+    /// Reads and checks all of it.
     fn read(json: &mut Json<'_>) -> Read<Self> {
         let mut info = Self::default();
         if json.kind()? != Kind::Object {
@@ -99,7 +99,7 @@ impl Info {
     }
 }
 
-/// The expected actions of a task, where it lists them.
+/// Reads the expected actions of a task, if listed.
 fn actions_of_task(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
     if json.kind()? != Kind::Object {
         return json.check().map(|()| None);
@@ -128,7 +128,7 @@ fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
     Ok(Some(actions))
 }
 
-/// An expected action; `None`: it has no name.
+/// Reads an expected action; `None` if it has no name.
 fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
     if json.kind()? != Kind::Object {
         return json.check().map(|()| None);
@@ -147,7 +147,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
     Ok(name.and_then(Raw::string).map(action))
 }
 
-/// A message as the run has it.
+/// A parsed message.
 #[derive(Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
@@ -217,7 +217,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
     Ok(call)
 }
 
-/// The sign of an answer to a call that the agent wrote as text.
+/// Marks the answer to a call that the agent wrote as text.
 const OUTPUT: &str = "API output: ";
 
 fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
@@ -275,7 +275,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
     }
 }
 
-/// The call that the agent wrote behind its last `Action:`, or as the whole text.
+/// Returns the call after the agent's last `Action:`, or in the whole text.
 fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     let action =
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
@@ -295,7 +295,7 @@ fn answer(text: Option<Words<'_>>) -> Answer<'_> {
     Answer::new(Content::from(text), status, provenance)
 }
 
-/// The domain, as the first instructions head themselves.
+/// Returns the domain, from the heading of the first instructions.
 fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
     let text = messages.iter().find(|message| message.role == "system")?.text()?;
     let text = text.text().head(40).to_ascii_lowercase();
@@ -305,7 +305,7 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// The route of a run with these expected actions.
+/// Makes the route of a run with these expected actions.
 fn routing(actions: Option<Vec<Milestone>>) -> Routing {
     let Some(milestones) = actions else {
         return Routing::Unknown("the run lists no expected actions".into());

@@ -1,4 +1,4 @@
-//! `ToolBench`: the answer of a search over calls. A node names a tool, the next one its arguments and what came of them.
+//! ToolBench: the answer of a search over calls. A node names a tool, the next one its arguments and result.
 
 use super::prelude::*;
 use super::recorded::{items, text};
@@ -19,7 +19,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut search = Search { run: Recording::of_agent("toolbench"), open: None, others: 0 };
     search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());
     search.run.say(Actor::User, generated.text("query"));
-    // The chain that won is one branch of the tree.
+    // The winning chain is one branch of the tree.
     let tree = answer
         .get("tree")
         .map(|tree| tree.member("tree").unwrap_or(tree))
@@ -40,7 +40,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Search<'a> {
     run: Recording<'a>,
-    /// The call whose arguments have not come.
+    /// The call whose arguments have not come yet.
     open: Option<CallNumber>,
     others: u64,
 }
@@ -66,7 +66,7 @@ impl<'a> Search<'a> {
             Some("Action") => {
                 self.run.turn(None);
                 self.open = Some(self.run.call(None, node.name("description"), None));
-                // A tool that does not exist has its answer here.
+                // A nonexistent tool has its answer here.
                 self.answer(node);
             }
             Some("Action Input") => {
@@ -89,7 +89,7 @@ impl<'a> Search<'a> {
             .filter(|observed| observed.kind() != Kind::Null && observed.bytes() != b"\"\"");
         if let (Some(call), Some(observed)) = (self.open, observed) {
             let code = node.integer("observation_code");
-            // 3 and 4 end a run: with an answer, or giving up.
+            // 3 and 4 end a run: with an answer, or by giving up.
             let outcome = match code {
                 Some(0 | 3 | 4) => Outcome::flag(false),
                 Some(_) => Outcome::flag(true),

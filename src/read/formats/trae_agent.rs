@@ -24,7 +24,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     run.say(Actor::User, trajectory.text("task"));
     let mut steps = trajectory.list("agent_steps");
-    // The port to Rust keeps each step in the interaction with the model.
+    // The Rust port keeps each step in its interaction with the model.
     steps.extend(trajectory.list("llm_interaction").into_iter().filter_map(|step| step.member("steps")));
     for item in steps {
         let item = Members::from(item);

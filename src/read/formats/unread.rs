@@ -1,4 +1,4 @@
-//! Formats that are known by their marks and not read. An input of one is an error with its name.
+//! Formats that are recognised by name but not read. Such an input is an error with the name.
 
 use super::prelude::*;
 use crate::error::{Error, ErrorKind};
@@ -20,16 +20,16 @@ const OF_JSON: [(&str, Mark); 13] = [
     ("Weave call", Has(&["op_name", "trace_id", "inputs"])),
 ];
 
-/// Formats of text, by how they begin.
+/// Formats of text, by their beginnings.
 const OF_TEXT: [(&str, &str); 2] =
     [("Aider history", "\n# aider chat started at "), ("Aider history", "# aider chat started at ")];
 
-/// The error of an input of a format of this name.
+/// Makes the error for an input of this format.
 pub(in crate::read) fn error(name: &str) -> Error {
     Error::new(ErrorKind::Format, format!("{name}: not read"))
 }
 
-/// The name of the format of a document, if it is one that is known and not read.
+/// Returns the name of a document's format, if it is known but not read.
 pub(in crate::read) fn of_document(document: &Document<'_>) -> Option<&'static str> {
     let shown = signature::shown(document);
     let look = Look::at(document, &shown);
@@ -37,7 +37,7 @@ pub(in crate::read) fn of_document(document: &Document<'_>) -> Option<&'static s
     known.map(|(name, _)| *name)
 }
 
-/// The name of the format of a text that is not JSON, if it is one that is known and not read.
+/// Returns the name of a text's format, if it is known but not read.
 pub(in crate::read) fn of_text(text: &[u8]) -> Option<&'static str> {
     OF_TEXT.iter().find(|(_, begins)| text.starts_with(begins.as_bytes())).map(|(name, _)| *name)
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
     use crate::read::{ReadOptions, read_traces};
 
-    /// The members that a format is known by.
+    /// The marks of a format.
     fn members(mark: &Mark) -> Vec<String> {
         match mark {
             Has(keys) => keys.iter().map(|key| format!("{key:?}: null")).collect(),

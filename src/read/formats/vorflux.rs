@@ -1,5 +1,5 @@
-//! Trajectories of Vorflux: the responses of the model and the calls that were run, in order of time. Calls have no
-//! ids; a call and its result are one entry.
+//! Trajectories of Vorflux: responses of the model and executed calls, in order of time. Calls have no ids; a call and
+//! its result are one entry.
 
 use std::collections::BTreeMap;
 
@@ -39,12 +39,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// A session in the middle of being read.
+/// A session that is being read.
 #[derive(Default)]
 struct Session<'a> {
     steps: Assembler<'a>,
     turn: u64,
-    /// How many calls of each tool the model has asked for beyond those that were run.
+    /// For each tool, the number of requested calls that were not executed yet.
     asked: BTreeMap<Cow<'a, str>, i64>,
     others: u64,
 }
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The output of a command: its two streams.
+/// Returns the output of a command: its two streams.
 fn printed(result: Raw<'_>) -> Option<Words<'_>> {
     let stdout = result.member("stdout").and_then(words::result)?;
     match result.member("stderr").and_then(words::message) {
