@@ -1,20 +1,31 @@
 //! The readers on the fixtures `<format>/<case>.*`, against one snapshot each. README.md describes how to add one.
 
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails where it panics"
+)]
 
+#[cfg(feature = "inspect")]
+mod archives;
+mod large;
+#[path = "../reading/mod.rs"]
+mod reading;
+mod recognition;
 mod unread_calls;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use reading::{Drip, stream};
 use wrongturn::{
     ReadOptions, Step, Trace,
-    read::{Format, Reading, read_stream},
+    read::{Format, Reading},
     read_traces,
-    trace::{Content, Event, TraceCollector},
+    trace::{Content, Event},
 };
 
 /// The entries of a directory, sorted.
@@ -64,25 +75,15 @@ fn runs_are_as_pinned() {
     });
 }
 
-/// Gives one byte, then two, then three, and so on.
-struct Drip<'a>(&'a [u8], usize);
-
-impl Read for Drip<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.1 += 1;
-        let count = self.1.min(buffer.len());
-        self.0.read(buffer.get_mut(..count).unwrap())
-    }
-}
-
 #[test]
 fn a_stream_is_read_as_the_same_bytes_in_memory() {
     on_each(|_, path, bytes| {
         let (traces, reading) = read_traces(bytes, &ReadOptions::default());
-        let mut collector = TraceCollector::default();
-        let streamed = read_stream(Drip(bytes, 0), &ReadOptions::default(), &mut collector);
-        let (expected, found) = (describe(&traces, &reading), describe(&collector.traces, &streamed));
-        assert_eq!(found, expected, "{}", path.display());
+        for most in [1, 60] {
+            let (streamed, other) = stream(Drip(bytes, most), &ReadOptions::default());
+            assert_eq!(describe(&streamed, &other), describe(&traces, &reading), "{}", path.display());
+            assert_eq!(streamed, traces, "{}", path.display());
+        }
     });
 }
 

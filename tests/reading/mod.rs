@@ -1,6 +1,9 @@
-//! What the tests of readers share: streams that give little at a time, errors in words, what messages cost.
+//! Helpers of the tests of readers: slow streams, errors as text, archives.
 
 #![allow(dead_code, reason = "no test uses all of it")]
+
+#[cfg(feature = "inspect")]
+pub(crate) mod archive;
 
 use std::io::{self, Read};
 
