@@ -22,8 +22,16 @@ const READS_OTHERS: [Format; 8] = [
     Format::Native,
 ];
 
-/// The formats of which no line may be of another format.
-const READ_BY_FIRST_LINE: [Format; 3] = [Format::AmazonQ, Format::Continue, Format::InterCode];
+/// The formats that admit no line of another format.
+const ALONE: [Format; 7] = [
+    Format::AmazonQ,
+    Format::Continue,
+    Format::InterCode,
+    Format::Tau2,
+    Format::TauBench,
+    Format::BenchTrace,
+    Format::Native,
+];
 
 pub(crate) fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {
     read_traces(input.as_ref(), &ReadOptions::default())
@@ -36,7 +44,7 @@ fn objects() -> Vec<(Format, String)> {
         let value: Value = serde_json::from_slice(&bytes).ok()?;
         let text = value.to_string();
         let is_document = read(format!("{text}\n{text}\n")).0.len() == 2 * read(&text).0.len();
-        (value.is_object() && is_document && !READ_BY_FIRST_LINE.contains(&format)).then_some((format, text))
+        (value.is_object() && is_document && !ALONE.contains(&format)).then_some((format, text))
     };
     let objects: Vec<_> = fixtures().into_iter().filter_map(object).collect();
     assert!(objects.len() > 40, "{}", objects.len());

@@ -48,6 +48,9 @@ fn every_call_is_read_or_reported() {
             calls(&value, &mut found);
         }
         let (traces, reading) = read_traces(bytes, &ReadOptions::default());
+        if reading.errors.iter().any(|error| error.run().is_some()) {
+            return; // The calls of a run that is lost are reported by its error.
+        }
         let steps = traces.iter().flat_map(|trace| trace.steps());
         let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;
         let with_id = found.iter().filter(|name| !name.starts_with('{')).count();
