@@ -271,26 +271,17 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn every_document_is_of_its_format() {
-    let mut wrong = Vec::new();
-    for seed in seeds::all() {
-        let (traces, reading) = read_traces(&seed.text, &ReadOptions::default());
-        if reading.format != Some(seed.format) || traces.is_empty() || !reading.errors.is_empty() {
-            let text = seed.text.escape_ascii().to_string();
-            wrong.push(format!("{text:.300}: {:?}, {:.300?}", reading.format, reading.errors));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn what_is_no_message_step_or_event_is_an_error_or_counted() {
+fn a_number_among_messages_steps_or_events_is_reported() {
     let lists = ["messages", "steps", "traj", "trajectory", "samples", "input", "toolCalls", "episodes"];
     let mut silent = Vec::new();
     for seed in seeds::all() {
+        let complaints = |text: &[u8]| {
+            let reading = read_traces(text, &ReadOptions::default()).1;
+            reading.faults + reading.passed_over.values().sum::<u64>()
+        };
+        let before = complaints(&seed.text);
         for text in mutate::with_items_replaced(&seed.text, &lists) {
-            let reading = read_traces(&text, &ReadOptions::default()).1;
-            if reading.errors.is_empty() && reading.passed_over.is_empty() {
+            if complaints(&text) <= before {
                 silent.push(format!("{}: {:.400}", seed.format, text.escape_ascii().to_string()));
             }
         }
