@@ -196,9 +196,9 @@ fn text_between_the_lines_of_a_session_changes_no_run() {
     let noise = "Traceback (most recent call last):\n{'a': 1}\n3\n\n[1, 2]\n{\"type\": \"new\", \"x\": 1}\n{\"cut\": \"\n";
     for case in ["codex-rollout/turns", "codex-exec/order", "claude-code/copies"] {
         let session = std::fs::read_to_string(format!("tests/formats/{case}.jsonl")).unwrap();
-        let mixed: String = session.lines().map(|line| format!("{noise}{line}\n")).collect();
+        let mixed = format!("{noise}{}", session.trim_end().replace('\n', &format!("\n{noise}")));
         let cut = session.get(..20).unwrap();
-        let (traces, reading) = read(format!("{mixed}{cut}"));
+        let (traces, reading) = read(format!("{mixed}\n{cut}"));
         assert_eq!(describe_runs(&traces), describe_runs(&read(&session).0), "{case}");
         let lines = session.lines().count() as u64;
         assert_eq!(reading.passed_over["lines that are no JSON"], 3 * lines + 1, "{case}");
