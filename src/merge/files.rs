@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::file_report::{FileReport, FileSums, Place, add, add_parts};
 use crate::error::{Error, ErrorKind};
+use crate::read::{Format, PassedOver};
+use crate::trace::Unpaired;
 
 /// How many files are listed one by one.
 const MOST_LISTED: u64 = 100_000;
@@ -135,6 +137,17 @@ impl Files {
         }
     }
 
+    /// Returns the figures of a report: one entry for each listed file, else the sums.
+    #[must_use]
+    pub fn figures(&self) -> impl Serialize {
+        match &self.form {
+            Form::Listed(files) => {
+                Figures::Listed(files.iter().map(|((_, path), report)| Input::of(path, report)).collect())
+            }
+            Form::Summed(sums) => Figures::Summed(sums),
+        }
+    }
+
     /// Of how many files everything was read, of how many something, of how many nothing; of a file that was read in
     /// parts, every part counts.
     #[must_use]
@@ -155,6 +168,43 @@ impl Files {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.parts
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Figures<'f> {
+    Listed(Vec<Input<'f>>),
+    Summed(&'f FileSums),
+}
+
+/// A file in [`Files::figures`].
+#[derive(Serialize)]
+struct Input<'f> {
+    file: String,
+    format: Option<Format>,
+    runs_read: u64,
+    runs_skipped: u64,
+    runs_without_actions: u64,
+    passed_over: &'f PassedOver,
+    unread_calls: u64,
+    unpaired: Unpaired,
+    errors: Vec<&'f str>,
+}
+
+impl<'f> Input<'f> {
+    fn of(path: &Path, report: &'f FileReport) -> Self {
+        Self {
+            file: path.display().to_string(),
+            format: report.format(),
+            runs_read: report.runs,
+            runs_skipped: report.runs_lost,
+            runs_without_actions: report.runs_without_actions,
+            passed_over: &report.passed_over,
+            unread_calls: report.unread_calls,
+            unpaired: report.unpaired,
+            errors: report.first_errors().collect(),
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::files::Files;
+use super::ids::Repeats;
 use super::summary::ScanSummary;
 use super::worst::FlaggedRuns;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -49,6 +50,20 @@ pub struct ScanPart {
 }
 
 impl ScanPart {
+    /// Returns the figures of a report, as `wrongturn check --output-format json` prints them.
+    #[must_use]
+    pub fn figures(&self) -> Value {
+        let mut figures = json!(self.summary);
+        if let Some(figures) = figures.as_object_mut() {
+            let Repeats { ids, copies, others, of_about, .. } = self.summary.repeats();
+            let repeats = json!({"ids": ids, "copies": copies, "others": others, "of_about": of_about});
+            figures.insert("ids".to_owned(), repeats);
+            figures.insert("fingerprints".to_owned(), json!(self.fingerprints));
+            figures.insert("inputs".to_owned(), json!(self.files.figures()));
+        }
+        figures
+    }
+
     /// Adds what was found elsewhere.
     ///
     /// # Errors

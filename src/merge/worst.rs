@@ -43,6 +43,31 @@ pub struct StripStep {
     pub raw: String,
 }
 
+impl StripStep {
+    /// Draws a step of a trace.
+    #[must_use]
+    pub fn of(step: &Step<'_>) -> Self {
+        let (tool, status, raw) = match step.event() {
+            Event::Message(text) => (None, None, text.to_str().into_owned()),
+            Event::Action(action) => {
+                let arguments = match &action.arguments {
+                    Content::Absent => String::new(),
+                    Content::NotRecorded => "arguments not recorded".to_owned(),
+                    Content::Present(arguments) => arguments.json().unwrap_or_default().to_owned(),
+                };
+                let answer = match &action.observation {
+                    Content::Absent => "no answer".to_owned(),
+                    Content::NotRecorded => "answer not recorded".to_owned(),
+                    Content::Present(text) => text.to_str().into_owned(),
+                };
+                let raw = format!("{}({arguments})\n→ {}: {answer}", action.name, action.status);
+                (Some(action.name.to_owned()), Some(action.status), raw)
+            }
+        };
+        Self { index: step.index(), actor: step.actor(), tool, status, raw }
+    }
+}
+
 /// A finding in a [`RunStrip`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StripFinding {
@@ -345,7 +370,7 @@ impl FlaggedRuns {
                     let position = positions.entry(Arc::clone(&file)).or_default();
                     let run = wanted.get(&(Arc::clone(&file), *position));
                     if let Some(run) = run.and_then(|place| self.worst.get_mut(*place)) {
-                        run.strip.steps = trace.steps().map(|step| drawn(&step)).collect();
+                        run.strip.steps = trace.steps().map(|step| StripStep::of(&step)).collect();
                     }
                     *position += 1;
                 }
@@ -361,27 +386,6 @@ impl FlaggedRuns {
         });
         self.worst.into_iter().map(|run| run.strip).collect()
     }
-}
-
-fn drawn(step: &Step<'_>) -> StripStep {
-    let (tool, status, raw) = match step.event() {
-        Event::Message(text) => (None, None, text.to_str().into_owned()),
-        Event::Action(action) => {
-            let arguments = match &action.arguments {
-                Content::Absent => String::new(),
-                Content::NotRecorded => "arguments not recorded".to_owned(),
-                Content::Present(arguments) => arguments.json().unwrap_or_default().to_owned(),
-            };
-            let answer = match &action.observation {
-                Content::Absent => "no answer".to_owned(),
-                Content::NotRecorded => "answer not recorded".to_owned(),
-                Content::Present(text) => text.to_str().into_owned(),
-            };
-            let raw = format!("{}({arguments})\n→ {}: {answer}", action.name, action.status);
-            (Some(action.name.to_owned()), Some(action.status), raw)
-        }
-    };
-    StripStep { index: step.index(), actor: step.actor(), tool, status, raw }
 }
 
 #[cfg(test)]

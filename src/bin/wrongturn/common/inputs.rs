@@ -6,7 +6,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 use wrongturn::{
     ErrorKind, Scanner,
     merge::{FileReport, FileSums, Files},
@@ -217,44 +216,6 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
         }
         _ => error.to_owned(),
     }
-}
-
-/// What became of one input, for a summary in JSON.
-#[derive(Debug, Serialize)]
-struct Input {
-    file: String,
-    format: Option<&'static str>,
-    runs_read: u64,
-    runs_skipped: u64,
-    runs_without_actions: u64,
-    passed_over: wrongturn::read::PassedOver,
-    unread_calls: u64,
-    unpaired: wrongturn::trace::Unpaired,
-    /// The first of them.
-    errors: Vec<String>,
-}
-
-/// The inputs for a summary in JSON: each by itself, or sums where there are too many.
-pub(crate) fn figures(files: &Files) -> impl Serialize {
-    #[derive(Serialize)]
-    #[serde(untagged)]
-    enum Inputs<'f> {
-        Listed(Vec<Input>),
-        Summed(Option<&'f FileSums>),
-    }
-    let Some(listed) = files.listed() else { return Inputs::Summed(files.sums()) };
-    let input = |(path, report): (&Path, &'_ FileReport)| Input {
-        file: path.display().to_string(),
-        format: report.format().map(wrongturn::read::Format::name),
-        runs_read: report.runs,
-        runs_skipped: report.runs_lost,
-        runs_without_actions: report.runs_without_actions,
-        passed_over: report.passed_over.clone(),
-        unread_calls: report.unread_calls,
-        unpaired: report.unpaired,
-        errors: report.first_errors().map(str::to_owned).collect(),
-    };
-    Inputs::Listed(listed.into_iter().map(input).collect())
 }
 
 /// Faults of inputs that are read as a whole.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use wrongturn::{
     ReadOptions,
     merge::{FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
@@ -122,23 +122,7 @@ pub(crate) fn report_scan(
 pub(crate) fn write_scan(part: &ScanPart, parts: &[PathBuf], files: &TableFiles) -> Result<(), Failure> {
     let all: Vec<Table> = part.summary.tables();
     files.write(parts, &all)?;
-    if !files.wants_json() {
-        return Ok(());
-    }
-    let mut figures = serde_json::to_value(&part.summary)?;
-    if let Some(figures) = figures.as_object_mut() {
-        let repeats = part.summary.repeats();
-        let told = json!({
-            "ids": repeats.ids,
-            "copies": repeats.copies,
-            "others": repeats.others,
-            "of_about": repeats.of_about,
-        });
-        figures.insert("ids".to_owned(), told);
-        figures.insert("fingerprints".to_owned(), serde_json::to_value(&part.fingerprints)?);
-        figures.insert("inputs".to_owned(), serde_json::to_value(super::inputs::figures(&part.files))?);
-    }
-    files.write_json(parts, &figures)
+    if files.wants_json() { files.write_json(parts, &part.figures()) } else { Ok(()) }
 }
 
 /// What `merge` has to know of a scan to read the worst runs again.

@@ -165,8 +165,7 @@ impl Writing<'_> {
     ) -> Result<(), Failure> {
         let Options { actors, threshold, rate, .. } = *self.options;
         let config = Config { actors, threshold, rate, version: env!("CARGO_PKG_VERSION") };
-        let summary =
-            Summary { figures, pass_k, grouped, inputs: super::inputs::figures(self.files), config };
+        let summary = Summary { figures, pass_k, grouped, inputs: self.files.figures(), config };
         self.outputs.files.write_json(self.inputs, &summary)
     }
 
