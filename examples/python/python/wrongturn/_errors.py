@@ -1,0 +1,46 @@
+"""The exception of the package."""
+
+from __future__ import annotations
+
+
+class WrongturnError(Exception):
+    """An input that cannot be read, or an option that is not valid.
+
+    `kind` is the category, such as ``"syntax"`` or ``"config"``. `path`, `run` (its position in the file), `line` and
+    `column` say where, if that is known.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        kind: str,
+        path: str | None = None,
+        run: int | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        super().__init__(message, kind, path, run, line, column)
+        self.message = message
+        self.kind = kind
+        self.path = path
+        self.run = run
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        place = [self.path] if self.path is not None else []
+        if self.run is not None:
+            place.append(f"run {self.run}")
+        if self.line is not None:
+            place.append(f"line {self.line} column {self.column}")
+        return ": ".join([*place, self.message])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WrongturnError) and self.args == other.args
+
+    def __hash__(self) -> int:
+        return hash(self.args)
+
+
+class LoopDetected(Exception):
+    """Raised by the integrations if the agent goes on with something that a detector has confirmed."""

@@ -1,0 +1,87 @@
+"""The detectors over a run that is still going on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from . import _native
+from ._detector import Actors, Confidence, Detectors, selection
+from ._errors import LoopDetected
+from ._report import Finding, Verdict, _verdicts
+
+Actor = Literal["agent", "user", "system", "environment"]
+
+
+class Monitor:
+    """Runs detectors over one open run, and reports a finding as soon as no later step can take it back.
+
+    >>> monitor = Monitor()
+    >>> for attempt in range(2):
+    ...     monitor.call("search", {"q": "x"}, id=str(attempt))
+    ...     monitor.answer(str(attempt), "Error: unknown index", error=True)
+    >>> [finding.detector for finding in monitor.findings]
+    ['feedback_blindness']
+    """
+
+    def __init__(
+        self,
+        detectors: Detectors | None = None,
+        *,
+        config: Mapping[str, Mapping[str, Any]] | None = None,
+        min_confidence: Confidence = "likely",
+        actors: Actors = "agent",
+    ) -> None:
+        options, custom = selection(detectors, config, min_confidence, actors)
+        self._native = _native.Monitor(json.dumps(options), custom)
+        self._calls = 0
+
+    def call(self, name: str, arguments: Any = None, *, id: str | None = None, actor: Actor = "agent") -> str:
+        """Takes a call, and returns its id. The detectors see it when it is answered."""
+        self._calls += 1
+        id = id if id is not None else f"call {self._calls}"
+        self._native.call(name, json.dumps(arguments, default=str), id, actor)
+        return id
+
+    def answer(self, id: str, text: object, *, error: bool = False) -> None:
+        """Takes the answer of an open call."""
+        self._native.answer(id, text if isinstance(text, str) else json.dumps(text, default=str), error)
+
+    def message(self, text: str, *, actor: Actor = "agent") -> None:
+        """Takes a message."""
+        self._native.message(text, actor)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps so far."""
+        return self._native.steps
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The confirmed findings, each as it was when it was confirmed."""
+        return [Finding._of(finding) for finding in json.loads(self._native.confirmed())]
+
+    @property
+    def ongoing(self) -> list[Finding]:
+        """The confirmed findings that reach the latest call: not empty while the agent is still at it."""
+        return [Finding._of(finding) for finding in json.loads(self._native.ongoing())]
+
+    def raise_if_looping(self, after: int = 0) -> None:
+        """Raises :class:`LoopDetected` if a finding goes on, `after` calls after it was confirmed."""
+        confirmed = {finding.id: finding.last for finding in self.findings} if after else {}
+        for finding in self.ongoing:
+            if finding.last >= confirmed.get(finding.id, finding.last) + after:
+                raise LoopDetected(f"{finding.detector}: {finding.message}")
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """Returns the verdicts if the run ended here, by detector."""
+        return _verdicts(json.loads(self._native.verdicts()))
+
+    def end(self) -> dict[str, Verdict]:
+        """Takes the calls that have no answer as such, and returns the verdicts."""
+        self._native.end()
+        return self.verdicts()
+
+    def __repr__(self) -> str:
+        return f"Monitor({self.steps} steps, {len(self.findings)} findings)"

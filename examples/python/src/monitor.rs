@@ -1,0 +1,136 @@
+//! The detectors over a run that is still going on.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use serde_json::Value;
+use wrongturn::trace::{Actor, StepInput, UnknownReason};
+use wrongturn::{Action, Finding, Status};
+
+use crate::detector::{Custom, Fault, Selection};
+use crate::{config_error, from_json, raised, to_json};
+
+/// Runs detectors over one open run.
+#[pyclass(frozen, module = "wrongturn._native")]
+pub(crate) struct Monitor {
+    state: Mutex<State>,
+    fault: Fault,
+}
+
+struct State {
+    monitor: wrongturn::Monitor,
+    /// Calls without an answer so far, in order.
+    open: Vec<OpenCall>,
+    confirmed: Vec<Finding>,
+}
+
+struct OpenCall {
+    id: String,
+    name: String,
+    arguments: Value,
+    actor: Actor,
+}
+
+impl State {
+    fn act<'a>(
+        &mut self,
+        py: Python<'_>,
+        call: &'a OpenCall,
+        end: impl FnOnce(Action<'a>) -> Action<'a>,
+    ) -> PyResult<()> {
+        let action = end(Action::new(&call.name).arguments(&call.arguments).call_id(&call.id));
+        self.observe(py, StepInput::action(call.actor, action))
+    }
+
+    fn observe(&mut self, py: Python<'_>, step: StepInput<'_>) -> PyResult<()> {
+        self.monitor.observe(step).map_err(|error| raised(py, &error))?;
+        self.confirmed.extend(self.monitor.new_findings());
+        Ok(())
+    }
+}
+
+impl Monitor {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn actor(py: Python<'_>, name: &str) -> PyResult<Actor> {
+        name.parse().map_err(|error| raised(py, &error))
+    }
+}
+
+#[pymethods]
+impl Monitor {
+    #[new]
+    fn new(py: Python<'_>, selection: &str, custom: Vec<Custom>) -> PyResult<Self> {
+        let selection: Selection = from_json(py, selection)?;
+        let fault = Fault::default();
+        let detectors = selection.build(py, custom, &fault)?;
+        let monitor = wrongturn::Monitor::new(&detectors).map_err(|error| raised(py, &error))?;
+        fault.check()?;
+        Ok(Self { state: Mutex::new(State { monitor, open: Vec::new(), confirmed: Vec::new() }), fault })
+    }
+
+    /// Takes a call that is not answered yet.
+    fn call(&self, py: Python<'_>, name: String, arguments: &str, id: String, actor: &str) -> PyResult<()> {
+        let call =
+            OpenCall { id, name, arguments: from_json(py, arguments)?, actor: Self::actor(py, actor)? };
+        self.state().open.push(call);
+        Ok(())
+    }
+
+    /// Takes the answer of an open call: only then do the detectors see it.
+    fn answer(&self, py: Python<'_>, id: &str, text: &str, error: bool) -> PyResult<()> {
+        let mut state = self.state();
+        let Some(place) = state.open.iter().position(|call| call.id == id) else {
+            return Err(config_error(py, &format!("expected the id of an open call, got `{id}`")));
+        };
+        let call = state.open.remove(place);
+        state
+            .act(py, &call, |action| action.answered(if error { Status::Error } else { Status::Ok }, text))?;
+        self.fault.check()
+    }
+
+    fn message(&self, py: Python<'_>, text: &str, actor: &str) -> PyResult<()> {
+        let actor = Self::actor(py, actor)?;
+        self.state().observe(py, StepInput::message(actor, text))?;
+        self.fault.check()
+    }
+
+    #[getter]
+    fn steps(&self) -> u64 {
+        self.state().monitor.steps()
+    }
+
+    /// The confirmed findings, each as it was when it was confirmed.
+    fn confirmed(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(py, &self.state().confirmed)
+    }
+
+    /// The confirmed findings that reach the latest action.
+    fn ongoing(&self, py: Python<'_>) -> PyResult<String> {
+        to_json(py, &self.state().monitor.open_findings())
+    }
+
+    /// The verdicts if the run ended here, by detector.
+    fn verdicts(&self, py: Python<'_>) -> PyResult<String> {
+        let verdicts: serde_json::Map<String, Value> = self
+            .state()
+            .monitor
+            .peek()
+            .into_iter()
+            .map(|(detector, verdict)| (detector.to_owned(), serde_json::json!(verdict)))
+            .collect();
+        self.fault.check()?;
+        to_json(py, &verdicts)
+    }
+
+    /// Ends the run: calls without an answer are taken as such.
+    fn end(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.state();
+        for call in std::mem::take(&mut state.open) {
+            state.act(py, &call, |action| action.unknown(UnknownReason::Unanswered))?;
+        }
+        self.fault.check()
+    }
+}
