@@ -55,6 +55,6 @@ def test_a_loop_can_stop_the_agent():
     with pytest.raises(wt.LoopDetected, match="feedback_blindness: .*search"):
         monitor.raise_if_looping()
     monitor.raise_if_looping(after=2)
-    stuck(monitor, 2)
-    with pytest.raises(wt.LoopDetected):
+    stuck(monitor, 3)
+    with pytest.raises(wt.LoopDetected, match="loop: "):
         monitor.raise_if_looping(after=2)

@@ -14,5 +14,7 @@ def test_the_example_runs(golden):
 def test_the_example_and_the_package_type_check(checker):
     pytest.importorskip(checker)
     folder = ROOT / "examples" / "python"
-    checked = subprocess.run([sys.executable, "-m", checker], cwd=folder, capture_output=True, text=True)
+    python = ["--pythonpath", sys.executable] if checker == "pyright" else []
+    command = [sys.executable, "-m", checker, *python]
+    checked = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr

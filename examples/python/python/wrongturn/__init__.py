@@ -80,8 +80,9 @@ def check(
     options |= {"format": format, "threads": threads}
     paths: list[str] = []
     memory: list[tuple[str, bytes]] = []
-    is_single = isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read")
-    for one in [source] if is_single else source:  # type: ignore[union-attr]
+    is_several = isinstance(source, Iterable) and not isinstance(source, (str, bytes, bytearray, memoryview))
+    inputs: Iterable[Any] = source if is_several and not hasattr(source, "read") else [source]  # type: ignore[assignment]
+    for one in inputs:
         if isinstance(one, (str, os.PathLike)):
             path = os.fspath(one)
             is_pattern = glob.has_magic(path) and not os.path.exists(path)

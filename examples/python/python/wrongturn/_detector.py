@@ -62,6 +62,7 @@ class Fold(Protocol):
 
     def findings(self) -> Iterable[Found]:
         """Returns the findings if the run ended here."""
+        ...
 
 
 F = TypeVar("F", bound=type)

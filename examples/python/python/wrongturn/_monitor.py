@@ -19,8 +19,8 @@ class Monitor:
 
     >>> monitor = Monitor()
     >>> for attempt in range(2):
-    ...     monitor.call("search", {"q": "x"}, id=str(attempt))
-    ...     monitor.answer(str(attempt), "Error: unknown index", error=True)
+    ...     call = monitor.call("search", {"q": "x"})
+    ...     monitor.answer(call, "Error: unknown index", error=True)
     >>> [finding.detector for finding in monitor.findings]
     ['feedback_blindness']
     """

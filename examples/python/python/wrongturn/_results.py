@@ -109,8 +109,8 @@ def _described(figures: Mapping[str, Any], rate: str, reward: str) -> str:
             lines.append(f"  {label}: not defined, {correlation['undefined']}")
             continue
         widened = figures[clustered]["widened"]
-        interval = "no interval" if widened is None else "[{:+.3f}, {:+.3f}]".format(*widened)
-        lines.append(f"  {label} = {correlation['r']:+.3f}, clustered interval {interval}")
+        interval = "no clustered interval" if widened is None else "clustered interval [{:+.3f}, {:+.3f}]".format(*widened)
+        lines.append(f"  {label} = {correlation['r']:+.3f}, {interval}")
     return "\n".join(lines) + "\n"
 
 

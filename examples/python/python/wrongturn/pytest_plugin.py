@@ -21,7 +21,7 @@ import pytest
 from . import Report, Run, check, check_messages
 from ._messages import to_json
 
-_RUNS = pytest.StashKey["AgentRuns"]()
+_RUNS: pytest.StashKey[AgentRuns] = pytest.StashKey()
 
 
 def assert_no_findings(trace: Any, *, allow: Collection[str] = ()) -> None:
@@ -64,7 +64,8 @@ class AgentRuns:
 @pytest.fixture(scope="session")
 def agent_runs(request: pytest.FixtureRequest) -> AgentRuns:
     """Collects the runs of the session into one report."""
-    return request.config.stash.setdefault(_RUNS, AgentRuns())
+    runs: AgentRuns = request.config.stash.setdefault(_RUNS, AgentRuns())
+    return runs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
