@@ -1,4 +1,4 @@
-//! Agreement of two annotators: which of their failures are the same, and do they name them alike.
+//! Agreement of two annotators on failures and their modes.
 
 use std::collections::BTreeSet;
 
@@ -9,21 +9,21 @@ use super::read::{Record, StepRange, ordered};
 use crate::names::named;
 use crate::stats::{kappa_of_labels, ratio};
 
-/// The Jaccard index from which two ranges match.
+/// The Jaccard index at which two ranges match.
 const MIN_OVERLAP: f64 = 0.3;
 
-/// An episode that two annotators have read.
+/// An episode with the annotations of two readers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AnnotatedEpisode {
     /// Id of the episode.
     pub id: String,
-    /// The failures of the one annotator.
+    /// The failures of the first annotator.
     pub a: Vec<AnnotatedFailure>,
-    /// Those of the other.
+    /// The failures of the second.
     pub b: Vec<AnnotatedFailure>,
 }
 
-/// A failure as one annotator sees it.
+/// A failure as annotated.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AnnotatedFailure {
     /// The failure mode, `class/name`.
@@ -32,11 +32,11 @@ pub struct AnnotatedFailure {
     /// Its steps.
     #[serde(rename = "where", deserialize_with = "ordered")]
     pub range: StepRange,
-    /// Whether it decides the episode.
+    /// Whether it decides the outcome of the episode.
     pub tier: FailureTier,
 }
 
-/// Whether a failure decides its episode.
+/// Whether a failure decides the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureTier {
     /// It decides the episode.
@@ -58,7 +58,7 @@ impl Record for AnnotatedEpisode {
     }
 }
 
-/// How far two annotators agree over episodes: [`agree`].
+/// Agreement of two annotators over episodes, see [`agree`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
@@ -77,7 +77,7 @@ pub struct Agreement {
     pub all: AgreementScore,
 }
 
-/// Which failures of two annotators are the same in one episode.
+/// The matched failures of two annotators in one episode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EpisodeAgreement {
@@ -103,15 +103,15 @@ pub struct Matching {
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// How far two annotators agree on one kind of failures.
+/// Agreement of two annotators on one kind of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AgreementScore {
     /// Matched pairs.
     pub matched: u64,
-    /// Failures of the one annotator.
+    /// Failures of the first annotator.
     pub a: u64,
-    /// Failures of the other.
+    /// Failures of the second.
     pub b: u64,
     /// F1 of finding the same failures.
     pub f1: Option<f64>,
@@ -121,7 +121,7 @@ pub struct AgreementScore {
 
 type Failures<'e> = Vec<&'e AnnotatedFailure>;
 
-/// Matches the failures of two annotators over episodes, and says how far they agree.
+/// Matches the failures of two annotators over episodes, and measures their agreement.
 ///
 /// ```
 /// use serde_json::json;
@@ -199,7 +199,7 @@ impl<'e> Pool<'e> {
             }
             _ => Some(0.0),
         };
-        // Where both use one label only, agreement by chance is certain.
+        // If both use one label only, chance agreement is certain.
         let one_label = (code && !self.modes.is_empty()).then_some(1.0);
         let mode_kappa = kappa_of_labels(self.modes).map(|found| found.kappa).or(one_label);
         AgreementScore { matched, a: self.a, b: self.b, f1, mode_kappa }
@@ -214,7 +214,7 @@ fn pairs<'m, 'e>(
     matching.pairs.iter().filter_map(move |(in_a, in_b)| Some((*a.get(*in_a)?, *b.get(*in_b)?)))
 }
 
-/// All pairs that overlap enough, the best first; a pair is taken if both are free.
+/// Matches the best overlapping pair first; a pair is taken if both are free.
 fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut candidates = Vec::new();
     for (in_a, of_a) in a.iter().enumerate() {
@@ -240,7 +240,7 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
     found
 }
 
-/// For each failure of `a` in order, the free failure of `b` that overlaps most, if it overlaps enough.
+/// Matches each failure of `a`, in order, with the free failure of `b` that overlaps most, if it overlaps enough.
 fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut taken = BTreeSet::new();
     let mut found = Vec::new();
@@ -333,8 +333,8 @@ mod tests {
     }
 
     proptest! {
-        /// Of equally good pairs the one that comes first is taken, which depends on who is called a; where no two
-        /// are equally good, it does not matter.
+        /// Of equally good pairs the first is taken, which depends on the order of the annotators; without ties it does
+        /// not matter.
         #[test]
         fn the_papers_agreement_is_symmetric_but_for_ties(
             a in proptest::collection::vec((0..3_u8, 0..40_i64, 4..25_i64, any::<bool>()), 0..4),

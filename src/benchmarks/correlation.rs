@@ -1,4 +1,4 @@
-//! Does good reflection come with avoided failures? Avoidance of two groups of records, compared.
+//! Correlation of good reflection with avoided failures.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::read::Record;
 use crate::stats::{ratio, two_proportions};
 
-/// What a reflection on a signal saw, and whether its failure was then avoided.
+/// The reflection on a signal, and whether its failure was then avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReflectionRecord {
     /// The test case.
@@ -17,11 +17,11 @@ pub struct ReflectionRecord {
     pub framework: Option<String>,
     /// Class of the failure.
     pub class: String,
-    /// Whether the reflection saw that there is a failure.
+    /// Whether the failure was detected.
     pub detection: bool,
-    /// Whether it saw where.
+    /// Whether it was localized.
     pub localization: bool,
-    /// Whether it saw what.
+    /// Whether it was diagnosed.
     pub diagnosis: bool,
     /// Whether the failure was avoided; `None` is left out.
     pub avoided: Option<bool>,
@@ -36,33 +36,33 @@ impl Record for ReflectionRecord {
     }
 }
 
-/// How reflection and avoided failures go together, for one class of failures.
+/// The relation of reflection and avoidance for one class of failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Relation {
-    /// Records with an answer.
+    /// Records with a defined outcome.
     pub records: u64,
-    /// Each level against everybody else: detection; with localization; with diagnosis.
+    /// Each level against all other records: detection; with localization; with diagnosis.
     pub cumulative: RelationLevels,
-    /// Each level only among the records that passed the one before.
+    /// Each level only among the records that passed the previous one.
     pub conditional: RelationLevels,
 }
 
-/// Avoidance by each level of reflection: that there is a failure, where, what.
+/// Avoidance by level of reflection: detection, localization, diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelationLevels {
-    /// That there is a failure.
+    /// Detection.
     pub detection: GroupComparison,
-    /// Where.
+    /// Localization.
     pub localization: GroupComparison,
-    /// What.
+    /// Diagnosis.
     pub diagnosis: GroupComparison,
 }
 
 /// Avoidance after right and after wrong reflection.
 ///
-/// The test takes records as independent. Frameworks share cases and signals, so read p as too small.
+/// The test assumes independent records. Frameworks share cases and signals, so p is too small.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupComparison {
@@ -122,7 +122,7 @@ pub fn relate(records: &[ReflectionRecord]) -> BTreeMap<String, Relation> {
     relations
 }
 
-/// How many levels a reflection passed in a row, and whether the failure was avoided.
+/// Returns the number of levels passed in a row, and whether the failure was avoided.
 struct Leveled {
     level: u8,
     avoided: bool,
@@ -143,7 +143,7 @@ impl RelationLevels {
 }
 
 impl GroupComparison {
-    /// Compares the records that `right` says yes and no to; those it says nothing to are in neither group.
+    /// Compares the records for which `right` returns true and false; others are in neither group.
     fn of(records: &[Leveled], right: impl Fn(&Leveled) -> Option<bool>) -> Self {
         let count = |group: bool, avoided: bool| {
             let holds = |record: &&Leveled| right(record) == Some(group) && record.avoided == avoided;

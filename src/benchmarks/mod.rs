@@ -1,4 +1,4 @@
-//! The evaluations of BenchTrace and of Recovery-Bench: what the two benchmarks measure beside failures in a run.
+//! Metrics of BenchTrace and Recovery-Bench.
 //!
 //! | question | answer | input |
 //! |---|---|---|
@@ -59,13 +59,13 @@ pub use text::token_f1;
 
 use crate::names::named;
 
-/// Whether a paper's reading of a definition is followed, or that of its public code.
+/// Whether to follow the paper or its public code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Definition {
-    /// The paper's.
+    /// The paper.
     #[default]
     Paper,
-    /// The code's.
+    /// The public code.
     Code,
 }
 

@@ -1,4 +1,4 @@
-//! Reading of records, one JSON object per line: every error has its line, and costs its line alone.
+//! Reads records, one JSON object per line. An invalid line is reported and skipped.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Location, Result};
 use crate::objects;
 
-/// What a line of an evaluation's input holds; [`read_lines`] reads it.
+/// A record of a benchmark's input; [`read_lines`] reads it.
 pub trait Record: DeserializeOwned {
-    /// What the record is known by in its file; two records may not share it.
+    /// The key of the record, unique in its file.
     fn key(&self) -> String;
 
-    /// What is wrong with the record itself, as a lower-case sentence.
+    /// Validates the record.
     ///
     /// # Errors
-    /// A rule of the record's format that it breaks.
+    /// The rule that the record breaks, as a lower-case sentence.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A record of an evaluation's input, and its line.
+/// A record with its line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line<T> {
     /// Line in the file, counted from 1.
@@ -31,23 +31,23 @@ pub struct Line<T> {
     pub record: T,
 }
 
-/// The records of a file, and what could not be read of it.
+/// The records of a file, and its errors.
 #[derive(Debug)]
 pub struct Lines<T> {
-    /// The sound records, in the order of the file.
+    /// The valid records, in file order.
     pub lines: Vec<Line<T>>,
-    /// What is wrong with the others, each with its line.
+    /// The errors, each with its line.
     pub errors: Vec<Error>,
 }
 
 impl<T> Lines<T> {
-    /// The records alone.
+    /// Returns the records alone.
     #[must_use]
     pub fn into_records(self) -> Vec<T> {
         self.lines.into_iter().map(|line| line.record).collect()
     }
 
-    /// Puts aside the records that `check` finds something wrong with.
+    /// Moves records that `check` rejects to the errors.
     pub fn retain(&mut self, mut check: impl FnMut(&T) -> Result<(), String>) {
         let lines = std::mem::take(&mut self.lines);
         for line in lines {
@@ -62,7 +62,7 @@ impl<T> Lines<T> {
 
 /// Reads records, one JSON object per line.
 ///
-/// Blank lines are passed over. Of records with one key the first stands.
+/// Blank lines are skipped. Of records with the same key the first counts.
 ///
 /// ```
 /// use wrongturn::benchmarks::{GoldEpisode, read_lines};
@@ -99,15 +99,15 @@ pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
     read
 }
 
-/// The error at this line, with the column that it has.
+/// Makes the error at this line, with its column.
 fn at(line: u64, error: Error) -> Error {
     let column = error.location().map_or(1, |location| location.column);
     error.at(Location { line, column })
 }
 
-/// A range of steps as somebody wrote it, both ends inside.
+/// A range of steps, both ends included.
 ///
-/// One whose end comes before its start has no steps.
+/// A range whose end comes before its start is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<i64>", into = "[i64; 2]")]
 pub struct StepRange {
@@ -118,13 +118,13 @@ pub struct StepRange {
 }
 
 impl StepRange {
-    /// Whether a step lies in the range.
+    /// Returns true if a step lies in the range.
     #[must_use]
     pub fn contains(self, step: i64) -> bool {
         (self.first..=self.last).contains(&step)
     }
 
-    /// The size of the intersection over the size of the union; 0 where either range has no steps.
+    /// Returns the size of the intersection over the size of the union; 0 if either range is empty.
     ///
     /// ```
     /// use wrongturn::benchmarks::StepRange;
@@ -145,7 +145,7 @@ impl StepRange {
     }
 }
 
-/// How many whole numbers lie from `first` to `last`.
+/// Returns the number of integers from `first` to `last`.
 fn size(first: i64, last: i64) -> u128 {
     if last < first { 0 } else { u128::from(last.abs_diff(first)) + 1 }
 }
@@ -178,7 +178,7 @@ impl From<StepRange> for [i64; 2] {
     }
 }
 
-/// Reads a range that an annotator gave: its end may not come before its start.
+/// Reads a range from an annotator: its end may not come before its start.
 pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<StepRange, D::Error> {
     let range = StepRange::deserialize(value)?;
     if range.last < range.first {
@@ -188,7 +188,7 @@ pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Step
     Ok(range)
 }
 
-/// Reads null as nothing given.
+/// Reads null as absent.
 pub(super) fn null_as_default<'de, D, T>(value: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

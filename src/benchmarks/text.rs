@@ -1,21 +1,21 @@
-//! Comparison of texts: what counts as equal, and by how many tokens two descriptions overlap.
+//! Comparison of texts: normalization, and the overlap of tokens.
 
 use std::collections::BTreeMap;
 
 use crate::stats::float;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// A text trimmed of white space at both ends and lower-cased; a missing text is empty. Nothing else is touched.
+/// Trims and lower-cases a text; a missing text is empty.
 pub(super) fn norm(text: Option<&str>) -> String {
     text.unwrap_or_default().trim().to_lowercase()
 }
 
-/// The first word of a text that `norm` gave.
+/// Returns the first word of a normalized text.
 pub(super) fn first_word(text: &str) -> Option<&str> {
     text.split_whitespace().next()
 }
 
-/// The F1 of two texts' tokens as multisets; 0 where either has none or they share none.
+/// Returns the F1 of two texts' tokens as multisets; 0 if either has none or they share none.
 ///
 /// A token is a maximal run of letters, numbers (general categories L and N) and underscores of the lower-cased text.
 ///
@@ -39,7 +39,7 @@ pub fn token_f1(predicted: &str, gold: &str) -> f64 {
     2.0 * precision * recall / (precision + recall)
 }
 
-/// The tokens of a text and how often each occurs.
+/// Counts the tokens of a text.
 fn tokens(text: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let lower = text.to_lowercase();

@@ -1,4 +1,4 @@
-//! Avoidance as the scorers of the public code decide it, by task and class.
+//! Avoidance by the scorers of the public code, by task and class.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::stats::float;
 
 /// Steps of a window of the original.
 const WINDOW: usize = 10;
-/// Share of a window that has to be seen again.
+/// Share of a window that must be seen again.
 const REVISITED: f64 = 0.6;
 /// Cosine of action counts from which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
@@ -37,7 +37,7 @@ pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion>
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// The first and last position of the failure in the original; the code takes step numbers as positions.
+/// Returns the first and last position of the failure in the original; the code takes step numbers as positions.
 fn failing(case: &EvolutionCase) -> Result<(usize, usize), Exclusion> {
     if case.post.is_empty() {
         return Err(Exclusion::NoPostSteps);
@@ -66,7 +66,7 @@ fn other_product(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<
         .ok_or(Exclusion::ProductUnknown)
 }
 
-/// The products of an observation's lines `[A] product`, by letter.
+/// Returns the products in lines `[A] product` of an observation, by letter.
 fn offered(obs: &str) -> BTreeMap<char, String> {
     let product = |line: &str| {
         let letter = bracketed(line)?;
@@ -77,7 +77,7 @@ fn offered(obs: &str) -> BTreeMap<char, String> {
     obs.lines().filter_map(product).collect()
 }
 
-/// The letter that an action chooses.
+/// Returns the letter that an action chooses.
 fn choice(action: &str) -> Option<char> {
     let said = without_thoughts(action);
     let behind_selection = || {
@@ -90,7 +90,7 @@ fn choice(action: &str) -> Option<char> {
     behind_selection().or_else(|| said.char_indices().find_map(|(at, _)| bracketed(said.get(at..)?)))
 }
 
-/// The letter A to E, upper-cased, in square brackets with which a text begins.
+/// Returns the letter A to E in brackets at the start of a text, upper-cased.
 fn bracketed(text: &str) -> Option<char> {
     let mut chars = text.chars();
     let (open, letter, close) = (chars.next()?, chars.next()?.to_ascii_uppercase(), chars.next()?);
@@ -125,7 +125,7 @@ fn other_result(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<b
     Ok(!failing.iter().any(|then| now.iter().any(|now| same_result(then, now))))
 }
 
-/// The first word of each step's action and, where there is one, the observation of the step after it.
+/// The first word of each step's action and, if present, the observation of the next step.
 fn results(steps: &[EvolutionStep]) -> Vec<(String, Option<String>)> {
     let after = steps.iter().skip(1).map(|step| Some(norm(step.obs.as_deref()))).chain([None]);
     let verb = |step: &EvolutionStep| {
@@ -142,7 +142,8 @@ fn same_result(then: &(String, Option<String>), now: &(String, Option<String>)) 
     }
 }
 
-/// Where each step is: the first line of what it sees if that is short and no sentence about the player, else the
+/// The place of each step: the first line of its observation if it is short and not a sentence about the player, else
+/// the place of the step before.
 /// place of the step before.
 fn places(steps: &[EvolutionStep]) -> Vec<String> {
     let mut place = "unknown".to_owned();
@@ -169,7 +170,7 @@ fn more_progress(case: &EvolutionCase) -> Result<bool, Exclusion> {
     Ok(case.final_progress.unwrap_or(0.0) > original)
 }
 
-/// Whether no window of the original from the failure on was seen again.
+/// Returns true if no window of the original from the failure on was seen again.
 fn elsewhere(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     let original: Vec<String> = case.original.iter().map(|step| norm(step.obs.as_deref())).collect();
     let visited: BTreeSet<String> = case.post.iter().map(|step| norm(step.obs.as_deref())).collect();
@@ -196,7 +197,7 @@ fn action_counts(steps: &[EvolutionStep]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// The cosine of two vectors of counts; 0 where either is empty.
+/// Returns the cosine of two vectors of counts; 0 if either is empty.
 fn cosine(left: &BTreeMap<String, u64>, right: &BTreeMap<String, u64>) -> f64 {
     let product: u64 = left.iter().map(|(action, count)| count * right.get(action).unwrap_or(&0)).sum();
     let square = |counts: &BTreeMap<String, u64>| float(counts.values().map(|count| count * count).sum());

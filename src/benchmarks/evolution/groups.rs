@@ -8,26 +8,26 @@ use serde::{Serialize, Serializer};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
 use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
 
-/// A case and its answer.
+/// A case and its result.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
 /// Failure avoidance, repeats and score over a group of test cases.
 ///
-/// What would be a mean over nothing is `None`.
+/// A mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionGroup {
     /// Cases.
     pub cases: u64,
-    /// Those with an answer.
+    /// Cases with a result.
     pub included: u64,
     /// The others, by reason.
     pub excluded: BTreeMap<Exclusion, u64>,
-    /// Failure avoidance: share of the included cases in which the failure was avoided.
+    /// Failure avoidance: share of the included cases whose failure was avoided.
     pub far: Option<f64>,
-    /// Failure repeats: mean number of times that it came back; only the paper counts that.
+    /// Failure repeats: mean number of recurrences; only the paper's rule counts them.
     pub frc: Option<f64>,
-    /// Mean share of the score that could be reached, over all cases that name both.
+    /// Mean share of the maximum score, over all cases with both scores.
     pub score: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ pub struct FrameworkGroup {
     pub all: EvolutionGroup,
     /// By proximity and distance.
     pub cells: BTreeMap<Cell, EvolutionGroup>,
-    /// Mean avoidance over the cells where it is defined.
+    /// Mean avoidance over the cells in which it is defined.
     pub cell_mean: Option<f64>,
     /// The same over the cells of distance 1 and 5.
     pub cell_mean_d1_d5: Option<f64>,
@@ -97,14 +97,14 @@ impl EvolutionGroup {
     }
 }
 
-/// What the cases of one signal add to the sums and to the counts behind both figures.
+/// The contribution of one signal's cases to the sums and counts of both figures.
 #[derive(Default)]
 struct Shares {
     avoided: (f64, f64),
     repeats: (f64, f64),
 }
 
-/// The figures by the `key` of a case; cases without one are in no group.
+/// Groups the figures by the `key` of a case; cases without a key are in no group.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,
@@ -141,7 +141,7 @@ pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup>
 }
 
 impl Evolution {
-    /// The 95% intervals over the cases that `chosen` takes.
+    /// Returns the 95% intervals over the cases that `chosen` accepts.
     ///
     /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives
     /// the same intervals.

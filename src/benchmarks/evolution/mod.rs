@@ -1,4 +1,4 @@
-//! Evolution: does an agent that has learned from a failure avoid it when it plays on from before it?
+//! Evolution: does an agent that learned from a failure avoid it when it continues from a state before it?
 
 mod code;
 mod groups;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::read::{Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 
-/// A test case of evolution: an episode with a failure, and the steps that an agent took from before it.
+/// A test case of evolution: an episode with a failure, and the steps that an agent took from a state before it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EvolutionCase {
     /// Id of the case.
@@ -28,45 +28,45 @@ pub struct EvolutionCase {
     /// The game or setting within it.
     #[serde(default)]
     pub subtask: Option<String>,
-    /// How close the signal is to the failure: 1, 2 or 3.
+    /// Proximity of the signal to the failure: 1, 2 or 3.
     #[serde(default)]
     pub proximity: Option<u8>,
-    /// How many snapshots lie between signal and test.
+    /// Number of snapshots between signal and test.
     #[serde(default)]
     pub distance: Option<u64>,
-    /// The snapshot from which the agent could learn.
+    /// The snapshot that the agent can learn from.
     #[serde(default)]
     pub signal: Option<String>,
     /// The failure under test.
     pub target: TargetFailure,
-    /// The last step before the failure; play resumes there.
+    /// The last step before the failure, where play resumes.
     pub truncation: i64,
     /// The original episode.
     pub original: Vec<EvolutionStep>,
     /// The new steps.
     pub post: Vec<EvolutionStep>,
-    /// What the original's `obs` are.
+    /// The meaning of `obs` in the original.
     #[serde(default, deserialize_with = "null_as_default")]
     pub original_obs: Timing,
-    /// What the new steps' `obs` are.
+    /// The meaning of `obs` in the new steps.
     #[serde(default, deserialize_with = "null_as_default")]
     pub post_obs: Timing,
-    /// What the last action of the original brought.
+    /// The result of the last action of the original.
     #[serde(default)]
     pub original_final_obs: Option<String>,
-    /// What the last new action brought.
+    /// The result of the last new action.
     #[serde(default)]
     pub post_final_obs: Option<String>,
     /// Score of the new run.
     #[serde(default)]
     pub score: Option<f64>,
-    /// The score that can be reached.
+    /// The maximum score.
     #[serde(default)]
     pub score_max: Option<f64>,
     /// Score of the original episode.
     #[serde(default)]
     pub original_score: Option<f64>,
-    /// The score that could be reached in it.
+    /// The maximum score of the original.
     #[serde(default)]
     pub max_score: Option<f64>,
     /// Progress of the new run at its end.
@@ -74,7 +74,7 @@ pub struct EvolutionCase {
     pub final_progress: Option<f64>,
 }
 
-/// The failure that a test case asks about, with its steps.
+/// The failure under test, with its steps.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TargetFailure {
     /// The failure mode, `class/name`.
@@ -86,7 +86,7 @@ pub struct TargetFailure {
 }
 
 impl TargetFailure {
-    /// The part of the mode before the slash.
+    /// Returns the part of the mode before the slash.
     #[must_use]
     pub fn class(&self) -> &str {
         self.mode.split_once('/').map_or(self.mode.as_str(), |(class, _)| class)
@@ -96,26 +96,26 @@ impl TargetFailure {
 /// A step of an episode in a test case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct EvolutionStep {
-    /// The entry's own number.
+    /// The number of the entry.
     pub step: i64,
-    /// What was observed.
+    /// The observation.
     #[serde(default)]
     pub obs: Option<String>,
-    /// What was done.
+    /// The action.
     #[serde(default)]
     pub action: Option<String>,
-    /// The part of the task that the step belongs to.
+    /// The subtask of the step.
     #[serde(default)]
     pub subtask_idx: Option<i64>,
 }
 
-/// Whether the `obs` of a step was seen before its action or brought by it.
+/// Whether `obs` of a step precedes its action or results from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Timing {
-    /// What the agent saw before its action.
+    /// The observation before the action.
     #[default]
     Before,
-    /// What its action brought.
+    /// The result of the action.
     After,
 }
 
@@ -126,7 +126,7 @@ named! {
     }
 }
 
-/// By whose rule a failure counts as avoided.
+/// The rule by which a failure counts as avoided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum EvolutionScorer {
@@ -147,7 +147,7 @@ named! {
     }
 }
 
-/// Why it cannot be said of a test case whether the failure was avoided.
+/// The reason why avoidance is undefined for a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Exclusion {
@@ -155,17 +155,17 @@ pub enum Exclusion {
     LocationNotVisited,
     /// There are no new steps.
     NoPostSteps,
-    /// It is not known what the failing steps brought.
+    /// The results of the failing steps are unknown.
     NoProducedObservation,
-    /// The original made no progress that could be beaten.
+    /// The original made no progress to exceed.
     OriginalProgressZero,
     /// No choice of a known product decides.
     ProductUnknown,
-    /// The range holds no step of the original.
+    /// The range has no step of the original.
     RangeOutsideEpisode,
-    /// Nothing of the original's surroundings of the failure was seen again.
+    /// No part of the original's surroundings of the failure was seen again.
     RegionNotVisited,
-    /// The mode's class is none of system, strategy, operation.
+    /// The class of the mode is not system, strategy or operation.
     UnknownClass,
 }
 
@@ -182,7 +182,7 @@ named! {
     }
 }
 
-/// Whether the failure of one test case was avoided.
+/// The result of one test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct CaseAnswer {
@@ -190,24 +190,24 @@ pub struct CaseAnswer {
     pub id: String,
     /// Whether the failure was avoided.
     pub avoided: Option<bool>,
-    /// How often it came back; only the paper counts that.
+    /// The number of recurrences; only the paper's rule counts them.
     pub repeats: Option<u64>,
-    /// Why there is no answer.
+    /// The reason, if avoidance is undefined.
     pub excluded: Option<Exclusion>,
 }
 
-/// Whether a failure was avoided, and how often it came back where that is counted.
+/// Whether a failure was avoided, and how often it recurred, if counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Outcome {
     avoided: bool,
     repeats: Option<u64>,
 }
 
-/// Failure avoidance over test cases, each and by group: [`evolve`].
+/// Failure avoidance over test cases, each and by group, see [`evolve`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evolution {
-    /// Who decided.
+    /// The rule.
     #[serde(rename = "mode")]
     pub scorer: EvolutionScorer,
     /// The cases, in order.
@@ -246,7 +246,7 @@ impl Record for EvolutionCase {
 }
 
 impl EvolutionCase {
-    /// Whether the failure was avoided, as this scorer sees it.
+    /// Returns whether the failure was avoided by this rule.
     #[must_use]
     pub fn answer(&self, scorer: EvolutionScorer) -> CaseAnswer {
         let outcome = match scorer {
@@ -266,14 +266,14 @@ impl EvolutionCase {
         }
     }
 
-    /// The new run's share of the score that can be reached.
+    /// Returns the new run's share of the maximum score.
     fn relative_score(&self) -> Option<f64> {
         let max = self.score_max.filter(|max| *max != 0.0)?;
         Some(self.score? / max)
     }
 }
 
-/// Failure avoidance (FAR), repeats (FRC) and score of test cases, over all and by group.
+/// Computes failure avoidance (FAR), repeats (FRC) and score of test cases, overall and by group.
 ///
 /// ```
 /// use serde_json::json;

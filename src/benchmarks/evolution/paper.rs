@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::text::norm;
 use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome, Timing};
 
-/// Whether the failure was avoided, and how often it came back.
+/// Returns whether the failure was avoided, and how often it recurred.
 ///
-/// System, operation: not avoided iff a new step brings what a failing step brought. Strategy: not avoided iff some
-/// window of new steps, as long as the failure, sees at least half of what was seen in it.
+/// System, operation: not avoided iff a new step has the result of a failing step. Strategy: not avoided iff some
+/// window of new steps, as long as the failure, sees at least half of the failure's observations.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let class = case.target.class();
     if !["system", "strategy", "operation"].contains(&class) {
@@ -43,7 +43,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) })
 }
 
-/// What each action brought, normalized; `None` where that is not known.
+/// The normalized result of each action; `None` if unknown.
 fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<Option<String>> {
     let own = || steps.iter().map(|step| Some(norm(step.obs.as_deref())));
     match timing {
@@ -52,14 +52,15 @@ fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<
     }
 }
 
-/// How many steps the failure is long, if that is not more than there are new steps.
+/// Returns the number of steps of the failure, if there are at least as many new steps.
 fn length(case: &EvolutionCase) -> usize {
     let range = case.target.range;
     let steps = range.last.abs_diff(range.first).saturating_add(1);
     usize::try_from(steps).unwrap_or(usize::MAX).min(case.post.len()).max(1)
 }
 
-/// How often a window of `length` new steps sees at least half of the region; windows that do are jumped over whole.
+/// Counts the windows of `length` new steps that see at least half of the region; matching windows are skipped as a
+/// whole.
 fn revisits(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) -> u64 {
     // Position in the region of what each step sees.
     let place: BTreeMap<&str, usize> = region.iter().map(String::as_str).zip(0..).collect();
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(outcome(&huge), Ok(Outcome { avoided: true, repeats: Some(0) }));
     }
 
-    /// What a window sees, counted anew for each.
+    /// The observations of a window, counted anew for each.
     fn naive(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) -> u64 {
         let hit = |start: usize| {
             let seen: BTreeSet<String> =
@@ -214,7 +215,7 @@ mod tests {
             prop_assert_eq!(outcome(&case), Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) }));
         }
 
-        /// Taking a step that repeats the failure out of a run never makes the run worse.
+        /// Removing a step that repeats the failure never makes a run worse.
         #[test]
         fn avoidance_does_not_fall_when_a_failing_step_goes(
             post in proptest::collection::vec(0..6_u8, 1..12), at in 0..6_i64, after: bool,
@@ -230,7 +231,7 @@ mod tests {
             for (gone, obs) in brought.iter().enumerate().filter(|(_, obs)| **obs == feared) {
                 prop_assert!(obs.is_some());
                 let mut shorter = case.clone();
-                // The step and what it brought go together.
+                // The step and its result belong together.
                 shorter.post.remove(if after { gone } else { gone + 1 });
                 if let Ok(now) = outcome(&shorter) {
                     prop_assert!(now.avoided >= before.avoided);

@@ -1,4 +1,4 @@
-//! How close the failure from which an agent could learn is to the one under test.
+//! Proximity of the failure that an agent can learn from to the failure under test.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::super::Definition;
 use super::super::read::{Record, StepRange, ordered};
 use crate::names::named;
 
-/// First steps this near make the code's closest kind.
+/// First steps at most this far apart are of the code's closest kind.
 const NEAR: u64 = 15;
 /// The same, in tasks of few and long steps.
 const NEAR_IN_LONG_STEPS: u64 = 2;
@@ -29,7 +29,7 @@ pub struct PlacedFailure {
     pub range: StepRange,
 }
 
-/// The failure of a signal from which an agent can learn, and the failure under test.
+/// The failure that an agent can learn from, and the failure under test.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProximityPair {
     /// Id of the pair.
@@ -46,7 +46,7 @@ impl Record for ProximityPair {
     }
 }
 
-/// Why a signal's failure and the one under test have no proximity.
+/// The reason why two failures have no proximity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unrelated {
@@ -54,7 +54,7 @@ pub enum Unrelated {
     DifferentMode,
     /// Their tasks differ.
     DifferentTask,
-    /// They lie in one snapshot, which the code leaves out.
+    /// They are in one snapshot, which the code leaves out.
     SameEpisode,
 }
 
@@ -66,7 +66,7 @@ named! {
     }
 }
 
-/// How close the failure of a signal is to the one under test: [`proximity()`].
+/// The proximity of a signal's failure to the one under test, see [`proximity()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Proximity {
@@ -74,11 +74,11 @@ pub struct Proximity {
     pub id: String,
     /// 1 (closest), 2 or 3.
     pub proximity: Option<u8>,
-    /// Why there is none.
+    /// The reason, if there is none.
     pub why: Option<Unrelated>,
 }
 
-/// How close the failure of a signal is to the one under test.
+/// Returns the proximity of a signal's failure to the one under test.
 ///
 /// Paper: 1 same snapshot, 2 same subtask, 3 other subtask. Code: never the same snapshot; of the same subtask 1 where the
 /// first steps are near, else 2; 3 other subtask.

@@ -1,4 +1,4 @@
-//! Runs of tool calls, and the two rules that look at them.
+//! Runs of tool calls, and the two rules for them.
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,10 +13,10 @@ use crate::trace::Status;
 pub struct CallRun {
     /// Id of the run.
     pub id: String,
-    /// What was called, in order.
+    /// The calls, in order.
     #[serde(default, deserialize_with = "null_as_default")]
     pub actions: Vec<CheckedCall>,
-    /// What should have been called.
+    /// The expected calls.
     #[serde(default, deserialize_with = "null_as_default")]
     pub expected: Vec<ExpectedCall>,
 }
@@ -30,7 +30,7 @@ impl Record for CallRun {
 /// A tool call with its answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CheckedCall {
-    /// The entry's own number.
+    /// The number of the entry.
     pub step: i64,
     /// Name of the tool.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -38,13 +38,13 @@ pub struct CheckedCall {
     /// The arguments.
     #[serde(default)]
     pub arguments: Value,
-    /// How the call ended.
+    /// The outcome of the call.
     #[serde(default)]
     pub status: Status,
-    /// What came back.
+    /// The answer.
     #[serde(default)]
     pub observation: Option<String>,
-    /// The arguments as the model wrote them, where the source keeps that.
+    /// The arguments as the model wrote them, if recorded.
     #[serde(default)]
     pub arguments_text: Option<String>,
 }
@@ -57,12 +57,12 @@ pub struct ExpectedCall {
     /// The arguments, in order.
     #[serde(default, deserialize_with = "in_order")]
     pub arguments: Vec<(String, Value)>,
-    /// The arguments that must be equal: `None` all of them, an empty list none.
+    /// The arguments that must be equal: `None` for all of them, an empty list for none.
     #[serde(default)]
     pub compare_args: Option<Vec<String>>,
 }
 
-/// The malformed calls and the missed actions of a run: [`check_calls`].
+/// The malformed calls and missed actions of a run, see [`check_calls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallReport {
@@ -70,7 +70,7 @@ pub struct CallReport {
     pub id: String,
     /// Calls that never reached a tool.
     pub malformed_call: ModeVerdict,
-    /// Why expected actions were not taken.
+    /// Expected actions that were not taken, with reasons.
     pub expected_action: ModeVerdict,
 }
 
@@ -100,7 +100,7 @@ pub fn check_calls(run: &CallRun) -> CallReport {
     CallReport { id: run.id.clone(), malformed_call: malformed.finish(), expected_action: expected.finish() }
 }
 
-/// Reads an object as a list: its keys in the order in which they are written. Null is an empty one.
+/// Reads an object as a list, in the order of its keys. Null is empty.
 fn in_order<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<(String, Value)>, D::Error> {
     struct Members;
 

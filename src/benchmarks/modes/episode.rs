@@ -1,4 +1,4 @@
-//! The episode that the rules look at.
+//! Episodes of text games.
 
 use serde::Deserialize;
 
@@ -8,14 +8,14 @@ use super::rooms;
 
 /// An episode of a text game, for [`detect_modes`](super::detect_modes).
 ///
-/// The `obs` of a step is what the player saw before the action.
+/// The `obs` of a step precedes its action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeEpisode {
     /// Id of the episode.
     pub id: String,
     /// The steps.
     pub trajectory: Vec<ModeStep>,
-    /// What a walkthrough reaches.
+    /// The milestones of a walkthrough.
     #[serde(default, deserialize_with = "null_as_default")]
     pub milestones: Vec<ModeMilestone>,
     /// The score at the end.
@@ -23,36 +23,36 @@ pub struct ModeEpisode {
     pub final_score: Option<f64>,
 }
 
-/// A step of a text game: what was seen, and what was done.
+/// A step of a text game: observation and action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeStep {
-    /// The entry's own number.
+    /// The number of the entry.
     pub step: i64,
-    /// What was seen.
+    /// The observation.
     #[serde(default, deserialize_with = "null_as_default")]
     pub obs: String,
-    /// What was done.
+    /// The action.
     #[serde(default)]
     pub action: Option<String>,
     /// The score after the step.
     #[serde(default)]
     pub cum_score: Option<f64>,
-    /// What the step added to it.
+    /// The change of the score by the step.
     #[serde(default)]
     pub reward: Option<f64>,
 }
 
-/// A point that the walkthrough of a text game reaches.
+/// A milestone in the walkthrough of a text game.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeMilestone {
     /// The action that reaches it.
     pub action: String,
     /// The score after it.
     pub score_after: f64,
-    /// The room in which the action is to be issued.
+    /// The room in which the action is due.
     #[serde(default)]
     pub room: Option<String>,
-    /// What is seen after it.
+    /// The observation after it.
     #[serde(default)]
     pub observation_after: Option<String>,
 }
@@ -64,7 +64,7 @@ impl Record for ModeEpisode {
 }
 
 impl ModeEpisode {
-    /// What keeps these rules from judging the episode at all: the code's rules read every action.
+    /// Returns the missing part that these rules need: the code's rules read every action.
     ///
     /// # Errors
     /// The missing part, as a lower-case sentence.
@@ -84,7 +84,7 @@ impl ModeEpisode {
         }
     }
 
-    /// The room of each step: that of its own heading, else that of the step before.
+    /// The room of each step: from its own heading, else the room of the step before.
     pub(super) fn current_rooms(&self) -> Vec<Option<String>> {
         let mut current = None;
         let rooms = self.trajectory.iter().map(|step| {
@@ -94,7 +94,7 @@ impl ModeEpisode {
         rooms.collect()
     }
 
-    /// The room that each step's own heading names.
+    /// The room in each step's own heading.
     pub(super) fn headed_rooms(&self) -> Vec<Option<String>> {
         self.trajectory.iter().map(|step| rooms::room(&step.obs).map(str::to_owned)).collect()
     }

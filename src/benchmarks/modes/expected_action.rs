@@ -1,4 +1,4 @@
-//! `expected_action`: why an action of the reference was not taken.
+//! `expected_action`: expected actions that were not taken, with reasons.
 
 use serde_json::json;
 
@@ -10,12 +10,12 @@ use crate::trace::{Digest, Status};
 const PERCEPTION: &str = "operation/perception_error";
 const DECISION: &str = "operation/decision_error";
 
-/// Says what became of the expected actions of a run, call by call.
+/// Follows the expected actions of a run, call by call.
 ///
-/// The rule is that of the detector [`ExpectedAction`](crate::ExpectedAction). [`check_calls`](super::check_calls) does it for
-/// a whole run.
+/// The rule is that of the detector [`ExpectedAction`](crate::ExpectedAction). [`check_calls`](super::check_calls)
+/// applies it to a whole run.
 ///
-/// Use it to say why a failed run failed: on a successful one a finding only means that another route was taken.
+/// Use it to explain a failed run: on a successful one a finding only means that another route was taken.
 #[derive(Debug)]
 pub struct ExpectedActions {
     names: Vec<String>,
@@ -43,7 +43,7 @@ impl ExpectedActions {
         });
     }
 
-    /// The verdict, when the run is over.
+    /// Returns the verdict at the end of the run.
     #[must_use]
     pub fn finish(self) -> ModeVerdict {
         if self.names.is_empty() {
@@ -124,7 +124,7 @@ mod tests {
         }
         let by_name = r#"[{"name": "book", "arguments": {"to": "X"}, "compare_args": []}]"#;
         assert_eq!(run(by_name, json!([call(0, "book", Value::Null, "ok")]))["detected"], false);
-        // An argument that both sides lack is no argument that is equal.
+        // An argument that both sides lack does not count as equal.
         let lacking = r#"[{"name": "book", "arguments": {}, "compare_args": ["to"]}]"#;
         assert_eq!(run(lacking, json!([call(0, "book", json!({}), "ok")]))["detected"], true);
     }

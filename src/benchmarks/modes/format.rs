@@ -1,15 +1,15 @@
-//! `system/format`: actions that no game could take for one.
+//! `system/format`: actions that no game could parse.
 
 use serde_json::json;
 
 use super::{ModeEpisode, ModeFinding, ModeRules, ModeStep, ModeVerdict};
 
 const MODE: &str = "system/format";
-/// Characters from which an action is no command.
+/// From this length an action is not a command.
 const LONG: usize = 120;
-/// What a model says instead of acting.
+/// Phrases of a model that does not act.
 const REFUSALS: [&str; 4] = ["sorry", "i can't", "i cannot", "as an ai"];
-/// What games answer to what they cannot parse.
+/// Answers of games that could not parse an action.
 const PARSER_PHRASES: [&str; 3] = [
     "i only understood you as far as wanting to",
     "i don't understand that.",

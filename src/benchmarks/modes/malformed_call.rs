@@ -11,8 +11,8 @@ const MODE: &str = "system/format";
 
 /// Collects the malformed calls of a run, call by call.
 ///
-/// The rule is that of the detector [`MalformedCall`](crate::MalformedCall). [`check_calls`](super::check_calls) does it for
-/// a whole run.
+/// The rule is that of the detector [`MalformedCall`](crate::MalformedCall). [`check_calls`](super::check_calls)
+/// applies it to a whole run.
 #[derive(Debug, Clone, Default)]
 pub struct MalformedCalls {
     rules: CallRules,
@@ -20,13 +20,13 @@ pub struct MalformedCalls {
 }
 
 impl MalformedCalls {
-    /// The rule with another list of texts that mean that a tool was not run; case does not matter.
+    /// Replaces the list of texts of tools that did not run; case does not matter.
     #[must_use]
     pub fn with_rejections<'t>(rejections: impl IntoIterator<Item = &'t str>) -> Self {
         Self { rules: CallRules::new(rejections), findings: Vec::new() }
     }
 
-    /// Why a call is malformed, if it is: the first reason that holds.
+    /// Returns the first reason why a call is malformed.
     #[must_use]
     pub fn reason(&self, call: &CheckedCall) -> Option<MalformedReason> {
         let written = call.arguments_text.as_deref().map(Written::of_text);
@@ -42,7 +42,7 @@ impl MalformedCalls {
         }
     }
 
-    /// The verdict, when the run is over.
+    /// Returns the verdict at the end of the run.
     #[must_use]
     pub fn finish(self) -> ModeVerdict {
         ModeVerdict::of(self.findings)

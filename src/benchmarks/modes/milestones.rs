@@ -1,5 +1,5 @@
-//! `operation/perception_error` and `operation/decision_error`: what the player did in the room of a milestone that was
-//! never reached.
+//! `operation/perception_error` and `operation/decision_error`: actions in the room of a milestone that was never
+//! reached.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::{ModeEpisode, ModeFinding, ModeMilestone, ModeStep, ModeVerdict};
 const PERCEPTION: &str = "operation/perception_error";
 const DECISION: &str = "operation/decision_error";
 
-/// The verdicts of both modes, in this order.
+/// Returns the verdicts of both modes, in this order.
 pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVerdict, ModeVerdict) {
     if let Some(reason) = missing(episode, definition) {
         return (ModeVerdict::not_applicable(reason), ModeVerdict::not_applicable(reason));
@@ -25,7 +25,7 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
 
-/// The first input that is missing.
+/// Returns the first input that is missing.
 fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str> {
     let steps = &episode.trajectory;
     if episode.milestones.is_empty() {
@@ -47,7 +47,7 @@ fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str
     steps.iter().all(|step| room(&step.obs).is_none()).then_some("no room headings")
 }
 
-/// How an action stands to that of a milestone.
+/// The relation of an action to that of a milestone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The same action, or the same direction.
@@ -57,7 +57,7 @@ enum Attempt {
     None,
 }
 
-/// The action of a milestone, taken apart once.
+/// The parsed action of a milestone.
 struct Wanted {
     action: String,
     direction: Option<&'static str>,

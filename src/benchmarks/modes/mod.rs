@@ -1,4 +1,4 @@
-//! The rule-based failure modes of text games, and what of them carries over to tool traces.
+//! Rule-based failure modes of text games, and those that apply to tool traces.
 
 mod calls;
 mod episode;
@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::Definition;
 use crate::names::named;
 
-/// By whose rules the failures of text games are found.
+/// The rules for failures of text games.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ModeRules {
@@ -31,7 +31,7 @@ pub enum ModeRules {
     Paper,
     /// The rules of the public code.
     Code,
-    /// The rule of the code that wrote the published labels of `system/format`; it knows no other mode.
+    /// The rule of the code that made the published labels of `system/format`; it has no other mode.
     Dataset,
 }
 
@@ -43,21 +43,21 @@ named! {
     }
 }
 
-/// What one rule says of an episode or a run.
+/// The verdict of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ModeVerdict {
     /// The rule's inputs are missing.
     NotApplicable {
-        /// Which inputs.
+        /// The missing inputs.
         #[serde(rename = "not_applicable")]
         reason: &'static str,
     },
     /// The rule has judged the episode.
     Judged {
-        /// Whether there are findings.
+        /// True if there are findings.
         detected: bool,
-        /// The failures, in the order in which the rule meets them.
+        /// The failures, in the order of detection.
         findings: Vec<ModeFinding>,
     },
 }
@@ -71,7 +71,7 @@ impl ModeVerdict {
         Self::Judged { detected: !findings.is_empty(), findings }
     }
 
-    /// The failures; none where the rule is not applicable.
+    /// Returns the failures; none if the rule is not applicable.
     #[must_use]
     pub fn findings(&self) -> &[ModeFinding] {
         match self {
@@ -81,7 +81,7 @@ impl ModeVerdict {
     }
 }
 
-/// A failure that a rule found, with its steps and facts.
+/// A failure, with its steps and facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModeFinding {
@@ -94,30 +94,30 @@ pub struct ModeFinding {
     pub evidence: Value,
 }
 
-/// What each rule says of an episode of a text game: [`detect_modes`].
+/// The verdict of each rule on an episode of a text game, see [`detect_modes`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModeReport {
     /// Id of the episode.
     pub id: String,
-    /// Actions that no game could take for one.
+    /// Actions that no game could parse.
     #[serde(rename = "system/format")]
     pub format: ModeVerdict,
-    /// Ways out that were named and never tried.
+    /// Exits that were named and never tried.
     #[serde(rename = "strategy/unexplored_direction", skip_serializing_if = "Option::is_none")]
     pub unexplored_direction: Option<ModeVerdict>,
-    /// What could have been done in a room was not seen.
+    /// Possible actions in a room that were not seen.
     #[serde(rename = "operation/perception_error", skip_serializing_if = "Option::is_none")]
     pub perception_error: Option<ModeVerdict>,
-    /// What could have been done in a room was done at the wrong time or to the wrong thing.
+    /// Actions in a room at the wrong time or on the wrong object.
     #[serde(rename = "operation/decision_error", skip_serializing_if = "Option::is_none")]
     pub decision_error: Option<ModeVerdict>,
 }
 
 /// Applies the rule-based failure modes to an episode of a text game.
 ///
-/// `unexplored_direction`, `perception_error` and `decision_error` need observations that head rooms and name ways
-/// out in the wording of text games; the last two need the milestones of a walkthrough as well.
+/// `unexplored_direction`, `perception_error` and `decision_error` need observations with headings of rooms and exits
+/// in the wording of text games; the last two also need the milestones of a walkthrough.
 ///
 /// ```
 /// use serde_json::json;

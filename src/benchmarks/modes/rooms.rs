@@ -1,4 +1,4 @@
-//! What observations of text games say of rooms and ways out, and what actions say of directions.
+//! Rooms and exits in the observations of text games, and directions in actions.
 
 use std::collections::BTreeSet;
 
@@ -23,12 +23,12 @@ const DIRECTIONS: [(Direction, &str); 10] = [
 
 const VERBS_OF_MOTION: [&str; 7] = ["go", "walk", "move", "run", "travel", "head", "proceed"];
 
-/// What is said to lead somewhere.
+/// Words for exits that lead somewhere.
 const WAYS: [&str; 10] =
     ["door", "passage", "path", "corridor", "tunnel", "opening", "exit", "stair", "stairs", "stairway"];
 
-/// The room that an observation is headed with: `** Room **`, else `<<Room>>`, else a line of letters that begins with a
-/// capital; 4 to 59 characters.
+/// Returns the room in the heading of an observation: `** Room **`, else `<<Room>>`, else a line of letters that begins
+/// with a capital; 4 to 59 characters.
 pub(super) fn room(obs: &str) -> Option<&str> {
     let sound = |name: &&str| (4..=59).contains(&name.chars().count());
     let starred = || obs.lines().flat_map(|line| framed(line, "**", "**")).find(sound);
@@ -37,7 +37,7 @@ pub(super) fn room(obs: &str) -> Option<&str> {
     starred().or_else(angled).or_else(titled)
 }
 
-/// What stands between pairs of these marks on a line, trimmed.
+/// Returns the text between pairs of these marks on a line, trimmed.
 fn framed<'l>(line: &'l str, open: &'l str, close: &'l str) -> impl Iterator<Item = &'l str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -53,12 +53,12 @@ fn is_title(line: &str) -> bool {
         && line.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, ' ' | '\'' | '-'))
 }
 
-/// The direction that a word names.
+/// Returns the direction that a word names.
 fn direction(word: &str) -> Option<Direction> {
     DIRECTIONS.into_iter().find(|(name, short)| *name == word || *short == word).map(|(name, _)| name)
 }
 
-/// The direction that an action goes, with or without a verb of motion in front.
+/// Returns the direction of an action, with or without a verb of motion.
 pub(super) fn direction_of_action(action: &str) -> Option<Direction> {
     let action = norm(Some(action));
     direction(&action).or_else(|| {
@@ -119,12 +119,12 @@ fn tokens(obs: &str) -> Vec<Token> {
     tokens
 }
 
-/// The ways out that an observation names.
+/// Returns the exits that an observation names.
 pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();
     let mut rest = tokens.as_slice();
-    // Whether a list of ways has been announced in this sentence.
+    // True if a list of exits was announced in this sentence.
     let mut announced = false;
     while let Some((token, after)) = rest.split_first() {
         if announced {
@@ -143,7 +143,7 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     exits
 }
 
-/// Whether a text begins with "you can go" or "you can also go".
+/// Returns true if a text begins with "you can go" or "you can also go".
 fn announces_ways(tokens: &[Token]) -> bool {
     let begins = |words: &[&str]| {
         tokens.len() >= words.len() && tokens.iter().zip(words).all(|(token, word)| token.is(&[word]))
@@ -151,7 +151,7 @@ fn announces_ways(tokens: &[Token]) -> bool {
     begins(&["you", "can", "go"]) || begins(&["you", "can", "also", "go"])
 }
 
-/// The directions of a list: with commas and "or" between.
+/// Returns the directions of a list with commas and "or".
 fn listed(tokens: &[Token]) -> impl Iterator<Item = Direction> {
     let joint = |token: &Token| *token == Token::Comma || token.is(&["or"]);
     tokens
@@ -165,13 +165,13 @@ fn is_way(word: &str) -> bool {
     WAYS.contains(&word) || WAYS.contains(&singular)
 }
 
-/// The direction to which a way is said to lead, given what follows its name: "leads north", "leading to the north",
-/// "to the north".
+/// Returns the direction of an exit, given the text after its name: "leads north", "leading to the north", "to the
+/// north".
 fn led_to(tokens: &[Token]) -> Option<Direction> {
     const LEADS: [&str; 4] = ["lead", "leads", "leading", "led"];
     towards(tokens).or_else(|| {
         let sentence = tokens.iter().take_while(|token| **token != Token::End);
-        // Another way in between is the one that leads.
+        // Another exit in between is the one that leads.
         let leads = sentence
             .take_while(|token| !token.word().is_some_and(is_way))
             .position(|token| token.is(&LEADS))?;
@@ -183,7 +183,7 @@ fn led_to(tokens: &[Token]) -> Option<Direction> {
     })
 }
 
-/// The direction of a text that begins with "to" or "to the" and a direction.
+/// Returns the direction of a text that begins with "to" or "to the" and a direction.
 fn towards(tokens: &[Token]) -> Option<Direction> {
     match tokens {
         [to, the, direction, ..] if to.is(&["to"]) && the.is(&["the"]) => direction.direction(),

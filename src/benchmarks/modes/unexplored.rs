@@ -1,5 +1,5 @@
-//! `strategy/unexplored_direction`: ways out of a room that were named and never tried, though the room was visited
-//! more than once.
+//! `strategy/unexplored_direction`: exits of a room that were named and never tried, although the room was visited more
+//! than once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use super::super::Definition;
 use super::rooms::{Direction, direction_of_action, exits};
 use super::{ModeEpisode, ModeFinding, ModeVerdict};
 
-/// What is known of one room.
+/// Facts about one room.
 struct Visited<'e> {
-    /// As it was first named.
+    /// Its name as first seen.
     name: &'e str,
-    /// The first step that names each way out.
+    /// The first step that names each exit.
     named: BTreeMap<Direction, i64>,
     tried: BTreeSet<Direction>,
     visits: u64,
 }
 
-/// One pass over the steps: the rooms in the order of their first sight.
+/// One pass over the steps, with rooms in the order of their first appearance.
 pub(super) fn verdict(episode: &ModeEpisode, definition: Definition) -> ModeVerdict {
     let paper = definition == Definition::Paper;
     let rooms = if paper { episode.current_rooms() } else { episode.headed_rooms() };
@@ -38,7 +38,7 @@ pub(super) fn verdict(episode: &ModeEpisode, definition: Definition) -> ModeVerd
         let Some(room) = room else { continue };
         let ways = exits(&step.obs);
         any_exit |= !ways.is_empty();
-        // The paper knows no case and no visit within a visit.
+        // The paper ignores case and visits within a visit.
         let key = if paper { room.to_lowercase() } else { room.clone() };
         let place = *places.entry(key).or_insert_with(|| {
             visited.push(Visited { name: room, named: BTreeMap::new(), tried: BTreeSet::new(), visits: 0 });

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::read::Record;
 use crate::stats::{Interval, float, mean, wilson};
 
-/// How far from 1 a reward may be to count as whole.
+/// Tolerance for a full reward.
 const WHOLE: f64 = 1e-6;
 
 /// A trial from a fresh start or in recovery, for [`compare`](super::compare()).
@@ -15,7 +15,7 @@ const WHOLE: f64 = 1e-6;
 pub struct ComparedTrial {
     /// The model.
     pub model: String,
-    /// `fresh`, or how the failed trial was handed on: `env`, `env+summary`, `env+full`.
+    /// `fresh`, or the context from the failed trial: `env`, `env+summary`, `env+full`.
     pub context: String,
     /// The task.
     pub task: String,
@@ -23,13 +23,13 @@ pub struct ComparedTrial {
     pub trial: String,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// Whether the trial was scored; one that was not is not resolved.
+    /// True if the trial was scored; one that was not is not resolved.
     #[serde(default)]
     pub scored: Option<bool>,
-    /// The reward, where there is one.
+    /// The reward, if any.
     #[serde(default)]
     pub reward: Option<f64>,
-    /// Replies of the model, where known.
+    /// Replies of the model, if known.
     #[serde(default)]
     pub interactions: Option<u64>,
 }
@@ -45,7 +45,7 @@ impl ComparedTrial {
         self.scored == Some(false)
     }
 
-    /// Whether the trial counts as resolved.
+    /// Returns true if the trial counts as resolved.
     pub(super) fn counts(&self) -> bool {
         self.resolved && !self.is_unscored()
     }
@@ -58,17 +58,17 @@ pub(super) type ByTask<'t> = BTreeMap<&'t str, Vec<&'t ComparedTrial>>;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Arm {
-    /// Trials of the tasks that are compared.
+    /// Trials of the compared tasks.
     pub trials: u64,
     /// Those that solved their task.
     pub resolved: u64,
     /// Those that were not scored.
     pub unscored: u64,
-    /// Those with a reward between nothing and all.
+    /// Trials with a partial reward.
     pub partial: u64,
     /// Mean over tasks of the share of resolved trials.
     pub rate: f64,
-    /// Wilson's 95% interval, where every task has one trial.
+    /// Wilson's 95% interval, if every task has one trial.
     pub wilson95: Option<Interval>,
     /// Mean number of replies of the model.
     pub mean_interactions: Option<f64>,
@@ -80,13 +80,13 @@ pub struct Arm {
     pub bootstrap95: Option<Interval>,
 }
 
-/// The share of a task's trials that are resolved.
+/// Returns the share of a task's trials that are resolved.
 pub(super) fn share(trials: &[&ComparedTrial]) -> f64 {
     float(trials.iter().filter(|trial| trial.counts()).count() as u64) / float(trials.len() as u64)
 }
 
 impl Arm {
-    /// The figures over tasks, each with at least one trial; `None` without tasks.
+    /// Returns the figures over tasks, each with at least one trial; `None` without tasks.
     pub(super) fn of(tasks: &[&[&ComparedTrial]], bootstrap95: Option<Interval>) -> Option<Self> {
         let trials = || tasks.iter().flat_map(|trials| trials.iter());
         let count = |holds: fn(&ComparedTrial) -> bool| trials().filter(|trial| holds(trial)).count() as u64;

@@ -1,4 +1,4 @@
-//! What has to be typed to stand where a failed trial stood.
+//! Commands that rebuild the state of a failed trial.
 
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -8,17 +8,17 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::objects;
 
-/// Seconds for a written command that names no timeout.
+/// Timeout in seconds of a written command without one.
 const WRITTEN_TIMEOUT: u32 = 120;
-/// Seconds that a call runs which does not say how long.
+/// Duration in seconds of a call without one.
 const CALL_DURATION: f64 = 1.0;
 
-/// Which commands of a trial are listed.
+/// The rule for which commands are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ReplayMode {
-    /// Those of the public code and, beyond, commands of shells that take no keystrokes; what was copied from an
-    /// earlier run is left out.
+    /// Those of the public code and shell commands without keystrokes; steps that were copied from an earlier run are
+    /// left out.
     #[default]
     Default,
     /// Exactly those of the public code.
@@ -32,7 +32,7 @@ named! {
     }
 }
 
-/// In which part of a trajectory a command was found.
+/// The place of a command in a trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Via {
@@ -55,7 +55,7 @@ named! {
     }
 }
 
-/// The commands of a trial, to be replayed.
+/// The commands of a trial, for replay.
 ///
 /// A replay is approximate: timeouts and errors are ignored, reads are run again, timing is lost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,7 +69,7 @@ pub struct Replay {
     pub commands: Vec<ReplayCommand>,
 }
 
-/// A command to be typed again.
+/// A command to type again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplayCommand {
@@ -77,17 +77,17 @@ pub struct ReplayCommand {
     pub step: i64,
     /// Position in the step.
     pub call: usize,
-    /// What was typed.
+    /// The keystrokes.
     pub keystrokes: String,
-    /// The command line; `None` where nothing but control keys or line ends were typed.
+    /// The command line; `None` if only control keys or line ends were typed.
     pub command: Option<String>,
-    /// Whether control keys were typed.
+    /// True if control keys were typed.
     pub control: bool,
     /// Seconds to wait.
     pub timeout_s: Number,
-    /// Where it was found.
+    /// The place where it was found.
     pub via: Via,
-    /// Whether control keys follow: a replayer without a terminal should skip both.
+    /// True if control keys follow: a replayer without a terminal should skip both.
     pub interrupted: bool,
 }
 
@@ -100,7 +100,7 @@ impl ReplayCommand {
     }
 }
 
-/// The commands that have to be typed to stand where a trial stood.
+/// Lists the commands that rebuild the state of a trial.
 ///
 /// The file is an ATIF trajectory, or the replies of Terminus v1 (`{"responses": [{"episode", "text"}]}`).
 ///
@@ -117,7 +117,7 @@ impl ReplayCommand {
 /// ```
 ///
 /// # Errors
-/// The file is no JSON, or neither form.
+/// If the file is not JSON, or has neither form.
 pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
     let value: Value = objects::from_slice(file)?;
     let mut replay = if value.get("responses").is_some() {
@@ -167,7 +167,7 @@ fn of_responses(mut wire: Responses) -> Replay {
     Replay { schema: "replay/1", interactions: wire.responses.len() as u64, commands: commands.collect() }
 }
 
-/// The commands that a model wrote as JSON; `timeout` is for those that name none.
+/// Returns the commands that a model wrote as JSON; `timeout` applies to those without one.
 fn of_text(
     step: i64,
     text: &str,
@@ -184,7 +184,7 @@ fn of_text(
         .collect()
 }
 
-/// The command of a call: its keystrokes, else, beyond the public code, what it hands to a shell.
+/// Returns the command of a call: its keystrokes, else, beyond the public code, the command line for a shell.
 fn of_call(step: i64, call: usize, arguments: &Map<String, Value>, own: bool) -> Option<ReplayCommand> {
     let keystrokes = arguments.get("keystrokes").and_then(Value::as_str).filter(|keys| !keys.is_empty());
     if let Some(keystrokes) = keystrokes {
@@ -202,7 +202,7 @@ fn of_call(step: i64, call: usize, arguments: &Map<String, Value>, own: bool) ->
     Some(ReplayCommand::new(step, call, line, waiting(CALL_DURATION), Via::Command))
 }
 
-/// The command line that an argument of a shell call is.
+/// Returns the command line in an argument of a shell call.
 fn shell_line(argument: &Value) -> Option<String> {
     let line = match argument {
         Value::String(line) => line.clone(),
@@ -223,7 +223,7 @@ fn is_shell(program: &str) -> bool {
     matches!(name, "sh" | "bash" | "zsh" | "dash")
 }
 
-/// A word as a POSIX shell takes it literally.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -233,7 +233,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Ten times the duration, without its fraction, and five seconds more.
+/// Returns ten times the duration, truncated, plus five seconds.
 #[expect(clippy::cast_possible_truncation, reason = "a duration beyond 2^63 seconds is the longest there is")]
 fn waiting(duration: f64) -> Number {
     ((10.0 * duration).trunc() as i64).saturating_add(5).into()

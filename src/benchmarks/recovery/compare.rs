@@ -8,7 +8,7 @@ use super::arms::{Arm, ByTask, ComparedTrial, share};
 use super::resampled::Resampled;
 use crate::stats::{Interval, kendall, mcnemar, mean};
 
-/// The context of trials without a failed one before them.
+/// The context of fresh trials.
 const FRESH: &str = "fresh";
 
 /// Recovery against fresh starts, by context and model: [`compare()`].
@@ -33,11 +33,11 @@ pub struct ContextComparison {
     pub mean_recovery: Option<f64>,
     /// Relative drop from the one mean to the other.
     pub relative_drop_of_means: Option<f64>,
-    /// Mean of the models' relative drops: another figure.
+    /// Mean of the models' relative drops, which is a different figure.
     pub mean_of_relative_drops: Option<f64>,
     /// Rank correlation of the rates.
     pub kendall_tau_b: Option<f64>,
-    /// Pairs of models that change places.
+    /// Pairs of models that change ranks.
     pub discordant_pairs: u64,
     /// The models' ranks on both sides.
     pub ranks: BTreeMap<String, Ranks>,
@@ -63,7 +63,7 @@ pub struct ModelComparison {
     pub fresh_only: Vec<String>,
     /// Tasks with recovery trials only.
     pub recovery_only: Vec<String>,
-    /// Why nothing can be compared.
+    /// The reason why there is no comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<&'static str>,
     /// The figures.
@@ -71,7 +71,7 @@ pub struct ModelComparison {
     pub paired: Option<PairedComparison>,
 }
 
-/// The figures of both sides over the tasks that both tried.
+/// The figures of both sides over the tasks of both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PairedComparison {
@@ -79,15 +79,15 @@ pub struct PairedComparison {
     pub fresh: Arm,
     /// The recovery side.
     pub recovery: Arm,
-    /// Recovery rate less fresh rate.
+    /// Recovery rate minus fresh rate.
     pub difference: Difference,
-    /// What recovery loses, relative to the fresh rate.
+    /// The relative loss of recovery.
     pub relative_drop: RelativeDrop,
-    /// Is one side better on the same tasks?
+    /// The test of a difference on the same tasks.
     pub mcnemar: McNemar,
 }
 
-/// The recovery rate less the fresh rate, with its interval.
+/// The recovery rate minus the fresh rate, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
@@ -97,15 +97,15 @@ pub struct Difference {
     pub bootstrap95: Option<Interval>,
 }
 
-/// What recovery loses, relative to the fresh rate: (fresh − recovery) / fresh.
+/// The relative loss of recovery: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelativeDrop {
-    /// The drop; undefined where nothing was solved from fresh.
+    /// The drop; undefined if no fresh trial was resolved.
     pub value: Option<f64>,
-    /// Its 95% bootstrap interval; undefined where the drop is.
+    /// Its 95% bootstrap interval; undefined with the drop.
     pub bootstrap95: Option<Interval>,
-    /// Resamples in which nothing was solved from fresh.
+    /// Resamples without a resolved fresh trial.
     pub resamples_left_out: u32,
 }
 
@@ -202,7 +202,7 @@ impl ContextComparison {
     }
 }
 
-/// What is lost from a fresh rate, relative to it; undefined where there is nothing to lose.
+/// Returns the relative loss from a fresh rate; undefined for a rate of 0.
 pub(super) fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
     (fresh > 0.0).then(|| (fresh - recovery) / fresh)
 }

@@ -12,7 +12,7 @@ use crate::names::named;
 use crate::stats::ratio;
 use crate::trace::{Digest, Status};
 
-/// A failed run and the run that was to recover it.
+/// A failed run and its recovery run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct InheritancePair {
     /// Id of the pair.
@@ -20,7 +20,7 @@ pub struct InheritancePair {
     /// The actions of the failed run.
     #[serde(default, deserialize_with = "null_as_default")]
     pub failed: Vec<CheckedCall>,
-    /// Those of the recovery run.
+    /// The actions of the recovery run.
     #[serde(default, deserialize_with = "null_as_default")]
     pub recovery: Vec<CheckedCall>,
 }
@@ -31,7 +31,7 @@ impl Record for InheritancePair {
     }
 }
 
-/// By what actions are compared: the name, and the arguments of which terminal input counts alone.
+/// The key by which actions are compared: name and arguments; for terminal input only the keystrokes.
 type Key = (String, Digest);
 
 impl CheckedCall {
@@ -43,14 +43,14 @@ impl CheckedCall {
         self.status == Status::Error
     }
 
-    /// Whether two actions drew the same answer; one that is missing equals none.
+    /// Returns true if two actions have the same answer; a missing one equals none.
     fn same_observation(&self, other: &Self) -> bool {
         let answer = |action: &Self| action.observation.as_deref().map(|text| norm(Some(text)));
         answer(self).is_some_and(|own| answer(other) == Some(own))
     }
 }
 
-/// The canonical arguments; line ends behind commands do not count, nor does anything beside keystrokes.
+/// The canonical arguments, without trailing line ends, and only keystrokes if there are any.
 fn arguments(value: &Value) -> Digest {
     let Value::Object(given) = value else { return Digest::of_arguments(value) };
     let trimmed = |(key, value): (&String, &Value)| {
@@ -68,7 +68,7 @@ fn arguments(value: &Value) -> Digest {
     Digest::of_arguments(&Value::Object(kept))
 }
 
-/// What a recovery run inherits of the last failing action.
+/// How the last failing action recurs in a recovery run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InheritanceVerdict {
     /// The action, with the same answer.
@@ -87,13 +87,13 @@ named! {
     }
 }
 
-/// What one recovery run inherits, with the id of its pair.
+/// The result for one recovery run, with the id of its pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct InheritanceReport {
     /// Id of the pair.
     pub id: String,
-    /// What was found, or why nothing can be.
+    /// The result, or the reason why there is none.
     #[serde(flatten)]
     pub answer: Inherited,
 }
@@ -102,19 +102,19 @@ pub struct InheritanceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Inherited {
-    /// Nothing can be found.
+    /// Not defined.
     NotApplicable {
-        /// Why not.
+        /// The reason.
         #[serde(rename = "not_applicable")]
         reason: &'static str,
     },
-    /// What the recovery run does with the last failing action.
+    /// Repeats of the last failing action in the recovery run.
     Judged {
         /// Step of the last failing action in the failed run.
         last_failing_step: i64,
-        /// What recurs.
+        /// The kind of recurrence.
         verdict: InheritanceVerdict,
-        /// Position of the first repeat in the recovery run, counted from 1.
+        /// Position of the first repeat, counted from 1.
         first_position: Option<usize>,
         /// Repeats.
         repeats: u64,
@@ -122,14 +122,14 @@ pub enum Inherited {
         repeats_same_observation: u64,
         /// Distinct failing actions of the failed run.
         failing_keys: u64,
-        /// How many of these recur.
+        /// Number of these that recur.
         failing_keys_repeated: u64,
-        /// Whether the same answer was drawn at least twice.
+        /// True if the same answer came at least twice.
         looped: bool,
     },
 }
 
-/// What recovery runs inherit, pair by pair and as rates: [`inherit`].
+/// Inherited errors, pair by pair and as rates, see [`inherit`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Inheritance {
@@ -137,12 +137,11 @@ pub struct Inheritance {
     pub pairs: Vec<InheritanceReport>,
     /// Pairs whose failed run has a failing action.
     pub applicable: u64,
-    /// Share of these in which the action recurs, whatever it draws: the figure to read for terminals, whose
-    /// observations are screens.
+    /// Share of these whose action recurs, with any answer: the figure for terminals, whose observations are screens.
     pub same_action_rate: Option<f64>,
-    /// Share of these in which it draws the same answer.
+    /// Share of these with the same answer.
     pub same_observation_rate: Option<f64>,
-    /// Share of these in which it does so at least twice.
+    /// Share of these with the same answer at least twice.
     pub looped_rate: Option<f64>,
 }
 

@@ -1,5 +1,4 @@
-//! Recovery-Bench: trials that failed, what has to be typed to stand where they stood, and what it costs to go on
-//! from there.
+//! Recovery-Bench: failed trials, the commands that rebuild their state, and the cost of recovery.
 
 mod arms;
 mod commands;

@@ -1,12 +1,12 @@
-//! The bootstrap of a paired comparison: tasks are drawn whole, both sides together.
+//! Bootstrap of a paired comparison: tasks are drawn whole, both sides together.
 
 use super::compare::relative_drop;
 use crate::stats::{Interval, SplitMix, float, without_tails};
 
-/// How often the tasks are drawn.
+/// Number of resamples.
 const RESAMPLES: u32 = 2_000;
 
-/// What a 95% interval leaves out on either side.
+/// Share that a 95% interval leaves out on each side.
 const TAIL: f64 = 0.025;
 
 /// The 95% intervals of a comparison.
@@ -15,12 +15,12 @@ pub(super) struct Resampled {
     pub(super) recovery: Option<Interval>,
     pub(super) difference: Option<Interval>,
     pub(super) drop: Option<Interval>,
-    /// Resamples in which nothing was solved from fresh.
+    /// Resamples without a resolved fresh trial.
     pub(super) left_out: u32,
 }
 
 impl Resampled {
-    /// From the tasks' shares of resolved trials, fresh and in recovery.
+    /// Computes intervals from the tasks' shares of resolved trials, fresh and in recovery.
     pub(super) fn of(shares: &[(f64, f64)], seed: u64) -> Self {
         let mut draws = SplitMix::new(seed);
         let n = float(shares.len() as u64);

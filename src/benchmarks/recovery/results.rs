@@ -39,37 +39,37 @@ pub struct Trial {
     pub task: String,
     /// Name of the trial.
     pub trial: Option<String>,
-    /// Which attempt at the task it was, where its name says so.
+    /// The number of the attempt, if the name has one.
     pub attempt: Option<u64>,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// Whether the trial was scored at all.
+    /// True if the trial was scored.
     pub scored: bool,
-    /// The reward, where the format has one.
+    /// The reward, if the format has one.
     pub reward: Option<f64>,
-    /// The failure mode as the source names it. It never overrides `resolved`.
+    /// The failure mode in the source's words. It never overrides `resolved`.
     pub failure_mode: Option<String>,
-    /// What went wrong with the trial itself.
+    /// The error of the trial itself.
     pub error: Option<String>,
     /// Tests that passed.
     pub tests_passed: Option<u64>,
     /// Tests.
     pub tests: Option<u64>,
-    /// Tokens that the model read.
+    /// Input tokens.
     pub input_tokens: Option<u64>,
-    /// Tokens that the model wrote.
+    /// Output tokens.
     pub output_tokens: Option<u64>,
     /// The first 8 hex digits of the instruction's SHA-256.
     pub task_hash: Option<String>,
 }
 
-/// Why a result file holds no trials.
+/// The reason why a result file holds no trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkippedFile {
-    /// It sums up a job whose trials lie elsewhere.
+    /// It sums up a job whose trials are separate files.
     HarborJobSummary,
-    /// It has none of the known shapes.
+    /// Its shape is unknown.
     Unknown,
 }
 
@@ -80,7 +80,7 @@ named! {
     }
 }
 
-/// What a result file holds: trials, or a reason why there are none.
+/// The contents of a result file: trials, or the reason why there are none.
 ///
 /// In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
 #[derive(Debug, Serialize)]
@@ -88,15 +88,15 @@ named! {
 pub enum Results {
     /// Trials, in the order of the file.
     Trials {
-        /// Those that could be read.
+        /// Trials that could be read.
         trials: Vec<Trial>,
-        /// What is wrong with the others, each with its place in the file's list.
+        /// Errors of the others, each with its position in the file's list.
         #[serde(skip)]
         errors: Vec<Error>,
     },
     /// No trials.
     Skipped {
-        /// Why not.
+        /// The reason.
         #[serde(rename = "skipped")]
         why: SkippedFile,
     },
@@ -172,8 +172,8 @@ struct AgentResult {
 /// ```
 ///
 /// # Errors
-/// The file is no JSON, or a trial that stands alone in it has a field of another type than its format's. What is
-/// wrong with single trials of a list costs those alone.
+/// If the file is not JSON, or a single trial in it has a field of the wrong type. Errors in single trials of a list
+/// are reported, and the rest is read.
 pub fn read_results(file: &[u8]) -> Result<Results> {
     let value: Value = objects::from_slice(file)?;
     let has = |key: &str| value.get(key).is_some();
@@ -196,7 +196,7 @@ pub fn read_results(file: &[u8]) -> Result<Results> {
     Ok(Results::Skipped { why })
 }
 
-/// A file that is one trial.
+/// Reads a file that is one trial.
 fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
     let trial: T = objects::from_slice(file)?;
     Ok(Results::Trials { trials: vec![trial.into()], errors: Vec::new() })
@@ -228,7 +228,7 @@ impl From<V1Trial> for Trial {
 
 impl From<HarborTrial> for Trial {
     fn from(wire: HarborTrial) -> Self {
-        // Value::as_f64 takes numbers only: a bool is no reward.
+        // Value::as_f64 accepts numbers only: a boolean is not a reward.
         let reward = wire.verifier_result.and_then(|result| result.rewards?.reward.as_f64());
         Self {
             format: TrialFormat::Harbor,
@@ -249,7 +249,7 @@ impl From<HarborTrial> for Trial {
     }
 }
 
-/// The `i` of `.i-of-n` in the name of a trial, followed by a full stop or the end.
+/// Returns the `i` of `.i-of-n` in the name of a trial, followed by a full stop or the end.
 fn attempt(name: &str) -> Option<u64> {
     name.match_indices('.').find_map(|(at, _)| {
         let (number, after) = digits(name.get(at + 1..)?)?;
@@ -258,7 +258,7 @@ fn attempt(name: &str) -> Option<u64> {
     })
 }
 
-/// The number with which a text begins, and the rest.
+/// Splits a text after the number at its start.
 fn digits(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at_checked(end)?;

@@ -1,4 +1,4 @@
-//! Which failed trials are worth recovering.
+//! Selects failed trials for recovery.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::names::named;
 
 /// Interactions that a trial needs.
 const INTERACTIONS: u64 = 10;
-/// UTF-8 bytes that a recovery prompt may have.
+/// Limit of a recovery prompt, in UTF-8 bytes.
 const CONTEXT_BYTES: u64 = 64_000;
 
-/// A trial that might be recovered.
+/// A candidate for recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Candidate {
     /// Name of the trial.
@@ -22,15 +22,15 @@ pub struct Candidate {
     pub task: String,
     /// Whether it was solved.
     pub resolved: bool,
-    /// Replies of the model, where known.
+    /// Replies of the model, if known.
     pub interactions: Option<u64>,
-    /// Size of the recovery prompt with the whole transcript, in UTF-8 bytes, where known.
+    /// Size of the recovery prompt with the whole transcript, in UTF-8 bytes, if known.
     #[serde(default)]
     pub context_bytes: Option<u64>,
 }
 
 impl Candidate {
-    /// The candidate that a trial's result makes, with as many replies of the model as are known.
+    /// Makes a candidate of a trial's result.
     #[must_use]
     pub fn of(trial: &Trial, interactions: Option<u64>) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Record for Candidate {
     }
 }
 
-/// By whose rule trials are selected.
+/// The rule of selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum SelectionRule {
@@ -70,13 +70,13 @@ named! {
     }
 }
 
-/// Why a trial was not selected.
+/// The reason why a trial was not selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LeftOut {
     /// Its recovery prompt is too large.
     ContextTooLarge,
-    /// It is not known how long it was.
+    /// Its length is unknown.
     InteractionsUnknown,
     /// It did not fail.
     Resolved,
@@ -96,20 +96,20 @@ named! {
     }
 }
 
-/// The trials that were selected for recovery, and why others were not: [`select`].
+/// The selected trials, and why others were not selected, see [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Selection {
-    /// By whose rule.
+    /// The rule.
     #[serde(rename = "mode")]
     pub rule: SelectionRule,
     /// Names of the selected trials, in the order of the input.
     pub kept: Vec<String>,
-    /// How many others there were, by reason.
+    /// Number of others, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
 }
 
-/// Selects the failed trials that are worth recovering.
+/// Selects failed trials for recovery.
 ///
 /// ```
 /// use serde_json::json;
@@ -126,7 +126,7 @@ pub struct Selection {
 /// ```
 #[must_use]
 pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
-    // Per task, the place and length of the longest trial that is long enough; only one rule asks for it.
+    // Per task, position and length of the longest trial that is long enough; only one rule needs it.
     let mut longest: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     for (place, candidate) in candidates.iter().enumerate() {
         if let Ok(Some(length)) = long_enough(candidate, SelectionRule::CodeV1) {
@@ -151,7 +151,7 @@ pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
     selection
 }
 
-/// The length of a trial that failed and is neither too short nor too long for the rule.
+/// Returns the length of a failed trial that is neither too short nor too long for the rule.
 fn long_enough(candidate: &Candidate, rule: SelectionRule) -> Result<Option<u64>, LeftOut> {
     if candidate.resolved {
         return Err(LeftOut::Resolved);

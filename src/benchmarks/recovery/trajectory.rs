@@ -1,4 +1,4 @@
-//! The parts of an ATIF trajectory, and of the replies of Terminus v1, that replaying needs.
+//! The parts of an ATIF trajectory, and of Terminus v1 replies, that replaying needs.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
@@ -32,18 +32,18 @@ pub(super) struct AtifStep {
 
 #[derive(Deserialize)]
 pub(super) struct AtifCall {
-    /// Arguments that are no object name nothing.
+    /// Arguments that are not an object name nothing.
     #[serde(default, deserialize_with = "object_or_nothing")]
     pub(super) arguments: Map<String, Value>,
 }
 
 impl AtifStep {
-    /// The message, where it is a text.
+    /// Returns the message, if it is a text.
     pub(super) fn message(&self) -> &str {
         self.message.as_str().unwrap_or_default()
     }
 
-    /// Whether the step only repeats what a tool answered.
+    /// Returns true if the step only repeats a tool's answer.
     fn is_result(&self) -> bool {
         let results = || self.observation.get("results").and_then(Value::as_array).into_iter().flatten();
         let repeats = || {
@@ -55,7 +55,7 @@ impl AtifStep {
         self.tool_calls.is_empty() && (says_so() || repeats())
     }
 
-    /// Whether the step is a reply of the model in this run.
+    /// Returns true if the step is a reply of the model in this run.
     pub(super) fn is_interaction(&self) -> bool {
         self.source.as_deref() == Some("agent") && !self.is_copied_context && !self.is_result()
     }
@@ -74,7 +74,7 @@ pub(super) struct Response {
     pub(super) text: String,
 }
 
-/// A command of a list that a model wrote as JSON.
+/// A command in a list that a model wrote as JSON.
 #[derive(Default)]
 pub(super) struct WrittenCommand {
     pub(super) keystrokes: Option<String>,
@@ -82,7 +82,7 @@ pub(super) struct WrittenCommand {
     pub(super) duration: Option<f64>,
 }
 
-/// The commands of a text that is a JSON object with a list of them.
+/// Returns the commands of a text that is a JSON object with a list of them.
 pub(super) fn written_commands(text: &str) -> Vec<WrittenCommand> {
     let parsed: Option<Value> = serde_json::from_str(text).ok();
     let listed = parsed.as_ref().and_then(|object| object.get("commands")).and_then(Value::as_array);

@@ -10,7 +10,7 @@ use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
 /// The scores of a model over a group of episodes.
 ///
-/// What would be a mean over nothing is `None`.
+/// A mean over nothing is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReflectionGroup {
@@ -18,13 +18,13 @@ pub struct ReflectionGroup {
     pub episodes: u64,
     /// Those without a prediction.
     pub without_prediction: u64,
-    /// Those whose detection was not answered.
+    /// Those without an answer on detection.
     pub unanswered_detection: u64,
     /// Share of episodes with the right answer.
     pub detection_accuracy: Option<f64>,
     /// Episodes with annotated ranges.
     pub localized_episodes: u64,
-    /// Of these, the ones without a predicted range.
+    /// Those of them without a predicted range.
     pub episodes_without_ranges: u64,
     /// Mean localization similarity over episodes with annotated ranges.
     pub similarity: Option<f64>,
@@ -93,7 +93,7 @@ named! {
 }
 
 impl Figure {
-    /// What one episode adds to the sum and to the count behind the figure.
+    /// The contribution of one episode to the sum and count of the figure.
     fn share(self, episode: &EpisodeScore) -> (f64, f64) {
         let localized = |value: fn(&super::LocalizationScore) -> f64| {
             episode.localization.as_ref().map_or((0.0, 0.0), |score| (value(score), 1.0))

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::stats::mean;
 
-/// How well a model found, placed and explained the failures of one episode.
+/// Detection, localization and diagnosis of one episode's failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EpisodeScore {
@@ -22,33 +22,33 @@ pub struct EpisodeScore {
     pub task: String,
     /// The game or setting within it.
     pub subtask: Option<String>,
-    /// The model, where there is a prediction that names it.
+    /// The model, if a prediction names it.
     pub model: Option<String>,
-    /// Whether there is a prediction.
+    /// True if there is a prediction.
     pub predicted: bool,
-    /// Was it seen that there is a failure?
+    /// Detection of a failure.
     pub detection: DetectionScore,
-    /// Was it seen where? `None` where no failure is annotated.
+    /// Localization. `None` without an annotated failure.
     pub localization: Option<LocalizationScore>,
-    /// Was it seen what, for each failure?
+    /// Diagnosis of each failure.
     pub diagnosis: Vec<DiagnosisScore>,
     /// Where each funnel ends.
     pub funnel: BTreeMap<String, Stage>,
 }
 
-/// Whether a model saw that an episode holds a failure.
+/// Detection of a failure in an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct DetectionScore {
-    /// What was answered.
+    /// The answer.
     pub answer: Option<Answer>,
-    /// What is right.
+    /// The right answer.
     pub gold: Answer,
-    /// Whether the answer counts as correct.
+    /// True if the answer is correct.
     pub correct: bool,
 }
 
-/// How well a model's ranges match those of the annotated failures.
+/// Match of a model's ranges with annotated ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LocalizationScore {
@@ -56,7 +56,7 @@ pub struct LocalizationScore {
     pub similarity: f64,
     /// Mean over annotated ranges of the best Jaccard index with a predicted one.
     pub recall: f64,
-    /// Ranges that count.
+    /// Number of ranges that count.
     pub ranges: usize,
     /// Ranges beyond the third.
     pub ignored_ranges: usize,
@@ -65,15 +65,15 @@ pub struct LocalizationScore {
     pub(super) best: f64,
 }
 
-/// How well a model explained one annotated failure.
+/// Diagnosis of one annotated failure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DiagnosisScore {
     /// Position in the episode's list of failures.
     pub failure: usize,
-    /// Whether mode and description could both be read.
+    /// True if mode and description could be read.
     pub answered: bool,
-    /// Whether the mode is the annotated one.
+    /// True if the mode is the annotated one.
     pub mode_correct: bool,
     /// Overlap of the descriptions' tokens.
     pub token_f1: f64,

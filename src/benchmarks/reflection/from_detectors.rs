@@ -1,12 +1,12 @@
-//! Detectors as predictors: their verdicts in the form of a model's predictions, so that both stand in one table.
+//! Detectors as predictors: verdicts in the form of a model's predictions.
 
 use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, StepRange};
 use crate::detect::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
-/// The annotated episode that a trace with labelled failures holds: its core failures, in order.
+/// Returns the annotated episode of a trace with labelled failures: its core failures, in order.
 ///
-/// `None` for a trace without an id, and where a failure has no place or one that ends before it begins.
+/// `None` for a trace without an id, or if a failure has no range or an inverted one.
 ///
 /// ```
 /// use serde_json::json;
@@ -38,11 +38,11 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
     })
 }
 
-/// What detectors say of a trace, as a prediction for its annotated episode.
+/// Returns the findings of detectors as a prediction for the trace's annotated episode.
 ///
-/// Detection is "yes" iff there is a finding. The ranges are those of the findings, in the order of the detectors,
-/// each range once. A failure, whose place is given, is diagnosed by the finding whose range is nearest to it: its
-/// mode and its message; where none overlaps, it is left unanswered. There is no judge.
+/// Detection is "yes" iff there is a finding. Ranges are those of the findings, in the order of the detectors, each
+/// once. A failure with a given range is diagnosed by the finding with the nearest range: its mode and message. Without
+/// an overlapping finding it is unanswered. There is no judge.
 ///
 /// ```
 /// use serde_json::json;

@@ -1,4 +1,4 @@
-//! The funnel: at which stage an episode's reflection fails.
+//! The funnel: the stage at which an episode's reflection fails.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::names::named;
 /// The stage at which an episode ends: the first that it fails, or a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// Whether there is a failure was not answered rightly.
+    /// Detection failed.
     Detection,
-    /// No place was near enough.
+    /// Localization failed.
     Localization,
-    /// The explanation does not hold.
+    /// Diagnosis failed.
     Diagnosis,
-    /// All three stages are passed.
+    /// All stages were passed.
     Pass,
 }
 
@@ -27,16 +27,16 @@ named! {
     }
 }
 
-/// When an episode passes the localization stage of a funnel.
+/// The condition of the localization stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LocalizationGate {
-    /// Some predicted range overlaps some annotated one by at least this Jaccard index, or none is annotated.
+    /// Some predicted range overlaps an annotated one by at least this Jaccard index, or none is annotated.
     BestJaccard(f64),
-    /// Localization recall is at least this; fails where nothing is annotated.
+    /// Localization recall is at least this; fails without annotations.
     Recall(f64),
 }
 
-/// When an episode passes the diagnosis stage of a funnel.
+/// The condition of the diagnosis stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagnosisGate {
     /// Every failure is judged 1 (also where there is none).
@@ -45,7 +45,7 @@ pub enum DiagnosisGate {
     Any,
 }
 
-/// The thresholds of a funnel: when localization and diagnosis pass.
+/// The thresholds of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FunnelRule {
     /// When localization passes.

@@ -1,4 +1,4 @@
-//! Reflection: how well a model finds, places and explains the failures of an annotated episode.
+//! Reflection: detection, localization and diagnosis of the failures in an annotated episode.
 
 mod aggregate;
 mod episode;
@@ -21,7 +21,7 @@ use crate::names::named;
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
 
-/// Yes or no: whether an episode holds a failure.
+/// Whether an episode holds a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// It does.
@@ -47,7 +47,7 @@ pub struct GoldEpisode {
     /// The game or setting within it.
     #[serde(default)]
     pub subtask: Option<String>,
-    /// Whether there is a failure; where that is not said, whether one is listed.
+    /// True if there is a failure; by default, true if one is listed.
     #[serde(default)]
     pub detection: Option<Answer>,
     /// The core failures, in order.
@@ -55,7 +55,7 @@ pub struct GoldEpisode {
 }
 
 impl GoldEpisode {
-    /// The right answer to the question whether there is a failure.
+    /// Returns the right answer on detection.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.detection.unwrap_or(if self.failures.is_empty() { Answer::No } else { Answer::Yes })
@@ -82,7 +82,7 @@ pub struct GoldFailure {
     pub diagnosis: String,
 }
 
-/// What a model says of the failures of one episode.
+/// A model's answers on the failures of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Id of the episode.
@@ -90,18 +90,18 @@ pub struct Prediction {
     /// The model.
     #[serde(default)]
     pub model: Option<String>,
-    /// Whether there is a failure; `None`: asked, but the answer could not be read.
+    /// Detection; `None` if the answer could not be read.
     #[serde(default)]
     pub detection: Option<Answer>,
-    /// Where failures are, best first.
+    /// Ranges of failures, best first.
     #[serde(default)]
     pub ranges: Option<Vec<StepRange>>,
-    /// What the failures are, given their places.
+    /// Diagnoses of failures with given ranges.
     #[serde(default, deserialize_with = "null_as_default")]
     pub diagnoses: Vec<PredictedDiagnosis>,
 }
 
-/// What a model says of one failure whose place it was given.
+/// A model's diagnosis of one failure with a given range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PredictedDiagnosis {
     /// Position in the episode's list of failures, counted from 0.
@@ -109,7 +109,7 @@ pub struct PredictedDiagnosis {
     /// The failure mode.
     #[serde(default)]
     pub mode: Option<String>,
-    /// What went wrong.
+    /// The description.
     #[serde(default)]
     pub description: Option<String>,
     /// A judge's score of the description: 0, 0.5 or 1.
@@ -118,7 +118,7 @@ pub struct PredictedDiagnosis {
 }
 
 impl PredictedDiagnosis {
-    /// Whether mode and description could both be read.
+    /// Returns true if mode and description could be read.
     fn answer(&self) -> Option<(&str, &str)> {
         self.mode.as_deref().zip(self.description.as_deref())
     }
@@ -146,8 +146,8 @@ impl Record for Prediction {
 }
 
 impl Lines<Prediction> {
-    /// Puts aside predictions that diagnose a failure which their episode does not have, and those of another model
-    /// than the first that names one.
+    /// Moves predictions to the errors if they diagnose a failure that their episode does not have, or name another
+    /// model than the first named one.
     pub fn check_against(&mut self, gold: &[GoldEpisode]) {
         let failures: BTreeMap<&str, usize> =
             gold.iter().map(|episode| (episode.id.as_str(), episode.failures.len())).collect();
@@ -171,10 +171,10 @@ impl Lines<Prediction> {
     }
 }
 
-/// How a model's predictions are scored.
+/// Options of scoring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReflectOptions {
-    /// The reading that is followed.
+    /// The rule.
     pub definition: Definition,
     /// The funnels, by name.
     pub funnels: BTreeMap<String, FunnelRule>,
@@ -186,7 +186,7 @@ impl Default for ReflectOptions {
     }
 }
 
-/// The scores of one model's predictions, by episode, by task and over all: [`reflect`].
+/// Scores of one model's predictions, by episode, by task and overall, see [`reflect`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Reflection {
@@ -199,7 +199,7 @@ pub struct Reflection {
     pub tasks: BTreeMap<String, ReflectionGroup>,
     /// All episodes pooled.
     pub all: ReflectionGroup,
-    /// Episodes that were predicted, but are not annotated.
+    /// Predicted episodes that are not annotated.
     pub unknown_predictions: Vec<String>,
     /// Means over tasks, weighted by their episodes.
     pub episode_weighted: Averages,
