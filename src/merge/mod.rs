@@ -13,14 +13,14 @@
 //! | kind | of what | merged by |
 //! |---|---|---|
 //! | counts | runs, verdicts, steps, time and tokens inside of findings, formats, reasons, transitions | adding (at the largest number it stays) |
-//! | exact sums | rewards, recovery rates, squares and products | adding integers (`stats::ExactSum`'s arithmetic) |
+//! | fixed-point sums | rewards, recovery rates, counts, squares and products | adding integers (multiples of 2^-42 and 2^-60) |
 //! | the first N | errors and names of a file, files with errors, the worst runs | the first N of both, in an order of what they are, never of when they came |
 //! | rows in scan order | runs of the replication, up to as many as the state is made for | union, sorted by path and position |
 //! | smallest digests | ids that several runs have, contents of runs | the smallest of both |
 //! | sets | splits | union |
 //!
 //! Each is associative and commutative bit for bit, and a map of such is, key by key. Where something would grow without
-//! bound it has two forms, the second a function of the first that respects merging: rows become exact sums by model,
+//! bound it has two forms, the second a function of the first that respects merging: rows become sums by model,
 //! domain and task, files listed one by one become sums. The number that decides is part of both forms, so that the same
 //! runs always end in the same form.
 //!
@@ -48,7 +48,7 @@
 //! | worst runs | 50 runs with their findings, 20,000 to some millions |
 //! | files | 350 each, at most 100,000 |
 //! | rows | 150 each, as many as the state is made for |
-//! | sums | 400 for each task of a model in a domain, and 140,000 |
+//! | sums | 700 for each task of a model in a domain, and 140,000 |
 //! | splits | 50 and the name |
 
 mod file_report;

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::relation::Relation;
 use super::row::SimulationRow;
-use crate::stats::{Correlation, ExactSum, StatsError, pearson};
+use crate::stats::{Correlation, StatsError, mean, pearson};
 
 /// A correlation, or why there is none.
 ///
@@ -64,9 +64,9 @@ pub struct Group {
 
 impl Group {
     pub(super) fn of(rows: &[&SimulationRow]) -> Self {
-        let rewards = || rows.iter().filter_map(|row| Some((row.reward?, row.errors > 0)));
-        let all: ExactSum = rewards().map(|(reward, _)| reward).collect();
-        let failing: ExactSum = rewards().filter(|(_, failing)| *failing).map(|(reward, _)| reward).collect();
+        let rewards = |failing: bool| {
+            rows.iter().filter(move |row| !failing || row.errors > 0).filter_map(|row| row.reward)
+        };
         let r = |relation: Relation| {
             let columns = relation.columns(rows);
             Coefficient(pearson(&columns.x, &columns.y))
@@ -74,14 +74,14 @@ impl Group {
         let total = |count: fn(&SimulationRow) -> u64| rows.iter().map(|row| count(row)).sum();
         Self {
             sims: rows.len() as u64,
-            sims_with_reward: all.count(),
+            sims_with_reward: rewards(false).count() as u64,
             sims_with_errors: rows.iter().filter(|row| row.errors > 0).count() as u64,
             errors: total(|row| row.errors),
             recovered: total(|row| row.recovered),
             tool_calls: total(|row| row.tool_calls),
             sims_without_calls: total(|row| u64::from(row.tool_calls == 0)),
-            mean_reward: all.mean(),
-            mean_reward_with_errors: failing.mean(),
+            mean_reward: mean(rewards(false)),
+            mean_reward_with_errors: mean(rewards(true)),
             r_recovery_reward: r(Relation::Recovery),
             r_recovery_reward_errors_only: r(Relation::RecoveryWithErrors),
             r_error_count_reward: r(Relation::ErrorCount),

@@ -6,7 +6,7 @@
 //! many pairs of model and domain some look strong by chance.
 //!
 //! A [`ReplicationState`] holds the runs of a part of a corpus, and merges with those of other parts. Of more runs than
-//! it keeps one by one it holds exact sums, of which [`SummedReplication`] is made.
+//! it keeps one by one it holds sums, of which [`SummedReplication`] is made.
 
 mod association;
 mod by_program;

@@ -42,27 +42,28 @@ impl Relation {
         }
     }
 
+    /// The measure and the reward of a run; `None` if the run does not count.
+    pub(super) fn pair(self, row: &SimulationRow) -> Option<(f64, f64)> {
+        let with_errors = matches!(self, Self::RecoveryWithErrors | Self::RecoveryByProgramWithErrors);
+        let reward = row.reward.filter(|_| !with_errors || row.errors > 0)?;
+        let measure = match self {
+            Self::Recovery | Self::RecoveryWithErrors => row.recovery_rate,
+            Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => row.by_program?.recovery_rate,
+            Self::ErrorCount => float(row.errors),
+            Self::CallCount => float(row.tool_calls),
+        };
+        Some((measure, reward))
+    }
+
     /// The runs that count, with their measure and their reward.
     pub(super) fn columns<'r>(self, rows: &[&'r SimulationRow]) -> Columns<'r> {
         let mut columns = Columns { rows: Vec::new(), x: Vec::new(), y: Vec::new() };
         for row in rows {
-            let Some(reward) = row.reward else { continue };
-            let with_errors = matches!(self, Self::RecoveryWithErrors | Self::RecoveryByProgramWithErrors);
-            if with_errors && row.errors == 0 {
-                continue;
+            if let Some((x, y)) = self.pair(row) {
+                columns.rows.push(row);
+                columns.x.push(x);
+                columns.y.push(y);
             }
-            let x = match self {
-                Self::Recovery | Self::RecoveryWithErrors => Some(row.recovery_rate),
-                Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => {
-                    row.by_program.map(|by_program| by_program.recovery_rate)
-                }
-                Self::ErrorCount => Some(float(row.errors)),
-                Self::CallCount => Some(float(row.tool_calls)),
-            };
-            let Some(x) = x else { continue };
-            columns.rows.push(row);
-            columns.y.push(reward);
-            columns.x.push(x);
         }
         columns
     }

@@ -15,7 +15,7 @@ use crate::trace::{Digest, Distinct};
 /// The runs of a replication, in a state that merges with those of other parts of a corpus.
 ///
 /// Up to as many runs as the state is made for are kept one by one, in the order of a scan, and every figure can be made
-/// of them. Of more, exact sums are kept for each task of a model in a domain, of which
+/// of them. Of more, sums are kept for each task of a model in a domain, of which
 /// [`SummedReplication`](super::SummedReplication) is made. How the runs were divided, and in which order they were added,
 /// cannot show in it.
 ///

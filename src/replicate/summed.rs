@@ -15,22 +15,22 @@ use super::relation::Relation;
 use super::state::{ReplicationState, Sums, TaskOfPair};
 use super::sums::GroupSums;
 use crate::error::Result;
-use crate::stats::{PairTotals, Resampling};
+use crate::stats::{PearsonAccumulator, Resampling};
 use crate::trace::DistinctCount;
 
-/// A measure against the reward, from exact sums.
+/// A measure against the reward, from sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedAssociation {
     /// The measure.
     pub relation: Relation,
-    /// Pearson's r, with the bits that the runs themselves would give.
+    /// Pearson's r.
     pub pearson: Coefficient,
     /// Its interval over clusters, where these are tasks or pairs of model and domain.
     pub clustered: Option<ClusteredInterval>,
 }
 
-/// Recovery against reward in the runs with errors of one model in one domain, from exact sums.
+/// Recovery against reward in the runs with errors of one model in one domain, from sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedPair {
@@ -43,9 +43,10 @@ pub struct SummedPair {
     pub association: SummedAssociation,
 }
 
-/// The replication of more runs than are kept one by one, from exact sums by task, model and domain.
+/// The replication of more runs than are kept one by one, from sums by task, model and domain.
 ///
-/// Counts, means, correlations and pass^k are those of the runs, to the last bit. Intervals over clusters are those of
+/// Counts and pass^k are those of the runs. Means are those of the runs to 1e-12, and correlations to about 1e-12 divided
+/// by the standard deviation of the values: rewards and measures enter as multiples of 2^-42. Intervals over clusters are those of
 /// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
 /// for itself. Every run counts: which of them repeat one another is not known, only about how many differ. Ranks,
 /// permutations and tables by groups need the runs.
@@ -77,6 +78,8 @@ pub struct SummedReplication {
     pub published: Replication,
     /// The runs that name no model or no domain, which form no pair.
     pub unknown: Option<Group>,
+    /// Runs with a reward or a count beyond 2^20, which no mean and no correlation includes.
+    pub out_of_range: u64,
     /// How many different contents the runs have, of those whose content is known.
     pub different_contents: DistinctCount,
     /// What a cluster is.
@@ -152,7 +155,8 @@ impl SummedReplication {
         Ok(Self {
             tables: published.clone().known(),
             published,
-            unknown: (unknown.sims() > 0).then(|| unknown.figures()),
+            unknown: (unknown.sims > 0).then(|| unknown.figures()),
+            out_of_range: all.out_of_range,
             different_contents: contents.count(),
             cluster: options.cluster,
             resamples,
@@ -171,7 +175,7 @@ impl SummedAssociation {
         members: &[(&TaskOfPair, &GroupSums)],
         options: &InferenceOptions,
     ) -> Result<Self> {
-        let mut clusters: BTreeMap<_, PairTotals> = BTreeMap::new();
+        let mut clusters: BTreeMap<_, PearsonAccumulator> = BTreeMap::new();
         for ((model, domain, task), sums) in members {
             // A model of its own keeps runs apart that name no task.
             let cluster = match (options.cluster, domain, task) {
@@ -181,14 +185,16 @@ impl SummedAssociation {
                 (ClusterBy::File | ClusterBy::None, ..) => continue,
             };
             let totals = sums.pairs(relation);
-            if totals.n > 0 {
+            if totals.count() > 0 {
                 clusters.entry(cluster).or_default().merge(&totals);
             }
         }
-        let clusters: Vec<PairTotals> = clusters.into_values().collect();
+        let clusters: Vec<PearsonAccumulator> = clusters.into_values().collect();
         let is_known = matches!(options.cluster, ClusterBy::Task | ClusterBy::ModelDomain);
         let interval = is_known
-            .then(|| clustered(options.cluster, &PairTotals::clustered(&clusters), &options.resampling))
+            .then(|| {
+                clustered(options.cluster, &PearsonAccumulator::clustered(&clusters), &options.resampling)
+            })
             .transpose()?;
         Ok(Self { relation, pearson: Coefficient(all.pairs(relation).correlation()), clustered: interval })
     }
@@ -227,20 +233,57 @@ mod tests {
         state
     }
 
+    /// Whether figures agree: counts exactly, means and correlations to 1e-11.
+    fn agree(one: &serde_json::Value, other: &serde_json::Value) -> bool {
+        use serde_json::Value::{Array, Number, Object};
+        match (one, other) {
+            (Number(one), Number(other)) => match (one.as_u64(), other.as_u64()) {
+                (Some(one), Some(other)) => one == other,
+                _ => (one.as_f64().unwrap() - other.as_f64().unwrap()).abs() < 1e-11,
+            },
+            (Array(one), Array(other)) => {
+                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| agree(one, other))
+            }
+            (Object(one), Object(other)) => {
+                one.keys().eq(other.keys()) && one.values().zip(other.values()).all(|(a, b)| agree(a, b))
+            }
+            _ => one == other,
+        }
+    }
+
+    #[track_caller]
+    fn assert_agree(one: &impl Serialize, other: &impl Serialize) {
+        let (one, other) = (serde_json::to_value(one).unwrap(), serde_json::to_value(other).unwrap());
+        assert!(agree(&one, &other), "{one:#} {other:#}");
+    }
+
     #[test]
-    fn figures_of_sums_have_the_bits_of_those_of_runs() {
+    fn figures_of_sums_are_those_of_runs() {
         let rows = rows();
         let options = InferenceOptions::default();
         assert_eq!(SummedReplication::of(&state(600, &rows), &options).unwrap(), None);
         let summed = SummedReplication::of(&state(599, &rows), &options).unwrap().unwrap();
         let exact = Inference::of(&rows, &options).unwrap();
-        assert_eq!(summed.tables, exact.tables);
-        assert_eq!(summed.published, Replication::of(&rows));
-        assert_eq!(summed.unknown, exact.unknown);
+        assert_agree(&summed.tables, &exact.tables);
+        assert_agree(&summed.published, &Replication::of(&rows));
+        assert_agree(&summed.unknown, &exact.unknown);
         assert_eq!(summed.pass_k, pass_k_by_pair(&rows));
         for (one, other) in summed.overall.iter().zip(&exact.associations.overall) {
-            assert_eq!((one.relation, &one.pearson), (other.relation, &other.pearson));
+            assert_eq!(one.relation, other.relation);
+            assert_agree(&one.pearson, &other.pearson);
         }
+    }
+
+    #[test]
+    fn runs_beyond_the_range_of_sums_are_left_out_and_counted() {
+        let mut rows = rows();
+        let without = SummedReplication::of(&state(3, &rows), &InferenceOptions::default()).unwrap().unwrap();
+        rows.push(SimulationRow { reward: Some(1e300), ..row("a", 600, true, 1.0) });
+        let with = SummedReplication::of(&state(3, &rows), &InferenceOptions::default()).unwrap().unwrap();
+        assert_eq!((without.out_of_range, with.out_of_range), (0, 1));
+        assert_eq!(with.tables.overall.sims, without.tables.overall.sims + 1);
+        assert_eq!(with.tables.overall.mean_reward, without.tables.overall.mean_reward);
+        assert_eq!(with.overall, without.overall);
     }
 
     #[test]

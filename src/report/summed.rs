@@ -6,14 +6,20 @@ use super::replication_tables::{ALL_RUNS, by_model, by_pair, ci, fisher, n, r};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use crate::replicate::{ClusteredInterval, SummedAssociation, SummedReplication};
 
-/// What a reader has to know of figures from sums.
+/// The limits of figures from sums.
 pub(super) fn too_many(summed: &SummedReplication) -> String {
     let different = summed.different_contents;
     let about = if different.exact { "" } else { "about " };
+    let excluded = match summed.out_of_range {
+        0 => String::new(),
+        count => {
+            format!(". No mean or correlation includes {count} runs with a reward or a count beyond 2^20")
+        }
+    };
     format!(
-        "These are more runs than are kept one by one: figures are of exact sums by model, domain and task. Every run \
+        "These are more runs than are kept one by one: figures are of sums by model, domain and task. Every run \
          counts; their contents are {about}{} different ones. Ranks, permutation tests, signals and tables by groups \
-         need the runs and are left out",
+         need the runs and are left out{excluded}",
         different.count
     )
 }

@@ -33,8 +33,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::bootstrap::quantile;
+use super::distributions::{normal_cdf, normal_quantile, t_quantile};
 use super::interval::Interval;
-use super::normal::{normal_cdf, normal_quantile, t_quantile};
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 

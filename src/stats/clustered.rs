@@ -18,9 +18,9 @@ mod within;
 pub use spearman::ClusteredSpearman;
 pub use within::ClusteredWithin;
 
+use super::StatsError;
 use super::cluster_bootstrap::ClusterStatistic;
-use super::columns::{check_finite, check_lengths, pairs};
-use super::{ExactSum, StatsError};
+use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 
 /// Variances below this share of the squares around the mean of all are rounding, not spread.
 const ROUNDING: f64 = 1e-11;
@@ -45,23 +45,18 @@ pub struct ClusteredPearson {
     clusters: Vec<PairSums>,
 }
 
-/// The sums behind a correlation: n, Σx, Σy, Σx², Σy², Σxy.
+/// The sums of a correlation: n, Σx, Σy, Σx², Σy², Σxy.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PairSums {
-    n: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    yy: f64,
-    xy: f64,
+    pub(super) n: f64,
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) xx: f64,
+    pub(super) yy: f64,
+    pub(super) xy: f64,
 }
 
 impl PairSums {
-    /// Sums that were taken elsewhere: n, Σx, Σy, Σx², Σy², Σxy.
-    pub(super) fn of([n, x, y, xx, yy, xy]: [f64; 6]) -> Self {
-        Self { n, x, y, xx, yy, xy }
-    }
-
     fn push(&mut self, x: f64, y: f64) {
         self.add(&Self { n: 1.0, x, y, xx: x * x, yy: y * y, xy: x * y }, 1.0);
     }
@@ -92,7 +87,7 @@ impl ClusteredPearson {
     pub fn new(x: &[f64], y: &[f64], cluster: &[usize]) -> Result<Self, StatsError> {
         check_lengths(x, y, [cluster])?;
         check_finite(pairs(x, y))?;
-        let (x, y) = (scaled(x), scaled(y));
+        let (x, y) = (deviations(&scaled(x)), deviations(&scaled(y)));
         let mut clusters = vec![PairSums::default(); table_size(cluster)];
         for ((x, y), cluster) in x.iter().zip(&y).zip(cluster) {
             if let Some(sums) = clusters.get_mut(*cluster) {
@@ -102,7 +97,7 @@ impl ClusteredPearson {
         Ok(Self { clusters })
     }
 
-    /// The statistic of what was summed up before, cluster by cluster, around means of all.
+    /// The statistic from sums by cluster, around the means of all.
     pub(super) fn of_sums(clusters: Vec<PairSums>) -> Self {
         Self { clusters }
     }
@@ -179,15 +174,6 @@ impl<A: ClusterStatistic, B: ClusterStatistic> ClusterStatistic for PairedDiffer
 /// a single huge number makes no huge table.
 fn table_size(numbers: &[usize]) -> usize {
     numbers.iter().max().map_or(0, |most| most.saturating_add(1)).min(numbers.len())
-}
-
-/// The values less their mean, in units of the largest deviation: squares neither overflow nor vanish.
-fn scaled(values: &[f64]) -> Vec<f64> {
-    let mean = values.iter().copied().collect::<ExactSum>().mean().unwrap_or(0.0);
-    // Halves, as the difference of two floats can exceed the largest.
-    let deviations = values.iter().map(|value| value / 2.0 - mean / 2.0);
-    let largest = deviations.clone().fold(0.0, |most: f64, value| most.max(value.abs()));
-    deviations.map(|value| if largest > 0.0 { value / largest } else { 0.0 }).collect()
 }
 
 #[cfg(test)]

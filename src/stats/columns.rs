@@ -1,11 +1,11 @@
-//! What statistics of paired columns ask of them: equal lengths, finite values.
+//! Checks and scaling of paired columns.
 //!
 //! Errors: columns of different length, a value that is not finite.
 
-use super::{Side, StatsError};
+use super::{Side, StatsError, mean};
 
-/// Checks that both columns are as long as each other and as every list of numbers beside them (of groups, strata or
-/// clusters). The error names the length of x and the first that differs from it.
+/// Checks that both columns and all lists of numbers (of groups, strata or clusters) are equally long. The error names
+/// the length of x and the first that differs from it.
 pub(super) fn check_lengths<const N: usize>(
     x: &[f64],
     y: &[f64],
@@ -18,7 +18,7 @@ pub(super) fn check_lengths<const N: usize>(
     }
 }
 
-/// Checks that all values are finite. The error names the first pair in which one is not, and its x where neither is.
+/// Checks that all values are finite. The error names the first pair with one that is not, and x if neither is.
 pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Result<(), StatsError> {
     for (index, (x, y)) in pairs.into_iter().enumerate() {
         for (side, value) in [(Side::X, x), (Side::Y, y)] {
@@ -33,6 +33,22 @@ pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Resul
 /// The pairs of two columns.
 pub(super) fn pairs(x: &[f64], y: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     x.iter().copied().zip(y.iter().copied())
+}
+
+/// The values times a power of two that brings the largest near 1: squares neither overflow nor vanish.
+pub(super) fn scaled(values: &[f64]) -> Vec<f64> {
+    let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;
+    // In two steps, as one power could exceed the largest float.
+    let (half, rest) = (2.0_f64.powi(-exponent / 2), 2.0_f64.powi(exponent / 2 - exponent));
+    values.iter().map(|value| value * half * rest).collect()
+}
+
+/// The values less their mean. Of equal values all deviations are 0.
+pub(super) fn deviations(values: &[f64]) -> Vec<f64> {
+    let first = values.first().copied().unwrap_or(0.0);
+    let mean = mean(values.iter().map(|value| value - first)).unwrap_or(0.0);
+    values.iter().map(|value| (value - first) - mean).collect()
 }
 
 #[cfg(test)]

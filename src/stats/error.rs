@@ -1,4 +1,4 @@
-//! What a statistic can refuse, as a type.
+//! Why a statistic has no value.
 
 use std::fmt;
 
@@ -50,6 +50,14 @@ pub enum StatsError {
         /// Its 0-based position.
         index: usize,
     },
+    /// A value is too large for a sum in fixed point.
+    #[error("the value of {side} at index {index} is beyond ±2^20")]
+    OutOfRange {
+        /// The column that holds the value.
+        side: Side,
+        /// Its 0-based position.
+        index: usize,
+    },
     /// All values of a column are equal. When this holds for both, `X` is named.
     #[error("all values of {side} are equal")]
     ZeroVariance {
@@ -92,6 +100,7 @@ mod tests {
             StatsError::LengthMismatch { x: 1, y: 2 },
             StatsError::TooFew { n: 2, needed: 3 },
             StatsError::NonFinite { side: Side::X, index: 4 },
+            StatsError::OutOfRange { side: Side::X, index: 4 },
             StatsError::ZeroVariance { side: Side::Y },
             StatsError::InvalidArgument { name: "confidence", why: "must be in (0, 1)" },
             StatsError::SuccessesExceedTrials { successes: 3, trials: 2 },

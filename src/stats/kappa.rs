@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::distributions::normal_quantile;
 use super::interval::Interval;
-use super::normal::normal_quantile;
 use super::{StatsError, float};
 
 /// The agreement of two readers beyond chance: [`cohens_kappa`], [`kappa_of_labels`].

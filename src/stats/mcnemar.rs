@@ -7,19 +7,13 @@
 //! p = min(1, 2 P(X <= min(b, c)))
 //! ```
 //!
-//! The tail is summed from its largest term down, each term in its ratio to that one.
-//!
 //! Reference: McNemar, "Note on the sampling error of the difference between correlated proportions or
 //! percentages", Psychometrika 12 (1947). Oracle:
 //! `statsmodels.stats.contingency_tables.mcnemar(table, exact=True)`.
 //!
 //! Errors: none. Without pairs that differ p is 1.
 
-use std::f64::consts::LN_2;
-
-use statrs::function::gamma::ln_gamma;
-
-use super::float;
+use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only second.
 ///
@@ -31,36 +25,12 @@ use super::float;
 /// ```
 #[must_use]
 pub fn mcnemar(first_only: u64, second_only: u64) -> f64 {
-    let least = first_only.min(second_only);
-    let total = first_only.saturating_add(second_only);
-    if least == first_only.max(second_only) {
+    if first_only.abs_diff(second_only) <= 1 {
         return 1.0;
     }
-    let n = float(total);
-    let k = float(least);
-    // ln of C(n, k) / 2^n; small tables by products, which are exact.
-    let top = if total <= 1000 {
-        let mut chance = 1.0;
-        let mut halvings = 0_u64;
-        for i in 0..least {
-            chance *= float(total - i) / float(i + 1);
-            while chance > 1.0 && halvings < total {
-                chance /= 2.0;
-                halvings += 1;
-            }
-        }
-        chance.ln() - float(total - halvings) * LN_2
-    } else {
-        ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0) - n * LN_2
-    };
-    let (mut term, mut sum) = (1.0, 1.0);
-    let mut i = k;
-    while i > 0.0 && term > sum * (f64::EPSILON / 4.0) {
-        term *= i / (n - i + 1.0);
-        sum += term;
-        i -= 1.0;
-    }
-    (2.0 * top.exp() * sum).min(1.0)
+    let least = first_only.min(second_only);
+    let tail = Binomial::new(0.5, first_only.saturating_add(second_only)).map_or(1.0, |b| b.cdf(least));
+    (2.0 * tail).min(1.0)
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ use serde::Serialize;
 
 use super::cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 use super::columns::check_finite;
+use super::distributions::t_quantile;
 use super::interval::Interval;
-use super::normal::t_quantile;
 use super::{Resampling, StatsError, float};
 
 /// What both sides of a comparison observed in one cluster, such as a task.

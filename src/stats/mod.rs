@@ -15,7 +15,6 @@
 //! | how sure is a proportion? | [`wilson()`] | Wilson 1927 |
 //! | how sure is any other statistic? | [`bootstrap_percentile()`], [`f1_bootstrap()`] | Efron 1979 |
 //! | do two readers agree? | [`cohens_kappa()`], [`kappa_of_labels()`] | Cohen 1960, Fleiss et al. 1969 |
-//! | what is the sum, to the last bit? | [`ExactSum`] | Kulisch 2013 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
 //! | how often do k tries all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
@@ -26,9 +25,9 @@ mod classification;
 mod cluster_bootstrap;
 mod clustered;
 mod columns;
-mod dyadic;
+mod distributions;
 mod error;
-mod exact_sum;
+mod fixed;
 mod interval;
 mod jensen_shannon;
 mod kappa;
@@ -36,17 +35,14 @@ mod kendall;
 mod localization;
 mod mcnemar;
 mod mean_difference;
-mod normal;
 mod pass_k;
 mod pearson;
 mod permutation;
 mod random_effects;
 mod ratio_bootstrap;
-mod rational;
 mod resampling;
 mod rng;
 mod spearman;
-mod student_t;
 mod two_proportions;
 mod within_group;
 
@@ -56,9 +52,7 @@ pub(crate) use bootstrap::{quantile, without_tails};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSums, PairedDifference};
-pub(crate) use dyadic::{Dyadic, PairTotals};
 pub use error::{Side, StatsError};
-pub use exact_sum::ExactSum;
 pub use interval::{Interval, wilson};
 pub use jensen_shannon::jensen_shannon;
 pub use kappa::{Kappa, cohens_kappa, kappa_of_labels};
@@ -91,14 +85,16 @@ pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
 }
 
-/// The mean of some values, summed in their order; undefined over nothing.
+/// The mean of some values, summed in their order; undefined over nothing. Large values do not overflow.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let (mut sum, mut count) = (0.0, 0);
+    const SMALL: f64 = 1.0 / 9_223_372_036_854_775_808.0;
+    let (mut sum, mut small, mut count) = (0.0_f64, 0.0, 0);
     for value in values {
         sum += value;
+        small += value * SMALL;
         count += 1;
     }
-    (count > 0).then(|| sum / float(count))
+    (count > 0).then(|| if sum.is_finite() { sum / float(count) } else { small / float(count) / SMALL })
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@
 
 use serde::Serialize;
 
+use super::distributions::{chi_squared_tail, t_quantile};
 use super::interval::Interval;
-use super::normal::{chi_squared_tail, t_quantile};
 use super::{StatsError, float};
 
 /// The correlations of several groups, pooled: [`random_effects()`].

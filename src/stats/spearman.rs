@@ -16,8 +16,8 @@
 //! Errors: those of [`pearson`](fn@super::pearson).
 
 use super::columns::{check_finite, check_lengths, pairs};
+use super::distributions::normal_quantile;
 use super::interval::Interval;
-use super::normal::normal_quantile;
 use super::pearson::MIN_PAIRS;
 use super::{Correlation, StatsError, float, pearson};
 

@@ -16,9 +16,7 @@
 
 use std::collections::BTreeMap;
 
-use num_bigint::BigInt;
-
-use super::columns::{check_finite, check_lengths, pairs};
+use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
 /// The correlation of `x` with `y` within the groups that `group` numbers.
@@ -42,8 +40,8 @@ pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation
     check_lengths(x, y, [group])?;
     check_finite(pairs(x, y))?;
     let mut groups: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
-    for ((x, y), group) in x.iter().zip(y).zip(group) {
-        groups.entry(*group).or_default().push((*x, *y));
+    for ((x, y), group) in scaled(x).into_iter().zip(scaled(y)).zip(group) {
+        groups.entry(*group).or_default().push((x, y));
     }
     groups.retain(|_, pairs| pairs.len() > 1);
     let n: usize = groups.values().map(Vec::len).sum();
@@ -61,16 +59,6 @@ pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation
 fn centred(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     deviations(&x).into_iter().zip(deviations(&y)).collect()
-}
-
-/// Each value less the mean, rounded once; constant columns give exact zeros.
-fn deviations(values: &[f64]) -> Vec<f64> {
-    use super::exact_sum::{FLOAT_UNIT, integer_of};
-    use super::rational::ratio;
-
-    let n = values.len();
-    let sum = values.iter().map(|value| integer_of(*value)).sum::<BigInt>();
-    values.iter().map(|value| ratio(&(integer_of(*value) * n - &sum), &n.into(), FLOAT_UNIT)).collect()
 }
 
 #[cfg(test)]

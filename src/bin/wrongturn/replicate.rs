@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
     outputs: Outputs,
     #[command(flatten)]
     partial: PartialFile,
-    /// Runs that are kept one by one; of more, exact sums by model, domain and task are kept
+    /// Runs that are kept one by one; of more, sums by model, domain and task are kept
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     exact_runs: u64,
     /// Add tau-bench's pass^k per model and domain

@@ -9,7 +9,7 @@ use crate::report::cell::{Cell, counted};
 use crate::report::replication::{replication_tables, strengths, without_calls};
 use crate::report::runs::pass_k_table;
 use crate::report::summed::{summed_tables, too_many};
-use crate::stats::{ExactSum, Interval, wilson};
+use crate::stats::{Interval, mean, wilson};
 
 /// A page with its title and what of the runs every page says.
 fn head(tables: &Replication) -> HtmlReport {
@@ -185,11 +185,10 @@ fn reward_by_recovery(rows: &[SimulationRow]) -> Chart {
     let bins = BINS.iter().filter_map(|(label, holds)| {
         let inside: Vec<&SimulationRow> =
             rows.iter().filter(|row| row.reward.is_some() && holds(row)).collect();
-        let rewards: ExactSum = inside.iter().filter_map(|row| row.reward).collect();
         let successes = inside.iter().filter(|row| row.succeeded()).count() as u64;
         let n = inside.len() as u64;
         let interval = wilson(successes, n, 0.95).ok()?;
-        let mean = rewards.mean()?;
+        let mean = mean(inside.iter().filter_map(|row| row.reward))?;
         Some(IntervalRow {
             label: (*label).to_owned(),
             note: format!("n = {n}, mean reward {mean:.2}"),

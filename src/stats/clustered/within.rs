@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{PairSums, scaled, table_size};
+use super::{PairSums, table_size};
 use crate::stats::StatsError;
 use crate::stats::cluster_bootstrap::ClusterStatistic;
-use crate::stats::columns::{check_finite, check_lengths, pairs};
+use crate::stats::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 
 /// The within-group correlation of pairs that lie in clusters; used as [`ClusteredPearson`](super::ClusteredPearson).
 ///
@@ -32,7 +32,7 @@ impl ClusteredWithin {
     pub fn new(x: &[f64], y: &[f64], group: &[usize], cluster: &[usize]) -> Result<Self, StatsError> {
         check_lengths(x, y, [group, cluster])?;
         check_finite(pairs(x, y))?;
-        let (x, y) = (scaled(x), scaled(y));
+        let (x, y) = (deviations(&scaled(x)), deviations(&scaled(y)));
         let mut clusters = vec![WithinCluster::default(); table_size(cluster)];
         for (((x, y), group), cluster) in x.iter().zip(&y).zip(group).zip(cluster) {
             if let Some(one) = clusters.get_mut(*cluster) {
