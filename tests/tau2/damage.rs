@@ -1,10 +1,8 @@
-//! Damage.
+//! Damage: what a fault costs, and where it is reported.
 
 use super::*;
-/// Where the second run of the following file is.
-const SECOND_LINE: u64 = 5;
 
-/// A file of three runs, the second of which has this member.
+/// A file of three runs, the second of which has these members.
 pub(crate) fn with_member(member: &str) -> String {
     format!(
         r#"{{"info": {INFO}, "tasks": {TASKS}, "simulations": [
@@ -15,235 +13,43 @@ pub(crate) fn with_member(member: &str) -> String {
 }
 
 #[test]
-fn a_wrong_type_costs_its_run_alone() {
-    let before = clean(&with_member(r#""messages": []"#));
+fn the_format_is_found_after_a_first_element_that_is_not_a_run() {
+    for element in ["7", "null", "[]", "{}", r#"{"messages" []}"#, r#"{"id" "a", "messages": []}"#] {
+        for text in [format!(r#"{{"simulations": [{element}, {RUN}]}}"#), format!("[{element}, {RUN}]")] {
+            let (traces, errors) = read(&text);
+            assert_eq!((ids(&traces), errors.len(), errors[0].run()), (vec!["r"], 1, Some(0)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn half_a_surrogate_pair_in_a_name_loses_no_other_run() {
     for member in [
-        r#""messages": 7"#,
-        r#""messages": "none""#,
-        r#""messages": {"role": "user"}"#,
-        r#""messages": [7]"#,
-        r#""messages": [null]"#,
-        r#""messages": [[]]"#,
-        r#""messages": [{"content": "no role"}]"#,
-        r#""messages": [{"role": "wizard"}]"#,
-        r#""messages": [{"role": "user", "content": 7}]"#,
-        r#""messages": [{"role": "user", "content": {"text": "hi"}}]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": {}}]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": [{"id": "1"}]}]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": [{"id": "1", "name": 7}]}]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": [{"id": [], "name": "look"}]}]"#,
-        r#""messages": [{"role": "tool", "error": "yes"}]"#,
-        r#""messages": [{"role": "tool", "content": true}]"#,
-        r#""messages": [{"role": "tool", "tool_messages": 7}]"#,
-        r#""messages": [{"role": "user", "content": "some steps"}], "trial": "first""#,
-        r#""messages": [], "trial": 1.5"#,
-        r#""messages": [], "trial": -1"#,
-        r#""messages": [], "task_id": ["t"]"#,
-        r#""messages": [], "task_id": true"#,
-        r#""messages": [], "reward_info": "high""#,
-        r#""messages": [], "reward_info": {"reward": "high"}"#,
-        r#""messages": [], "reward_info": {"reward": true}"#,
-        r#""messages": [], "termination_reason": 7"#,
+        r#""messages": [], "task_id": "\ud800""#,
+        r#""messages": [{"role": "assistant", "tool_calls": [{"id": "\ud800", "name": "look"}]}]"#,
+        r#""messages": [{"role": "assistant", "tool_calls": [{"id": "a", "name": "\udc00"}]}]"#,
+        r#""messages": [], "termination_reason": "\ud83d""#,
+        r#""messages": [], "\ud83d": 1"#,
     ] {
         let (traces, errors) = read(with_member(member));
-        assert_eq!(ids(&traces), ["a", "c"], "{member}");
-        assert_eq!(traces, [before[0].clone(), before[2].clone()], "{member}");
-        let [error] = &errors[..] else { panic!("{member}: {errors:?}") };
-        assert_eq!((error.kind(), error.run()), (ErrorKind::Shape, Some(1)), "{member}: {error}");
-        assert_eq!(error.location().map(|at| at.line), Some(SECOND_LINE), "{member}: {error}");
-        assert_eq!(error.path(), None);
-        assert!(!error.message().contains(" line "), "the place stands apart: {error}");
-    }
-}
-
-/// One fault, of the shape, which costs the second run and nothing else.
-#[track_caller]
-fn costs_the_second_run(member: &str) {
-    let (traces, errors) = read(with_member(member));
-    assert_eq!(ids(&traces), ["a", "c"], "{member}");
-    assert_eq!((errors.len(), errors[0].run()), (1, Some(1)), "{member}");
-    assert_eq!(errors[0].kind(), ErrorKind::Shape, "{member}: {}", errors[0]);
-}
-
-#[test]
-fn a_role_of_a_wrong_type_is_json_of_a_wrong_shape() {
-    for member in [
-        r#""messages": [{"role": null}]"#,
-        r#""messages": [{"role": 7}]"#,
-        r#""messages": [{"role": ["user"]}]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": [{"name": "look", "requestor": 3}]}]"#,
-    ] {
-        costs_the_second_run(member);
+        let others: Vec<&str> = ids(&traces).into_iter().filter(|id| *id != "b").collect();
+        assert_eq!(others, ["a", "c"], "{member}");
+        assert!(errors.iter().all(|error| error.run() == Some(1)), "{member}: {errors:?}");
     }
 }
 
 #[test]
-fn a_list_is_no_object_by_position() {
-    for member in [
-        r#""messages": [], "reward_info": []"#,
-        r#""messages": [], "reward_info": [1.0]"#,
-        r#""messages": [["user", "hi"]]"#,
-        r#""messages": [{"role": "assistant", "tool_calls": [["1", "look"]]}]"#,
-        r#""messages": [{"role": "tool", "tool_messages": [["1", "a wall", true]]}]"#,
-    ] {
-        costs_the_second_run(member);
-    }
-    for header in
-        [r#""info": []"#, r#""tasks": [["t"]]"#, r#""tasks": [{"id": "t", "evaluation_criteria": []}]"#]
-    {
-        let (traces, errors) = read(format!(r#"{{{header}, "simulations": [{RUN}]}}"#));
-        assert_eq!((traces.len(), errors.len()), (1, 1), "{header}");
-        assert_eq!((errors[0].kind(), errors[0].run()), (ErrorKind::Shape, None), "{header}");
-    }
+fn bytes_that_are_not_utf8_are_replaced_and_counted() {
+    let text = with_member(r#""messages": [{"role": "user", "content": "~"}]"#);
+    let bytes: Vec<u8> = text.bytes().map(|byte| if byte == b'~' { 0xff } else { byte }).collect();
+    let (traces, reading) = read_traces(&bytes, &tau2());
+    assert_eq!((ids(&traces), reading.errors.len()), (vec!["a", "b", "c"], 0));
+    assert!(native(&traces).contains("\u{fffd}"), "{traces:?}");
+    assert_eq!(reading.passed_over.into_values().collect::<Vec<_>>(), [1]);
 }
 
 #[test]
-fn what_is_no_run_costs_itself_alone() {
-    for element in
-        ["7", "null", "true", r#""a run""#, "[]", r#"[{"id": "x"}]"#, "{}", r#"{"what": "is this"}"#]
-    {
-        for (open, close) in [("[", "]"), (r#"{"simulations": ["#, "]}")] {
-            let run = |id: &str| format!(r#"{{"id": "{id}", "messages": []}}"#);
-            let (traces, errors) = read(format!("{open}{}, {element}, {}{close}", run("a"), run("c")));
-            assert_eq!(ids(&traces), ["a", "c"], "{element}");
-            assert_eq!(errors.len(), 1, "{element}: {errors:?}");
-            assert_eq!((errors[0].kind(), errors[0].run()), (ErrorKind::Shape, Some(1)), "{element}");
-        }
-    }
-}
-
-const NO_RUNS: [&str; 6] = ["7", "null", "[]", "{}", r#"{"messages" []}"#, r#"{"id" "a", "messages": []}"#];
-
-#[test]
-fn a_first_run_that_is_none_costs_itself_alone() {
-    for element in NO_RUNS {
-        for text in [format!(r#"{{"simulations": [{element}, {RUN}]}}"#), format!("[{element}, {RUN}]")] {
-            let (traces, errors) = read_with(text.as_bytes(), &tau2());
-            assert_eq!((ids(&traces), errors.len()), (vec!["r"], 1), "{text}");
-            assert_eq!(errors[0].run(), Some(0), "{text}");
-        }
-    }
-}
-
-#[test]
-fn the_format_is_found_behind_a_first_run_that_is_none() {
-    for element in NO_RUNS {
-        for text in [format!(r#"{{"simulations": [{element}, {RUN}]}}"#), format!("[{element}, {RUN}]")] {
-            let (traces, errors) = read_with(text.as_bytes(), &ReadOptions::default());
-            assert_eq!((ids(&traces), errors.len()), (vec!["r"], 1), "{text}: {errors:?}");
-            assert_eq!(errors[0].run(), Some(0), "{text}");
-        }
-    }
-}
-
-#[test]
-fn broken_json_within_its_brackets_costs_its_run_alone() {
-    for member in [
-        // What Python's json module writes for numbers that JSON has not.
-        r#""messages": [], "reward_info": {"reward": NaN}"#,
-        r#""messages": [], "reward_info": {"reward": -Infinity}"#,
-        r#""messages": [], "reward_info": {"reward": 1e999}"#,
-        r#""messages": [], "trial": 01"#,
-        r#""messages": [], "trial": "#,
-        r#""messages": [,]"#,
-        r#""messages" []"#,
-        r#""messages": [], "#,
-        r#""messages": [] "trial": 1"#,
-        r#""messages": [{"role": "user", "content": "\q"}]"#,
-        r#""messages": [{"role": "user", "content": "\ud8"}]"#,
-        "\"messages\": [{\"role\": \"user\", \"content\": \"a\tb\"}]",
-        r#""messages": [], "extra": nul"#,
-    ] {
-        let (traces, errors) = read(with_member(member));
-        assert_eq!(ids(&traces), ["a", "c"], "{member}");
-        assert_eq!(errors.len(), 1, "{member}: {errors:?}");
-        assert_eq!(errors[0].run(), Some(1), "{member}");
-        assert!(matches!(errors[0].kind(), ErrorKind::Syntax | ErrorKind::Truncated), "{}", errors[0]);
-        assert_eq!(errors[0].location().map(|at| at.line), Some(SECOND_LINE), "{member}: {}", errors[0]);
-    }
-    // Bytes that are no UTF-8 are read as U+FFFD, and counted.
-    let mut bytes = with_member(r#""messages": [{"role": "user", "content": "~"}]"#).into_bytes();
-    let at = bytes.iter().position(|byte| *byte == b'~').unwrap();
-    bytes[at] = 0xff;
-    let (traces, errors) = read(&bytes);
-    assert_eq!((ids(&traces), errors.len()), (vec!["a", "b", "c"], 0));
-    assert_eq!(lines(&traces[1]), ["0@0 user: \u{fffd}"]);
-    let counted = read_traces(&bytes, &tau2()).1.passed_over;
-    assert_eq!(counted.into_values().collect::<Vec<_>>(), [1]);
-}
-
-const INDENTED: &str = r#"{
-  "info": null,
-  "simulations": [
-    {
-      "id": "a",
-      "messages": []
-    },
-    {
-      "id": "é",
-      "trial": "first",
-      "messages": []
-    },
-    {
-      "id": "c",
-      "messages": [
-        {
-          "role": "user",
-          "content": "hi"
-        },
-        {
-          "role": "assistant",
-          "content": ["hello", "there"],
-          "tool_calls": null
-        }
-      ]
-    }, {"é": "é", "messages": 7},
-    {
-      "id": "e",
-      "reward_info": {
-        "reward": tru
-      }
-    },
-    {
-      "id": "f",
-      "messages": null
-    }
-  ]
-}
-"#;
-
-#[test]
-fn errors_have_their_line_and_column() {
-    let (traces, errors) = read(INDENTED);
-    assert_eq!(ids(&traces), ["a", "f"]);
-    // Columns count bytes, from 1; that of a wrong value is where it begins.
-    assert_eq!(
-        places(&errors)[..3],
-        [
-            (ErrorKind::Shape, Some(1), 10, 16),
-            (ErrorKind::Shape, Some(2), 22, 22),
-            (ErrorKind::Shape, Some(3), 26, 33),
-        ]
-    );
-    assert_eq!(errors.len(), 4);
-    assert_eq!(errors[0].to_string(), "run 1: line 10 column 16: expected a number, found a string");
-    // Line ends of another system move no line.
-    let (_, crlf) = read(INDENTED.replace('\n', "\r\n"));
-    assert_eq!(places(&crlf)[..3], places(&errors)[..3]);
-    // Without line ends everything is in the first line.
-    let flat = INDENTED.replace('\n', " ").replace("\"first\"", "7.5");
-    let (_, errors) = read(&flat);
-    let place = flat.find("7.5").unwrap() + 1;
-    assert_eq!(places(&errors)[0], (ErrorKind::Shape, Some(1), 1, place as u64));
-}
-
-#[test]
-fn an_error_at_the_end_of_a_line_is_in_that_line() {
-    let (_, errors) = read(INDENTED);
-    let (kind, run, line, column) = places(&errors)[3];
-    assert_eq!((kind, run, line), (ErrorKind::Syntax, Some(4), 30));
-    assert!((19..=22).contains(&column), "{column}");
-    // Columns count from 1, also at the start of a line.
+fn an_error_at_the_start_of_a_line_is_in_column_1() {
     for text in ["[\n[]]", "[\n\n[], 7]", "{\"simulations\": [\n{\"messages\":\n{}}]}"] {
         let (_, errors) = read_with(text.as_bytes(), &tau2());
         let line = text.lines().count() as u64;
@@ -252,44 +58,33 @@ fn an_error_at_the_end_of_a_line_is_in_that_line() {
 }
 
 #[test]
-fn an_error_in_what_the_file_says_of_its_runs_costs_no_run() {
-    for (header, line, column) in [
-        ("\"info\": \"none\"", 2, 9),
-        ("\"info\": {\"agent_info\": {\"llm\": 7}}", 2, 32),
-        ("\"tasks\": 7.25", 2, 10),
-        ("\"tasks\": [\n{\"id\": \"t\", \"evaluation_criteria\": 7}]", 3, 36),
-    ] {
-        for text in [
-            format!("{{\n{header},\n\"simulations\": [{RUN}, 7, {RUN}]}}"),
-            format!(
-                "{{\n{header}, \"domain\": \"d\", \"model\": \"m\",\n\"simulations\": [{RUN}, 7, {RUN}]}}"
-            ),
-        ] {
-            let (traces, errors) = read(&text);
-            assert_eq!(traces.len(), 2, "{text}");
-            assert_eq!(places(&errors)[0], (ErrorKind::Shape, None, line, column), "{text}");
-            assert_eq!((errors.len(), errors[1].run()), (2, Some(1)), "{text}");
-        }
-    }
+fn line_ends_do_not_move_an_error() {
+    let text = "[\n  {\"id\": \"é\",\n   \"trial\": \"first\"}]";
+    let shape = |line, column| [(ErrorKind::Shape, Some(0), line, column)];
+    assert_eq!(places(&read_with(text.as_bytes(), &tau2()).1), shape(3, 13));
+    assert_eq!(places(&read_with(text.replace('\n', "\r\n").as_bytes(), &tau2()).1), shape(3, 13));
+    let flat = text.replace('\n', " ");
+    assert_eq!(
+        places(&read_with(flat.as_bytes(), &tau2()).1),
+        shape(1, flat.find("\"first").unwrap() as u64 + 1)
+    );
 }
 
 #[test]
-fn runs_that_are_no_list_are_an_error_of_the_file() {
-    for runs in ["null", "7", "{}", r#""many""#] {
-        let (traces, errors) = read(format!(r#"{{"info": {INFO}, "simulations": {runs}}}"#));
-        assert_eq!(traces.len(), 0);
-        assert_eq!((errors.len(), errors[0].kind(), errors[0].run()), (1, ErrorKind::Shape, None), "{runs}");
-        assert!(errors[0].location().is_some());
-    }
-    // A file that says something of runs and has none.
+fn a_file_without_runs_is_an_error() {
     for text in [format!(r#"{{"info": {INFO}, "tasks": {TASKS}}}"#), r#"{"tasks": null}"#.to_owned()] {
         let (traces, errors) = read_with(text.as_bytes(), &tau2());
-        assert_eq!(traces.len(), 0);
-        assert_eq!((errors.len(), errors[0].kind(), errors[0].run()), (1, ErrorKind::Shape, None), "{text}");
+        assert_eq!((traces.len(), errors.len()), (0, 1), "{text}");
+        assert_eq!((errors[0].kind(), errors[0].run()), (ErrorKind::Shape, None), "{text}");
+    }
+    // Any format has empty lists.
+    for text in ["[]", " [\n] "] {
+        assert_eq!(read_with(text.as_bytes(), &tau2()).1.len(), 0);
+        assert_eq!(read_with(text.as_bytes(), &ReadOptions::default()).1[0].kind(), ErrorKind::Format);
     }
 }
 
-/// A file of three runs, with the places of the runs.
+/// Returns a file of three runs and the places of the runs.
 pub(crate) fn three_runs(open: &str, close: &str) -> (String, [Range<usize>; 3]) {
     let mut text = open.to_owned();
     let places = [0, 1, 2].map(|i| {
@@ -328,7 +123,7 @@ fn a_truncated_file_keeps_its_complete_runs() {
             let kind = if cut == 0 { ErrorKind::Empty } else { ErrorKind::Truncated };
             let last = errors.last().unwrap();
             assert_eq!(last.kind(), kind, "cut at {cut}: {last}");
-            // Within a run the error is that run's, and the only one.
+            // A cut within a run gives one error, that of the run.
             if places.get(complete).is_some_and(|place| place.start < cut) {
                 assert_eq!((errors.len(), last.run()), (1, Some(complete as u64)), "cut at {cut}: {last}");
             }
@@ -364,41 +159,21 @@ fn a_truncation_is_one_error() {
 }
 
 #[test]
-fn a_truncated_line_costs_itself_alone() {
-    let run = |id: &str| {
-        format!(r#"{{"id": "{id}", "reward_info": null, "messages": [{{"role": "user", "content": "hi"}}]}}"#)
-    };
-    let text = format!("{}\n{}\n{}", run("a"), run("b"), run("c"));
-    let (traces, errors) = read(&text[..text.len() - 9]);
-    assert_eq!(ids(&traces), ["a", "b"]);
-    assert_eq!((errors.len(), errors[0].kind(), errors[0].run()), (1, ErrorKind::Truncated, Some(2)));
-    assert_eq!(errors[0].location().map(|at| at.line), Some(3));
-}
-
-#[test]
-fn the_truncation_is_where_the_input_ends() {
-    let text = "{\"simulations\": [\n{\"id\": \"a\", \"messages\": []},\n{\"id\": \"b\",\n \"mess";
-    let (traces, errors) = read(text);
-    assert_eq!(ids(&traces), ["a"]);
-    assert_eq!(places(&errors), [(ErrorKind::Truncated, Some(1), 4, 7)]);
-}
-
-#[test]
-fn garbage_behind_a_file_costs_no_run() {
+fn litter_after_a_file_loses_no_run() {
     let (text, _) = three_runs("[", "]");
     let whole = clean(&text);
-    for behind in ["]", "}", "garbage", ", {}", "7", "\u{0}", "\"", ",", "null"] {
-        let (traces, errors) = read(format!("{text}\n{behind}"));
-        assert_eq!(traces, whole, "{behind}");
-        assert_eq!(errors.len(), 1, "{behind}: {errors:?}");
+    for litter in ["]", "}", "garbage", ", {}", "7", "\u{0}", "\"", ",", "null"] {
+        let (traces, errors) = read(format!("{text}\n{litter}"));
+        assert_eq!(traces, whole, "{litter}");
+        assert_eq!(errors.len(), 1, "{litter}: {errors:?}");
         let line = text.lines().count() as u64 + 1;
-        assert_eq!(errors[0].location(), Some(Location { line, column: 1 }), "{behind}");
-        assert_eq!(errors[0].run(), None, "{behind}");
+        assert_eq!(errors[0].location(), Some(Location { line, column: 1 }), "{litter}");
+        assert_eq!(errors[0].run(), None, "{litter}");
     }
 }
 
 #[test]
-fn what_is_no_result_is_a_located_error() {
+fn foreign_input_is_an_error_with_a_place() {
     for (text, kind, line, column) in [
         ("7", ErrorKind::Format, 1, 1),
         ("\n \"a text\"", ErrorKind::Format, 2, 2),
@@ -413,7 +188,6 @@ fn what_is_no_result_is_a_located_error() {
         let (traces, errors) = read_with(text.as_bytes(), &ReadOptions::default());
         assert_eq!(traces.len(), 0, "{text}");
         assert_eq!(places(&errors), [(kind, None, line, column)], "{text}: {errors:?}");
-        // With the format told there is an error all the same.
         let (traces, errors) = read_with(text.as_bytes(), &tau2());
         assert_eq!(traces.len(), 0, "{text}");
         assert_eq!(errors.len(), 1, "{text}: {errors:?}");
@@ -421,7 +195,7 @@ fn what_is_no_result_is_a_located_error() {
 }
 
 #[test]
-fn an_empty_input_is_an_error_of_its_own() {
+fn empty_input_has_its_own_kind_of_error() {
     for text in ["", " ", "\n\n\t\r\n", "\u{feff}", "\u{feff}\n"] {
         let (traces, errors) = read(text);
         assert_eq!((traces.len(), errors.len()), (0, 1), "{text:?}");
@@ -430,24 +204,13 @@ fn an_empty_input_is_an_error_of_its_own() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_file() {
-    for text in [format!("[{RUN}]"), RUN.to_owned(), format!(r#"{{"info": {INFO}, "simulations": [{RUN}]}}"#)]
-    {
-        assert_eq!(clean(&format!("\u{feff}{text}")), clean(&text));
-    }
-    let (traces, errors) = read(format!("\u{feff}{INDENTED}"));
-    assert_eq!(ids(&traces), ["a", "f"]);
-    assert_eq!(places(&errors)[..3], places(&read(INDENTED).1)[..3]);
-}
-
-#[test]
-fn a_quote_lost_in_the_first_line_costs_that_line_alone() {
+fn a_quote_lost_in_the_first_line_loses_only_that_line() {
     let line = |id: usize| {
         format!(
             r#"{{"id": "{id}", "task_id": "t", "termination_reason": "x", "info": {{"note": "x"}}, "messages": [{{"role": "user", "content": "hi"}}]}}"#
         )
     };
-    // More than any sample that is taken to recognise the format, but for the last.
+    // Longer than the sample that recognition looks at.
     let text = (0..20_000).map(|id| line(id) + "\n").collect::<String>();
     for (sound, damaged) in
         [(r#""x""#, r#""x"#), (r#""x""#, r#"x""#), ("{\"note\"", "{note\""), ("}, ", ", ")]
@@ -462,7 +225,7 @@ fn a_quote_lost_in_the_first_line_costs_that_line_alone() {
 }
 
 #[test]
-fn what_stands_unsound_in_arguments_of_a_task_is_an_error() {
+fn broken_arguments_of_a_task_are_an_error() {
     for arguments in [r#"{"a": 1 2}"#, r#"{"a": [1, ]}"#, r#"{"a": "\x"}"#, "{'a': 1}"] {
         let tasks = format!(
             r#"[{{"id": "t", "evaluation_criteria": {{"actions": [{{"name": "look", "arguments": {arguments}}}]}}}}]"#
@@ -475,9 +238,9 @@ fn what_stands_unsound_in_arguments_of_a_task_is_an_error() {
     }
 }
 
-/// A document with a run in each line, in which something beside the runs is unsound.
+/// The document has a run on each line.
 #[test]
-fn what_is_unsound_in_a_header_makes_a_document_no_lines() {
+fn a_broken_header_does_not_make_a_document_lines() {
     let runs = (0..100).map(|id| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#));
     let runs = runs.collect::<Vec<_>>().join("\n,");
     for note in [r#""a""#, "\"a\u{1}b\"", r#""a\qb""#, "1e999", "[1 2]", "[1}"] {
@@ -491,7 +254,7 @@ fn what_is_unsound_in_a_header_makes_a_document_no_lines() {
 }
 
 #[test]
-fn a_backslash_between_strings_costs_its_run_alone() {
+fn a_backslash_between_strings_loses_no_other_run() {
     for damaged in [r#""x": [\"a", "b"]"#, r#""x": ["a"\"b"]"#, r#"\"x": {}"#, r#""x"\"y": {}"#] {
         let (traces, _) = read(with_member(&format!(r#"{damaged}, "messages": []"#)));
         assert!(ids(&traces).starts_with(&["a"]) && ids(&traces).ends_with(&["c"]), "{damaged}: {traces:?}");
@@ -499,9 +262,56 @@ fn a_backslash_between_strings_costs_its_run_alone() {
 }
 
 #[test]
-fn a_bracket_lost_in_what_is_passed_over_is_where_the_structure_breaks() {
+fn a_bracket_lost_in_a_skipped_value_is_reported_where_the_structure_breaks() {
     let text = with_member("\n\"x\": [\"a\", \"messages\": []");
     let (traces, errors) = read(&text);
     assert_eq!(ids(&traces), ["a"]);
     assert_eq!(places(&errors)[0], (ErrorKind::Syntax, Some(1), 6, 22), "{errors:?}");
+}
+
+#[test]
+fn a_header_after_the_runs_holds_if_litter_follows() {
+    let (open, close) = ("{\"simulations\": [", format!("], \"info\": {INFO}}}"));
+    let options = ReadOptions::default();
+    for litter in ["}", "{", "[", "7"] {
+        let text = three_runs(open, &close).0 + litter;
+        let (traces, reading) = read_traces(text.as_bytes(), &options);
+        let (others, other) = stream(text.as_bytes(), &options);
+        assert!(
+            traces.len() == 3
+                && traces.iter().all(|trace| trace.metadata().model.as_deref() == Some("gpt-4.1"))
+        );
+        assert_eq!(native(&others), native(&traces));
+        assert_eq!(told(&other.errors), told(&reading.errors));
+        assert_eq!(reading.errors.len(), 1, "{litter}");
+    }
+}
+
+#[test]
+fn a_run_of_another_format_is_an_error_that_names_its_key() {
+    let other = r#"[{"task_id": 1, "reward": 1.0, "info": {}, "traj": [{"role": "user", "content": "hi"}]}]"#;
+    let (traces, errors) = read_with(other.as_bytes(), &tau2());
+    assert_eq!((traces.len(), errors.len(), errors[0].run()), (0, 1, Some(0)));
+    assert!(errors[0].message().contains("`traj`"), "{}", errors[0]);
+}
+
+#[test]
+fn faults_next_to_the_runs_lose_no_run() {
+    let run = r#"{"id": "a", "messages": []}"#;
+    let text = format!(r#"{{"timestamp": 12abc, "info": null, "simulations": [{run}], "x": truely}}"#);
+    let (traces, errors) = read_with(text.as_bytes(), &tau2());
+    assert_eq!(ids(&traces), ["a"]);
+    assert_eq!(errors.iter().filter(|error| error.kind() == ErrorKind::Syntax).count(), 2, "{errors:?}");
+    let (_, errors) = read_with(br#"{"pad": "x", "simulations": ],"info": null}"#, &tau2());
+    assert_eq!(errors[0].kind(), ErrorKind::Syntax);
+}
+
+#[test]
+fn an_error_echoes_little_of_the_input() {
+    let name = "\u{7}x".repeat(5_000);
+    let quoted = serde_json::to_string(&name).unwrap();
+    let (_, errors) =
+        read(format!(r#"[{{"id": "a", "messages": [{{"role": {quoted}}}]}}, {{"messages": []}}]"#));
+    let message = errors[0].to_string();
+    assert!(message.chars().count() < 1_500 && !message.contains('\u{7}'), "{message}");
 }
