@@ -64,6 +64,14 @@ fn on_each(check: impl Fn(Format, &Path, &[u8])) {
 }
 
 #[test]
+fn every_format_has_a_fixture() {
+    let fixtures = fixtures();
+    for format in Format::VARIANTS {
+        assert!(fixtures.iter().any(|(own, ..)| own == format), "{format}");
+    }
+}
+
+#[test]
 fn runs_are_as_pinned() {
     on_each(|format, path, bytes| {
         let (traces, reading) = read_traces(bytes, &ReadOptions::default());
