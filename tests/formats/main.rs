@@ -136,7 +136,10 @@ fn describe_runs(traces: &[Trace]) -> String {
         let reward = trace.reward().map(|reward| format!(" reward {reward}")).unwrap_or_default();
         writeln!(text, "run {metadata}{reward}").unwrap();
         describe_route(&mut text, trace.routing());
-        trace.steps().for_each(|step| describe_step(&mut text, &step));
+        for failure in trace.failures() {
+            writeln!(text, "  failure: {}", serde_json::to_string(failure).unwrap()).unwrap();
+        }
+        trace.steps().zip(0..).for_each(|(step, place)| describe_step(&mut text, &step, place));
         let unpaired = trace.unpaired();
         if unpaired.calls + unpaired.messages > 0 {
             writeln!(text, "  unpaired: {} calls, {} answers", unpaired.calls, unpaired.messages).unwrap();
@@ -161,6 +164,9 @@ fn describe_route(text: &mut String, routing: &Routing) {
                     }
                     Target::Score(score) => write!(text, "score {score}").unwrap(),
                 }
+                if let Some(label) = &milestone.label {
+                    write!(text, " ({label})").unwrap();
+                }
                 text.push('\n');
             }
         }
@@ -171,9 +177,11 @@ fn describe_route(text: &mut String, routing: &Routing) {
     }
 }
 
-/// One line for a step: turn, actor, the message or the call with its id and answer, usage and time in seconds.
-fn describe_step(text: &mut String, step: &Step<'_>) {
-    write!(text, "  {} {}: ", step.turn(), step.actor()).unwrap();
+/// One line for a step: turn, number if that is not its place, actor, the message or the call with its id and answer,
+/// location, progress, usage, and time in seconds.
+fn describe_step(text: &mut String, step: &Step<'_>, place: u64) {
+    let number = if step.index() == place { String::new() } else { format!("step {} ", step.index()) };
+    write!(text, "  {} {number}{}: ", step.turn(), step.actor()).unwrap();
     match step.event() {
         Event::Message(message) => write!(text, "{:?}", message.to_str()).unwrap(),
         Event::Action(action) => {
@@ -195,6 +203,12 @@ fn describe_step(text: &mut String, step: &Step<'_>) {
                 write!(text, " [{kind}]").unwrap();
             }
         }
+    }
+    if let Some(location) = step.location() {
+        write!(text, " in {location:?}").unwrap();
+    }
+    if let Some(progress) = step.progress() {
+        write!(text, " progress {progress}").unwrap();
     }
     if let Some(usage) = step.usage() {
         write!(text, " usage {}", serde_json::to_string(usage).unwrap()).unwrap();
