@@ -38,8 +38,16 @@ class Monitor:
         self._calls = 0
 
     def call(self, name: str, arguments: Any = None, *, id: str | None = None, actor: Actor = "agent") -> str:
-        """Takes a call, and returns its id. The detectors see it when it is answered."""
+        """Takes a call, and returns its id. The detectors see it when it is answered.
+
+        `arguments` may be the JSON text that a model wrote.
+        """
         self._calls += 1
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments)
+            except ValueError:
+                pass
         id = id if id is not None else f"call {self._calls}"
         self._native.call(name, json.dumps(arguments, default=str), id, actor)
         return id

@@ -16,7 +16,7 @@ from . import Monitor
 from ._detector import Confidence, Detectors
 
 
-class WrongturnMetric(BaseMetric):  # type: ignore[misc]
+class WrongturnMetric(BaseMetric):
     """The share of detectors that find nothing, of those that apply. No model is called.
 
     The score is 1 if nothing was found, and the reason names the findings. `threshold` is the lowest score that passes.
