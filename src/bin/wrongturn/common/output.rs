@@ -1,118 +1,237 @@
-//! Output that is whole or not there.
+//! Files that are read and written: no output replaces an input, and an output is whole or not there.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::process;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use serde::Serialize;
+use wrongturn::input_places;
 
-use super::Failure;
+use super::{Failure, Unread, json_line, terminal};
 
-/// The files that this process has begun, whole or not.
-static BEGUN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// The inputs and outputs of this process.
+#[derive(Default)]
+struct Known {
+    /// The inputs as they were named, and those of them whose places are not in `places` yet.
+    inputs: Vec<PathBuf>,
+    new: Vec<PathBuf>,
+    /// The places of all files that the inputs lead to.
+    places: BTreeSet<PathBuf>,
+    outputs: BTreeSet<PathBuf>,
+    temporary: BTreeSet<PathBuf>,
+}
 
-/// A file that is there whole or not at all: it is written beside its place, and takes it when it is complete.
+static KNOWN: Mutex<Known> = Mutex::new(Known {
+    inputs: Vec::new(),
+    new: Vec::new(),
+    places: BTreeSet::new(),
+    outputs: BTreeSet::new(),
+    temporary: BTreeSet::new(),
+});
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Known {
+    /// Returns an error if an output would replace an input or another output.
+    fn check(&mut self, path: &Path, place: &Path) -> Result<(), Failure> {
+        let new = std::mem::take(&mut self.new);
+        self.places.extend(input_places(&new));
+        self.inputs.extend(new);
+        let inside = |input: &&PathBuf| real(input).is_some_and(|input| place.starts_with(input));
+        let name = path.display();
+        if let Some(input) = self.inputs.iter().find(inside) {
+            let is_same = real(input).is_some_and(|input| input == place);
+            let how = if is_same { "is" } else { "lies in" };
+            return Err(format!("{name}: the output {how} the input {}", input.display()).into());
+        }
+        if self.places.contains(place) {
+            return Err(format!("{name}: the output is a file that the inputs lead to").into());
+        }
+        if !self.outputs.insert(place.to_path_buf()) {
+            return Err(format!("{name}: two outputs share this path").into());
+        }
+        Ok(())
+    }
+}
+
+/// Where a path leads, with links resolved.
+fn real(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
+}
+
+/// Protects inputs, which no output may replace afterwards. Directories protect everything in them.
+pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Result<(), Failure> {
+    let mut known = known();
+    for input in inputs {
+        let input = input.as_ref();
+        if real(input).is_some_and(|place| known.outputs.contains(&place)) {
+            return Err(format!("{}: the input is also an output", input.display()).into());
+        }
+        known.new.push(input.to_path_buf());
+    }
+    Ok(())
+}
+
+/// Reads a file that is an input; `-` is standard input.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    protect([path])?;
+    let mut bytes = Vec::new();
+    let read = if is_stdout(path) {
+        io::stdin().read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(Unread(format!("{}: {error}", path.display())).into()),
+    }
+}
+
+/// Reads settings and the like: a text that must be there, in the form that `parse` expects.
+pub(crate) fn parse<T, E: std::fmt::Display>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Failure> {
+    protect([path])?;
+    let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = fs::read_to_string(path).map_err(|error| in_file(&error))?;
+    Ok(parse(&text).map_err(|error| in_file(&error))?)
+}
+
+/// A file that is there whole or not at all: it is written next to its place, and takes it when it is complete.
 pub(crate) struct Output {
     path: PathBuf,
-    temporary: PathBuf,
-    file: Option<BufWriter<File>>,
+    target: Target,
+}
+
+enum Target {
+    File { temporary: PathBuf, file: BufWriter<File> },
+    /// A device or a pipe takes what it is given at once.
+    Device(BufWriter<File>),
+    Standard(BufWriter<io::Stdout>),
 }
 
 impl Output {
-    /// Begins a file. It must not be one of the inputs, nor lie in one.
-    pub(crate) fn create(path: &Path, inputs: &[PathBuf]) -> Result<Self, Failure> {
-        let place = |error: io::Error| format!("{}: {error}", path.display());
-        if path == Path::new("-") {
-            return Err("`-` is no file: an output here is one, or /dev/stdout".into());
+    /// Begins an output; `-` is standard output. It must not be one of the inputs, nor lie in one.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let output = |target| Ok(Self { path: path.to_path_buf(), target });
+        if is_stdout(path) || path == Path::new("/dev/stdout") {
+            return output(Target::Standard(BufWriter::with_capacity(1 << 16, io::stdout())));
         }
+        let in_file = |error: io::Error| format!("{}: {error}", path.display());
         let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
-            _ => PathBuf::from("."),
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
         };
-        let real = fs::canonicalize(&folder).map_err(place)?;
         let name = path.file_name().ok_or_else(|| format!("{}: not the name of a file", path.display()))?;
-        let target = fs::canonicalize(path).unwrap_or_else(|_| real.join(name));
-        for input in inputs {
-            if let Ok(input_place) = fs::canonicalize(input)
-                && target.starts_with(&input_place)
-            {
-                let how = if target == input_place { "is" } else { "lies in" };
-                return Err(
-                    format!("{}: the output {how} the input {}", path.display(), input.display()).into()
-                );
-            }
-        }
-        // Devices and pipes take what they are given at once.
+        let folder = fs::canonicalize(folder).map_err(in_file)?;
+        let place = fs::canonicalize(path).unwrap_or_else(|_| folder.join(name));
+        let mut known = known();
+        known.check(path, &place)?;
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options().write(true).open(path).map_err(place)?;
-            return Ok(Self {
-                path: path.to_path_buf(),
-                temporary: PathBuf::new(),
-                file: Some(BufWriter::new(file)),
-            });
+            let file = File::options().write(true).open(path).map_err(in_file)?;
+            return output(Target::Device(BufWriter::new(file)));
         }
-        if !BEGUN.lock().unwrap_or_else(PoisonError::into_inner).insert(target) {
-            return Err(format!("{}: two outputs would be one file", path.display()).into());
-        }
+        remove_temporaries_on_signals();
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
-        hidden.push(format!(".{}.part", std::process::id()));
+        hidden.push(format!(".{}.part", process::id()));
         let temporary = folder.join(hidden);
-        let file = File::create(&temporary).map_err(place)?;
-        Ok(Self { path: path.to_path_buf(), temporary, file: Some(BufWriter::with_capacity(1 << 17, file)) })
+        let file = File::create_new(&temporary)
+            .map_err(|error| format!("{}: {error}", temporary.display()))?;
+        known.temporary.insert(temporary.clone());
+        output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
 
-    /// Puts the file in its place.
+    /// Writes what is left, and puts a file in its place.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
-        self.file = None;
-        if !self.temporary.as_os_str().is_empty() {
-            fs::rename(&self.temporary, &self.path)
-                .map_err(|error| format!("{}: {error}", self.path.display()))?;
-            self.temporary = PathBuf::new();
+        if let Target::File { temporary, .. } = &self.target {
+            fs::rename(temporary, &self.path).map_err(|error| self.named(&error))?;
+            known().temporary.remove(temporary);
         }
         Ok(())
     }
 
     fn named(&self, error: &io::Error) -> io::Error {
-        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        match self.target {
+            Target::Standard(_) => error.kind().into(),
+            _ => io::Error::new(error.kind(), format!("{}: {error}", self.path.display())),
+        }
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.as_mut().map_or(Ok(0), |file| file.write(bytes));
+        let written = match &mut self.target {
+            Target::File { file, .. } | Target::Device(file) => file.write(bytes),
+            Target::Standard(out) if out.get_ref().is_terminal() => out
+                .write_all(terminal::printable(&String::from_utf8_lossy(bytes)).as_bytes())
+                .map(|()| bytes.len()),
+            Target::Standard(out) => out.write(bytes),
+        };
         written.map_err(|error| self.named(&error))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let flushed = self.file.as_mut().map_or(Ok(()), Write::flush);
+        let flushed = match &mut self.target {
+            Target::File { file, .. } | Target::Device(file) => file.flush(),
+            Target::Standard(out) => out.flush(),
+        };
         flushed.map_err(|error| self.named(&error))
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if !self.temporary.as_os_str().is_empty() {
-            let _ = fs::remove_file(&self.temporary);
+        if let Target::File { temporary, .. } = &self.target
+            && known().temporary.remove(temporary)
+        {
+            let _ = fs::remove_file(temporary);
         }
     }
 }
 
-/// Whether a path stands for standard output.
+/// Removes unfinished files if a signal ends the program.
+fn remove_temporaries_on_signals() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = ctrlc::set_handler(|| {
+            for temporary in &known().temporary {
+                let _ = fs::remove_file(temporary);
+            }
+            process::exit(130);
+        });
+    });
+}
+
+/// Returns true if a path stands for standard output or input.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Writes a text.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let mut out = Output::create(path)?;
+    out.write_all(text.as_bytes())?;
+    out.finish()
+}
+
 /// Writes a value as indented JSON.
-pub(crate) fn write_json(path: &Path, inputs: &[PathBuf], value: &impl Serialize) -> Result<(), Failure> {
-    if is_stdout(path) {
-        return super::print(&format!("{}\n", serde_json::to_string_pretty(value)?));
+pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    write_text(path, &(super::json_text(value)? + "\n"))
+}
+
+/// Writes a value per line, as JSON.
+pub(crate) fn write_jsonl<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Failure> {
+    let mut out = Output::create(path)?;
+    for value in values {
+        out.write_all(&json_line(value)?)?;
     }
-    let mut out = Output::create(path, inputs)?;
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
     out.finish()
 }
