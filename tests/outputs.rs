@@ -7,9 +7,9 @@ mod programs;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use programs::{Folder, command};
+use programs::{Folder, command, ends, told};
 
 fn run(name: &str, arguments: &[&Path]) -> Output {
     command(name).args(arguments).output().unwrap()
@@ -43,13 +43,199 @@ fn no_output_takes_the_place_of_an_input() {
 }
 
 #[test]
+fn no_output_replaces_a_file_that_the_inputs_lead_to() {
+    let folder = Folder::new("leads");
+    let run = r#"{"version": 1, "id": "r", "steps": [{"name": "x", "status": "ok"}]}"#;
+    folder.write("tau2/results.json", r#"{"info": {"agent_info": {"llm": "m"}}, "tasks": []}"#);
+    folder.write("tau2/simulations/a.json", r#"{"id": "a", "task_id": "1", "messages": []}"#);
+    folder.write("trial/result.json", r#"{"reward": 1}"#);
+    folder.write("trial/agent/run.json", run);
+    folder.write("runs/a.json", run);
+    folder.write("settings.json", "{}");
+    folder.write("real/b.json", run);
+    folder.write("linked/a.json", run);
+    std::os::unix::fs::symlink(folder.path("real/b.json"), folder.path("linked/b.json")).unwrap();
+    folder.write("golden.jsonl", "");
+    folder.write("earlier.json", "{}");
+    fs::create_dir(folder.0.join("states")).unwrap();
+    ends("check", &[&folder.path("runs"), "--partial", &folder.path("states/p.json"), "--no-report"], 0);
+    folder.write("list.txt", &(folder.path("states/p.json") + "\n"));
+    for (command, arguments, file) in [
+        ("check", &["tau2/simulations", "--json"][..], "tau2/results.json"),
+        ("check", &["trial/agent/run.json", "--json"], "trial/result.json"),
+        ("check", &["linked", "--json"], "real/b.json"),
+        ("check", &["runs", "--config", "settings.json", "--json"], "settings.json"),
+        ("check", &["runs", "--baseline", "earlier.json", "--json"], "earlier.json"),
+        ("calibrate", &["--golden", "golden.jsonl", "--junit"], "golden.jsonl"),
+        ("merge", &["--list", "list.txt", "--json"], "list.txt"),
+        ("merge", &["states", "--json"], "states/p.json"),
+        ("merge", &["states/p.json", "--html"], "runs/a.json"),
+        (
+            "label",
+            &[
+                "runs/a.json",
+                "--run",
+                "r",
+                "--detector",
+                "loop",
+                "--no",
+                "--difficulty",
+                "easy",
+                "--description",
+                "x",
+                "--out",
+            ],
+            "runs/a.json",
+        ),
+    ] {
+        let before = folder.text(file);
+        let arguments = arguments
+            .iter()
+            .chain([&file])
+            .map(|word| if folder.0.join(word).exists() { folder.path(word) } else { (*word).to_owned() });
+        let arguments: Vec<String> = arguments.collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (status, _, error) = told(command, &arguments);
+        assert_eq!(folder.text(file), before, "{command} {arguments:?}");
+        assert_ne!(status, 0, "{command} {arguments:?}: {error}");
+    }
+    // Standard input may be a file.
+    let input = fs::File::open(folder.path("runs/a.json")).unwrap();
+    let ended =
+        command("check").args(["-", "--json", &folder.path("runs/a.json")]).stdin(input).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(folder.text("runs/a.json"), run);
+    assert!(folder.left_over().is_empty(), "{:?}", folder.left_over());
+}
+
+#[test]
+fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
+    let folder = Folder::new("signal");
+    folder.write("victim", "keep");
+    let mut child = command("check")
+        .args(["-", "--output", &folder.path("out.jsonl")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let part = folder.0.join(format!(".out.jsonl.{}.part", child.id()));
+    while !part.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(!part.exists() && !folder.0.join("out.jsonl").exists());
+}
+
+#[test]
+fn pipes_are_read_once() {
+    let folder = Folder::new("pipe");
+    let runs: String = (0..3)
+        .map(|run| {
+            let step = r#"{"name": "look", "arguments": {"q": 1}, "status": "ok", "observation": "same"}"#;
+            format!("{{\"version\": 1, \"id\": \"r{run}\", \"steps\": [{}]}}\n", [step; 6].join(","))
+        })
+        .collect();
+    let pipe = folder.path("runs.jsonl");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let feed = || {
+        let (pipe, runs) = (pipe.clone(), runs.clone());
+        std::thread::spawn(move || fs::write(pipe, runs))
+    };
+    let feeding = feed();
+    let (text, _) = ends("check", &[&pipe, "--html", &folder.path("page.html")], 0);
+    feeding.join().unwrap().unwrap();
+    assert!(text.contains("3 of 3 runs flagged"), "{text}");
+    assert!(folder.text("page.html").contains("r0"));
+    for path in [pipe.as_str(), "-"] {
+        let (_, error) =
+            ends("label", &["--detector", "loop", "--out", &folder.path("s.jsonl"), "--sample", path], 2);
+        assert!(error.contains("can be read twice"), "{error}");
+    }
+    // A state may name a file that is a pipe by now.
+    let file = folder.write("file.jsonl", &runs);
+    ends("check", &[&file, "--partial", &folder.path("p.json"), "--no-report"], 0);
+    fs::remove_file(&file).unwrap();
+    fs::rename(&pipe, &file).unwrap();
+    ends("merge", &[&folder.path("p.json"), "--html", &folder.path("merged.html")], 0);
+    // Or another file altogether, whose content is not shown.
+    fs::remove_file(&file).unwrap();
+    folder.write("file.jsonl", &runs.replace("same", "secret"));
+    ends("merge", &[&folder.path("p.json"), "--html", &folder.path("other.html")], 0);
+    assert!(!folder.text("other.html").contains("secret"));
+}
+
+#[test]
+fn equal_runs_are_drawn_once() {
+    let folder = Folder::new("equal");
+    for id in ["a", "b"] {
+        folder.write(
+            &format!("in/{id}.json"),
+            &format!(
+                "{{\"version\": 1, \"id\": \"{id}\", \"steps\": [{{\"name\": \"x\", \"status\": \"ok\"}}]}}"
+            ),
+        );
+    }
+    let (sheet, filled) = (folder.path("sheet.jsonl"), folder.path("filled.jsonl"));
+    ends("label", &["--sample", &folder.path("in"), "--detector", "loop", "--n", "2", "--out", &sheet], 0);
+    let rows = folder.lines("sheet.jsonl");
+    assert_eq!(rows.len(), 1);
+    let row = folder.text("sheet.jsonl").replace("\"label\":null", "\"label\":false");
+    let row = row.replace("\"difficulty\":null", "\"difficulty\":\"easy\"");
+    folder.write("filled.jsonl", &row.replace("\"description\":null", "\"description\":\"d\""));
+    ends("label", &["--filled", &filled, "--out", &folder.path("golden.jsonl")], 0);
+    assert_eq!(folder.lines("golden.jsonl").len(), 1);
+    // A page next to the sheet is kept as well.
+    folder.write("other.html", "keep");
+    let out = folder.path("other.jsonl");
+    ends("label", &["--sample", &folder.path("in"), "--detector", "loop", "--out", &out], 2);
+    assert_eq!(folder.text("other.html"), "keep");
+}
+
+#[test]
+fn an_edited_state_is_refused() {
+    let folder = Folder::new("edited");
+    let run =
+        folder.write("run.json", r#"{"version": 1, "id": "r", "steps": [{"name": "x", "status": "ok"}]}"#);
+    let state = folder.path("p.json");
+    ends("check", &[&run, "--partial", &state, "--no-report"], 0);
+    ends("merge", &[&state], 0);
+    let text = folder.text("p.json");
+    let edited = text.replacen("\"runs\":1", "\"runs\":7", 1);
+    assert_ne!(edited, text);
+    folder.write("p.json", &edited);
+    let (_, error) = ends("merge", &[&state], 2);
+    assert!(error.contains("digest"), "{error}");
+}
+
+#[test]
+fn names_that_are_not_utf8_stay_apart() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::new("names");
+    for name in [b"a\xff.json", b"a\xfe.json"] {
+        let path = folder.0.join(std::ffi::OsStr::from_bytes(name));
+        fs::write(path, r#"{"version": 1, "steps": [{"name": "x", "status": "ok"}]}"#).unwrap();
+    }
+    let input = &folder.path("");
+    let (text, _) = ends("check", &["--json", "-", "--partial", &folder.path("../names.json"), input], 0);
+    let (merged, _) = ends("merge", &["--json", "-", &folder.path("../names.json")], 0);
+    fs::remove_file(folder.path("../names.json")).unwrap();
+    assert_eq!(text, merged);
+    for name in ["a\\\\xff.json", "a\\\\xfe.json"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
 fn two_outputs_are_two_files() {
     let folder = Folder::new("two");
     let (input, out) = (folder.0.join("x.json"), folder.0.join("out.jsonl"));
     fs::write(&input, RUN).unwrap();
     let twice = [Path::new("--out"), &out, Path::new("--json"), &out, &input];
     for (arguments, why) in [
-        (&twice[..], "two outputs would be one file"),
+        (&twice[..], "two outputs share this path"),
         (&[Path::new("--out"), Path::new("-"), &input], "--output-format"),
     ] {
         let ended = run("check", arguments);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::read::{Format, PassedOver};
-use crate::scan::FileSummary;
+use crate::scan::{FileSummary, StoredPath};
 use crate::trace::Unpaired;
 
 /// How many names and errors are kept of a file.
@@ -251,20 +251,19 @@ impl FileSums {
 }
 
 mod faults {
-    use super::{BTreeMap, Deserialize, Deserializer, Fault, PathBuf, Place, Serializer};
+    use super::{BTreeMap, Deserialize, Deserializer, Fault, Place, Serializer, StoredPath};
 
     pub(super) fn serialize<S: Serializer>(
         faults: &BTreeMap<Place, Fault>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer
-            .collect_seq(faults.iter().map(|((last, path), fault)| (last, path.to_string_lossy(), fault)))
+        serializer.collect_seq(faults.iter().map(|((last, path), fault)| (last, StoredPath(path), fault)))
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<BTreeMap<Place, Fault>, D::Error> {
-        let list = Vec::<(bool, PathBuf, Fault)>::deserialize(deserializer)?;
-        Ok(list.into_iter().map(|(last, path, fault)| ((last, path), fault)).collect())
+        let list = Vec::<(bool, StoredPath, Fault)>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(|(last, StoredPath(path), fault)| ((last, path), fault)).collect())
     }
 }

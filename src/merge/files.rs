@@ -1,13 +1,14 @@
 //! What became of the files of a scan: one by one while they are few, summed up when they are many.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::file_report::{FileReport, FileSums, Place, add, add_parts};
 use crate::error::{Error, ErrorKind};
 use crate::read::{Format, PassedOver};
+use crate::scan::{StoredPath, path_text};
 use crate::trace::Unpaired;
 
 /// How many files are listed one by one.
@@ -195,7 +196,7 @@ struct Input<'f> {
 impl<'f> Input<'f> {
     fn of(path: &Path, report: &'f FileReport) -> Self {
         Self {
-            file: path.display().to_string(),
+            file: path_text(path.as_os_str()).into_owned(),
             format: report.format(),
             runs_read: report.runs,
             runs_skipped: report.runs_lost,
@@ -222,7 +223,7 @@ impl Serialize for Files {
             Form::Listed(files) => Written::Listed(
                 files
                     .iter()
-                    .map(|((last, path), report)| (last, path.to_string_lossy(), report))
+                    .map(|((last, path), report)| (last, StoredPath(path), report))
                     .collect::<Vec<_>>(),
             ),
             Form::Summed(sums) => Written::Summed(sums),
@@ -234,9 +235,9 @@ impl Serialize for Files {
 impl<'de> Deserialize<'de> for Files {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut files = Self::default();
-        match Written::<Vec<(bool, PathBuf, FileReport)>, Box<FileSums>>::deserialize(deserializer)? {
+        match Written::<Vec<(bool, StoredPath, FileReport)>, Box<FileSums>>::deserialize(deserializer)? {
             Written::Listed(list) => {
-                for (last, path, report) in list {
+                for (last, StoredPath(path), report) in list {
                     files.take(&(last, path), &report);
                 }
                 files.settle();

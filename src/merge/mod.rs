@@ -35,8 +35,8 @@
 //!
 //! # Form
 //!
-//! One line of JSON: `{"wrongturn":"partial state","version":4,"crate":…,"kind":…,"options":{…},"splits":{…},
-//! "state":{…}}`. The same state has the same bytes. Other versions and other versions of this crate are refused
+//! One line of JSON: `{"wrongturn":"partial state","version":6,"crate":…,"kind":…,"options":{…},"splits":{…},
+//! "state":{…},"digest":…}`. The same state has the same bytes. Other versions and other versions of this crate are refused
 //! ([`ErrorKind::Version`](crate::ErrorKind::Version)), as digests and definitions may change with them.
 //!
 //! # Size

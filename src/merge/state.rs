@@ -17,7 +17,7 @@ use crate::replicate::ReplicationState;
 use crate::trace::{Digest, canonical_value};
 
 /// The version of the form. Any change of what is written is a new one.
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 
 /// What the first member of every state says.
 const MARK: &str = "partial state";
@@ -283,9 +283,10 @@ impl PartialState {
             splits: self.splits.clone(),
             state: &self.content,
         };
-        let mut bytes = serde_json::to_vec(&written).map_err(|error| damaged(&error))?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        let mut text = serde_json::to_string(&written).map_err(|error| damaged(&error))?;
+        let digest = Digest::of_text(&text);
+        text.pop();
+        Ok(format!("{text}{DIGEST}{digest}\"}}\n").into_bytes())
     }
 
     /// Reads a state.
@@ -321,8 +322,14 @@ impl PartialState {
             let what = format!("the partial state was made by version `{}`, this is {own}", echo(&made_by));
             return Err(Error::new(ErrorKind::Version, what));
         }
+        let text = std::str::from_utf8(bytes).ok().and_then(|text| text.trim_end().strip_suffix("\"}"));
+        let (text, digest) = text.and_then(|text| text.rsplit_once(DIGEST)).ok_or_else(edited)?;
+        let text = format!("{text}}}");
+        if digest != Digest::of_text(&text).to_string() {
+            return Err(edited());
+        }
         let written: Written<Value, &RawValue> =
-            serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
+            serde_json::from_str(&text).map_err(|error| damaged(&error))?;
         let state = written.state.get();
         let content = match written.kind {
             PartialKind::Scan => serde_json::from_str(state).map(PartialContent::Scan),
@@ -331,6 +338,14 @@ impl PartialState {
         let content = content.map_err(|error| damaged(&error))?;
         Ok(Self { options: canonical_value(&written.options), splits: written.splits, content })
     }
+}
+
+/// Begins the last member of a state: the digest of all before it.
+const DIGEST: &str = ",\"digest\":\"";
+
+fn edited() -> Error {
+    let what = "the partial state is damaged: its digest does not match; write it again";
+    Error::new(ErrorKind::Partial, what)
 }
 
 /// What is said of an input that does not begin as a state.

@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::detect::Confidence;
 use crate::read::ReadOptions;
-use crate::scan::{ScanEvent, TraceRecord, read_files, read_joined};
-use crate::trace::{Actor, Content, Event, Status, Step, Trace};
+use crate::scan::{ScanEvent, StoredPath, TraceRecord, path_text, read_files, read_joined};
+use crate::trace::{Actor, Content, Digest, Event, Status, Step, Trace};
 
 /// As many runs are kept for a report to draw.
 pub(crate) const WORST_RUNS: usize = 50;
@@ -97,6 +97,7 @@ pub struct FlaggedRun {
     steps: u64,
     /// Step indices inside of findings.
     covered: u64,
+    digest: Option<Digest>,
     strip: RunStrip,
 }
 
@@ -121,7 +122,7 @@ impl FlaggedRun {
             return None;
         }
         let model = record.metadata.model.as_deref().map(|model| format!(", {model}")).unwrap_or_default();
-        let title = format!("{}{model}, in {}", record.trace_id(), record.file.display());
+        let title = format!("{}{model}, in {}", record.trace_id(), path_text(record.file.as_os_str()));
         Some(Self {
             file: Arc::clone(&record.file),
             position: record.position,
@@ -130,6 +131,7 @@ impl FlaggedRun {
             reward: record.reward,
             steps: record.cost.steps,
             covered: covered(&findings),
+            digest: record.digest,
             strip: RunStrip { title, steps: Vec::new(), findings },
         })
     }
@@ -182,12 +184,14 @@ impl FlaggedRun {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'r> {
-    file: Cow<'r, str>,
+    file: StoredPath,
     position: u64,
     run: Cow<'r, str>,
     model: Option<Arc<str>>,
     reward: Option<f64>,
     steps: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
     title: Cow<'r, str>,
     findings: Cow<'r, [StripFinding]>,
 }
@@ -195,12 +199,13 @@ struct Written<'r> {
 impl Serialize for FlaggedRun {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Written {
-            file: self.file.to_string_lossy(),
+            file: StoredPath(self.file.to_path_buf()),
             position: self.position,
             run: Cow::Borrowed(&self.run),
             model: self.model.clone(),
             reward: self.reward,
             steps: self.steps,
+            digest: self.digest,
             title: Cow::Borrowed(&self.strip.title),
             findings: Cow::Borrowed(&self.strip.findings),
         }
@@ -210,16 +215,17 @@ impl Serialize for FlaggedRun {
 
 impl<'de> Deserialize<'de> for FlaggedRun {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written { file, position, run, model, reward, steps, title, findings } =
+        let Written { file, position, run, model, reward, steps, digest, title, findings } =
             Written::deserialize(deserializer)?;
         Ok(Self {
-            file: Path::new(&*file).into(),
+            file: file.0.into(),
             position,
             run: run.into_owned(),
             model,
             reward,
             steps,
             covered: covered(&findings),
+            digest,
             strip: RunStrip { title: title.into_owned(), steps: Vec::new(), findings: findings.into_owned() },
         })
     }
@@ -313,8 +319,8 @@ impl FlaggedRuns {
         self.worst.iter()
     }
 
-    /// Reads the steps of these runs from their files, the worst run first. A run that cannot be read again, such as
-    /// one from standard input, stays without steps.
+    /// Reads the steps of these runs from their files, the worst run first. A run stays without steps if it is not in
+    /// its file any more, or was read from a pipe.
     #[must_use]
     pub fn read(self, options: &ReadOptions) -> Vec<RunStrip> {
         let mut files: Vec<Arc<Path>> = self.wanted().into_keys().map(|(file, _)| file).collect();
@@ -334,8 +340,7 @@ impl FlaggedRuns {
         if self.worst.is_empty() {
             return Vec::new();
         }
-        // Standard input is read only once.
-        let paths = paths.into_iter().filter(|path| path.as_ref().as_os_str() != "-");
+        let paths = paths.into_iter().filter(|path| can_be_read_again(path.as_ref()));
         self.drawn(options, |options, each| {
             let Ok(()) = read_joined(paths, options, each);
         })
@@ -345,7 +350,7 @@ impl FlaggedRuns {
     fn wanted(&self) -> BTreeMap<(Arc<Path>, u64), usize> {
         let mut wanted = BTreeMap::new();
         for (place, run) in self.worst.iter().enumerate() {
-            if run.file.as_os_str() != "-" {
+            if can_be_read_again(&run.file) {
                 wanted.insert((Arc::clone(&run.file), run.position), place);
             }
         }
@@ -369,7 +374,9 @@ impl FlaggedRuns {
                 ScanEvent::Record(trace) => {
                     let position = positions.entry(Arc::clone(&file)).or_default();
                     let run = wanted.get(&(Arc::clone(&file), *position));
-                    if let Some(run) = run.and_then(|place| self.worst.get_mut(*place)) {
+                    let run = run.and_then(|place| self.worst.get_mut(*place));
+                    let is_same = |run: &FlaggedRun| run.digest.is_none_or(|known| known == digest(&trace));
+                    if let Some(run) = run.filter(|run| is_same(run)) {
                         run.strip.steps = trace.steps().map(|step| StripStep::of(&step)).collect();
                     }
                     *position += 1;
@@ -386,6 +393,15 @@ impl FlaggedRuns {
         });
         self.worst.into_iter().map(|run| run.strip).collect()
     }
+}
+
+/// Returns true unless the path is standard input, a pipe or a device. A directory may hold one run in many files.
+fn can_be_read_again(path: &Path) -> bool {
+    path.is_file() || path.is_dir()
+}
+
+fn digest(trace: &Trace) -> Digest {
+    trace.steps().fold(Digest::of_nothing(), |digest, step| digest.with_step(&step))
 }
 
 #[cfg(test)]
@@ -410,6 +426,7 @@ mod tests {
             reward: None,
             steps: 20,
             covered: covered(&findings),
+            digest: None,
             strip: RunStrip { title: name.to_owned(), steps: Vec::new(), findings },
         }
     }

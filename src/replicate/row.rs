@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::by_program::ByProgram;
 use crate::outcome::{is_infrastructure_error, is_success};
-use crate::scan::TraceRecord;
+use crate::scan::{TraceRecord, path_text};
 use crate::trace::Digest;
 
 /// A run as the replication sees it: its names, reward, calls, errors and recovery.
@@ -90,7 +90,7 @@ impl SimulationRow {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the measure is a count")]
         let count = |name| verdict.measure(name).map(|value| value as u64);
         Some(Self {
-            file: record.file.display().to_string(),
+            file: path_text(record.file.as_os_str()).into_owned(),
             position: record.position,
             id: record.metadata.id.clone(),
             model: record.metadata.model.clone(),

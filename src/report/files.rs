@@ -11,6 +11,7 @@ use super::table::TEXT_WIDTH;
 use super::table::{Kind, Table};
 use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files};
+use crate::scan::path_text;
 use crate::trace::Unpaired;
 
 /// How many runs without an action are named of a file.
@@ -21,7 +22,7 @@ const NAMED: usize = 5;
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
         (Some(listed), _) => {
-            let lines = listed.iter().map(|(path, report)| line(&path.to_string_lossy(), report));
+            let lines = listed.iter().map(|(path, report)| line(&path_text(path.as_os_str()), report));
             let mut text: String = lines.collect();
             let foreign = listed.iter().filter(|(_, report)| report.foreign > 0 && report.runs == 0).count();
             if foreign > 0 {
@@ -130,7 +131,7 @@ pub(super) fn unread_table(files: &Files) -> Table {
         ],
     );
     let mut row = |path: &Path, runs: Option<u64>, errors: u64, first: Option<&str>| {
-        let path = path.to_string_lossy();
+        let path = path_text(path.as_os_str());
         table.row([
             Cell::text(path.clone()),
             Cell::of(runs, Cell::Count),

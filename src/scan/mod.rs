@@ -11,6 +11,7 @@ mod joined;
 mod open;
 mod order;
 mod part;
+mod path_text;
 mod read;
 mod record;
 mod run_table;
@@ -18,7 +19,10 @@ mod scanner;
 mod source;
 mod work;
 
+pub(crate) use path_text::StoredPath;
+pub use path_text::path_text;
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use run_table::RunTable;
 pub use scanner::{ScanOptions, Scanner};
+pub use source::input_places;

@@ -66,7 +66,7 @@ where
     I: IntoIterator<Item: AsRef<Path>>,
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-    let Discovered { files, unread } = discover(paths.collect::<Vec<PathBuf>>());
+    let Discovered { files, unread, .. } = discover(paths.collect::<Vec<PathBuf>>());
     let mut joined = Joined::default();
     for (number, file) in files.iter().enumerate() {
         let mut sink = Emitter::new(file, each);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::path_text::path_text;
 use crate::detect::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
@@ -52,7 +53,7 @@ impl TraceRecord {
     #[must_use]
     pub fn trace_id(&self) -> String {
         self.metadata.id.clone().unwrap_or_else(|| {
-            let stem = self.file.file_stem().unwrap_or_default().to_string_lossy();
+            let stem = path_text(self.file.file_stem().unwrap_or_default());
             format!("{stem}#{}", self.position)
         })
     }
@@ -71,7 +72,7 @@ impl Serialize for TraceRecord {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("trace", &self.trace_id())?;
         map.serialize_entry("position", &self.position)?;
-        map.serialize_entry("file", &self.file.display().to_string())?;
+        map.serialize_entry("file", &path_text(self.file.as_os_str()))?;
         map.serialize_entry("model", &self.metadata.model)?;
         map.serialize_entry("domain", &self.metadata.domain)?;
         map.serialize_entry("reward", &self.reward)?;

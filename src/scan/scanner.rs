@@ -146,7 +146,7 @@ impl Scanner {
         I: IntoIterator<Item: AsRef<Path>>,
     {
         let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
-        let Discovered { files, unread } = discover(paths.collect::<Vec<PathBuf>>());
+        let Discovered { files, unread, .. } = discover(paths.collect::<Vec<PathBuf>>());
         let threads = match self.options.threads {
             Some(threads) => threads,
             None => std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS),

@@ -13,7 +13,7 @@ use super::composed::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Format, Header, InputContext, ReadOptions, read_companion};
+use crate::read::{Format, Header, InputContext, ReadOptions, read_companion, reward};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -150,6 +150,8 @@ const MOST_ENDINGS: usize = 100;
 /// The contents of the given paths.
 pub(super) struct Discovered {
     pub(super) files: Vec<SourceFile>,
+    /// The places of those files, with links resolved.
+    places: HashSet<PathBuf>,
     pub(super) unread: Unread,
 }
 
@@ -177,6 +179,24 @@ impl Unread {
         });
         not_read.chain(unreachable)
     }
+}
+
+/// Returns the places of all files that a scan of these paths reads, with links resolved: the inputs, and the headers and
+/// results of trials next to them. A program must not write to any of them.
+pub fn input_places<I>(paths: I) -> BTreeSet<PathBuf>
+where
+    I: IntoIterator<Item: AsRef<Path>>,
+{
+    let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
+    let Discovered { files, mut places, .. } = discover(paths);
+    // Mostly the same for all files of a directory.
+    let next_to = files.iter().flat_map(|file| {
+        let header = file.path.parent().and_then(Path::parent).map(|folder| folder.join("results.json"));
+        reward::places(&file.path).into_iter().chain(header)
+    });
+    let next_to: BTreeSet<PathBuf> = next_to.collect();
+    places.extend(next_to.iter().filter_map(|path| fs::canonicalize(path).ok()));
+    places.into_iter().collect()
 }
 
 /// Returns the files of the given paths, sorted, each once. Directories give the files that are named like inputs. `-`
@@ -226,7 +246,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
             SourceFile { path, size, is_regular, role, pieces, companion }
         })
         .collect();
-    Discovered { files, unread: Unread { errors: found.errors, directories } }
+    Discovered { files, places: found.places, unread: Unread { errors: found.errors, directories } }
 }
 
 impl Found {

@@ -88,6 +88,13 @@ impl Folder {
         self.path(name)
     }
 
+    /// The unfinished outputs in it.
+    pub(crate) fn left_over(&self) -> Vec<String> {
+        let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| name.ends_with(".part")).collect()
+    }
+
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.0.join(name)).unwrap()
     }

@@ -1,12 +1,12 @@
 //! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, every wrong verdict.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Seed, Surety, Threads};
 use crate::common::config::Config;
-use crate::common::output::{is_stdout, write_json};
+use crate::common::output::{self, is_stdout, write_json, write_text};
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
@@ -107,8 +107,9 @@ struct Output<'r> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let bundled = [PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden"))];
+    let bundled = [common::records::golden("")];
     let golden = if arguments.golden.is_empty() { &bundled[..] } else { &arguments.golden };
+    output::protect(golden)?;
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let set = GoldenSet::load(golden, &known).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -122,7 +123,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if let Some(id) = &arguments.explain {
         return explain(&set, &detectors, id);
     }
-    let earlier = arguments.baseline.as_deref().map(read_json).transpose()?;
+    let earlier = arguments.baseline.as_deref();
+    let earlier =
+        earlier.map(|path| output::parse(path, |text| serde_json::from_str::<Value>(text))).transpose()?;
     let options = CalibrationOptions {
         trials: arguments.trials,
         seed: arguments.seed.seed,
@@ -142,21 +145,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let sweeps = judged.map(|info| sweep(&set, info, least)).collect::<Result<Vec<_>, _>>()?;
 
     if let Some(path) = &arguments.json {
-        write_json(path, golden, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
+        write_json(path, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
     }
     if let Some(path) = &arguments.html {
-        common::tables::write_text(path, golden, &calibration_html(&report, &sweeps))?;
+        write_text(path, &calibration_html(&report, &sweeps))?;
     }
     if let Some(path) = &arguments.markdown {
         let text = calibration_markdown(&report, options.gate, &compared);
-        common::tables::write_text(path, golden, &text)?;
+        write_text(path, &text)?;
     }
     if let Some(path) = &arguments.junit {
-        common::tables::write_text(
-            path,
-            golden,
-            &junit(&report, options.gate, arguments.require, &compared),
-        )?;
+        write_text(path, &junit(&report, options.gate, arguments.require, &compared))?;
     }
     if !arguments.json.as_deref().is_some_and(is_stdout) {
         let swept = if arguments.sweep { render_sweeps(&sweeps) } else { String::new() };
@@ -190,12 +189,6 @@ fn status(
         status = common::FAILED;
     }
     status
-}
-
-fn read_json(path: &Path) -> Result<Value, common::Failure> {
-    let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| place(&error))?;
-    serde_json::from_str(&text).map_err(|error| place(&error).into())
 }
 
 fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::common;
 use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads};
 use crate::common::inputs::{self, Inputs};
-use crate::common::tables::{self, TableFiles};
+use crate::common::tables::TableFiles;
 use clap::Parser;
 use wrongturn::{
     Scanner,
@@ -62,7 +62,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let bundled = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
+    let bundled = || common::records::golden("tau2");
     let by_default = |model: &Option<String>, bundled: &str| {
         model.clone().or_else(|| arguments.first.is_none().then(|| bundled.to_owned()))
     };
@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     ];
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
+    common::output::protect(&paths)?;
     let run_table = arguments.metadata.table()?;
     let options = ScanOptions {
         read: arguments.reading.options(),
@@ -123,11 +124,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         .threads
         .pool()?
         .install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
-    arguments.files.write(&paths, &comparison_tables(&comparison))?;
-    if let Some(path) = &arguments.files.html {
-        tables::write_text(path, &paths, &comparison_html(&comparison))?;
-    }
-    arguments.files.write_json(&paths, &comparison)?;
+    arguments.files.write(&comparison_tables(&comparison))?;
+    arguments.files.write_page(|| comparison_html(&comparison))?;
+    arguments.files.write_json(&comparison)?;
     arguments.files.print(&render_comparison(&comparison))?;
     arguments.metadata.tell(run_table.as_ref());
     inputs::tell(&inputs);

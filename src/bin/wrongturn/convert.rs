@@ -1,18 +1,17 @@
-//! Writes whatever can be read in the native form, one JSON object per line.
+//! Writes runs of any format in the native form, one JSON object per line.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::common;
 use crate::common::arguments::Reading;
 use crate::common::inputs::Inputs;
 use crate::common::output::Output;
+use crate::common::{self, Failure};
 use clap::Parser;
-use wrongturn::{
-    Trace,
-    scan::{ScanEvent, read_files, read_joined},
-};
+use wrongturn::Trace;
+use wrongturn::scan::ScanEvent;
+use wrongturn::trace::Unpaired;
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
 #[derive(Parser)]
@@ -28,20 +27,17 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
-    /// Write one JSON object per run to this file; default: standard output
-    #[arg(long, value_name = "OUT.jsonl")]
-    out: Option<PathBuf>,
+    /// Write one JSON object per run to this file
+    #[arg(long, value_name = "OUT.jsonl", default_value = "-", hide_default_value = true)]
+    out: PathBuf,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let read = arguments.reading.options();
-    let mut out = match &arguments.out {
-        Some(path) => Target::File(Output::create(path, &arguments.paths)?),
-        None => Target::Standard(std::io::BufWriter::new(std::io::stdout().lock())),
-    };
-    let (mut inputs, mut notes) = (Inputs::default(), String::new());
-    let mut path = Arc::from(PathBuf::new());
-    let each = |event: ScanEvent<Trace>| -> Result<(), common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
+    common::output::protect(&arguments.paths)?;
+    let mut out = Output::create(&arguments.out)?;
+    let (mut inputs, mut notes) = (Inputs::default(), Vec::new());
+    let mut path = Arc::from(Path::new(""));
+    arguments.reading.read(&arguments.paths, |event: ScanEvent<Trace>| -> Result<(), Failure> {
         match event {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => {
@@ -51,57 +47,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             }
             other => {
                 if let ScanEvent::End(summary) = &other {
-                    let name = path.display();
+                    let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));
                     for (reason, count) in &summary.passed_over {
-                        notes += &format!("note: {name}: passed over: {count} {reason}\n");
+                        note(format!("skipped: {count} {reason}"));
                     }
-                    let wrongturn::trace::Unpaired { calls, messages, .. } = summary.unpaired;
+                    let Unpaired { calls, messages, .. } = summary.unpaired;
                     if calls + messages > 0 {
-                        notes += &format!(
-                            "note: {name}: {calls} calls without an answer, {messages} answers without a call\n"
-                        );
+                        note(format!("{calls} calls without an answer, {messages} answers without a call"));
                     }
-                    // The runs of spans are put together behind all files.
+                    // Runs of spans come after all files.
                     if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
-                        notes += &format!("note: {name}: no runs\n");
+                        note("no runs".to_owned());
                     }
                 }
                 inputs.take(other);
             }
         }
         Ok(())
-    };
-    if arguments.reading.join {
-        read_joined(&arguments.paths, &read, each)?;
-    } else {
-        read_files(&arguments.paths, &read, each)?;
-    }
-    match out {
-        Target::File(file) => file.finish()?,
-        Target::Standard(mut out) => out.flush()?,
-    }
-    let _ = std::io::stderr().write_all(notes.as_bytes());
+    })?;
+    out.finish()?;
+    notes.iter().for_each(|line| common::note(line));
     inputs.told()
-}
-
-/// Where the traces go.
-enum Target {
-    File(Output),
-    Standard(std::io::BufWriter<std::io::StdoutLock<'static>>),
-}
-
-impl Write for Target {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::Standard(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::Standard(out) => out.flush(),
-        }
-    }
 }

@@ -3,17 +3,16 @@
 //! What it prints and writes is what one process prints and writes over all inputs, byte for byte, however they were
 //! divided and in whichever order the states come.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::common;
 use crate::common::arguments::Threads;
 use crate::common::inputs;
-use crate::common::output::Output;
+use crate::common::output::{self, Output};
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
-use wrongturn::merge::{PartialContent, PartialState};
+use wrongturn::merge::{FlaggedRun, PartialContent, PartialState};
 
 /// Merges what was found in parts of a corpus.
 #[derive(Parser)]
@@ -46,26 +45,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let Arguments { outputs, .. } = arguments;
     let mut states = arguments.states.clone();
     if let Some(list) = &arguments.list {
-        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", list.display());
-        let lines =
-            String::from_utf8(read(list).map_err(|error| place(&error))?).map_err(|error| place(&error))?;
+        let lines = String::from_utf8(output::read(list)?);
+        let lines = lines.map_err(|error| format!("{}: {error}", list.display()))?;
         states.extend(lines.lines().filter(|line| !line.is_empty()).map(PathBuf::from));
     }
-    let states = &states;
-    let state = merged(states)?;
+    let state = merged(&states)?;
     if let Some(path) = &arguments.partial {
-        parts::write(Output::create(path, states)?, &state)?;
+        parts::write(Output::create(path)?, &state)?;
         return Ok(0);
     }
     let options = state.options();
     match state.into_content() {
         PartialContent::Scan(part) => {
+            output::protect(part.worst.iter().map(FlaggedRun::file))?;
+            output::protect(part.files.listed().into_iter().flatten().map(|(path, _)| path))?;
             if outputs.out.is_some() || outputs.chart.is_some() {
                 return Err("--out and --chart are of replications; these are states of a scan".into());
             }
             let html = outputs.files.html.as_deref();
-            let html = html.map(|path| Output::create(path, states)).transpose()?;
-            parts::write_scan(&part, states, &outputs.files)?;
+            let html = html.map(|path| Output::create(path)).transpose()?;
+            parts::write_scan(&part, &outputs.files)?;
             let files = part.files.clone();
             let read = parts::read_options(&options)?;
             let text = Some(&arguments.text);
@@ -76,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             let options: Options = serde_json::from_value(options)?;
             let files = part.files.clone();
             if !inputs::is_nothing_read([&files]) {
-                replicated::report(*part, &options, outputs, states, arguments.threads)?;
+                replicated::report(*part, &options, outputs, arguments.threads)?;
             }
             inputs::told(&files)
         }
@@ -86,11 +85,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 
 /// Merges one state after the other, so that no more than two are held.
 fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
+    output::protect(paths)?;
     let mut all: Option<PartialState> = None;
     for path in paths {
         for path in files(path)? {
             let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let state = read(&path).map_err(|error| place(&error))?;
+            let state = output::read(&path)?;
             let state = PartialState::from_json(&state).map_err(|error| place(&error))?;
             match &mut all {
                 Some(all) => all.merge(&state).map_err(|error| place(&error))?,
@@ -110,13 +110,4 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, common::Failure> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     Ok(files)
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    if path.as_os_str() != "-" {
-        return std::fs::read(path);
-    }
-    let mut bytes = Vec::new();
-    std::io::stdin().read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -102,13 +102,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         ..ScanOptions::default()
     };
     let paths = if arguments.paths.is_empty() {
-        vec![PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"))]
+        vec![common::records::golden("tau2")]
     } else {
         arguments.paths.clone()
     };
 
+    common::output::protect(&paths)?;
     let scanner = Scanner::new(detectors, options)?;
-    let out = arguments.partial.create(&paths)?;
+    let out = arguments.partial.create()?;
     let mut part = ReplicationPart::new(arguments.exact_runs);
     let row = |record| if by_goals { SimulationRow::of_goals(&record) } else { SimulationRow::of(&record) };
     let inputs = inputs::scan(&scanner, &paths, row, |row| {
@@ -136,14 +137,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         parts::write(out, &state)?;
         if arguments.partial.no_report {
             if let (Some(path), Some(rows)) = (&arguments.outputs.out, part.runs.rows()) {
-                replicated::write_rows(path, &paths, rows)?;
+                replicated::write_rows(path, rows)?;
             }
             inputs.tell();
             return Ok(inputs.status());
         }
     }
     if !inputs.is_nothing_read() {
-        replicated::report(part, &options, &arguments.outputs, &paths, arguments.threads)?;
+        replicated::report(part, &options, &arguments.outputs, arguments.threads)?;
     }
     arguments.metadata.tell(run_table.as_ref());
     inputs.told()

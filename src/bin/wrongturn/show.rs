@@ -15,7 +15,7 @@ use wrongturn::{
     calibrate::run_of,
     detect::{Preset, at_least},
     report::{render_explanation, render_run, render_step},
-    scan::{ScanEvent, read_files, read_joined},
+    scan::ScanEvent,
     trace::Actors,
 };
 
@@ -67,12 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         Ok::<(), common::Failure>(())
     };
-    let options = arguments.reading.options();
-    if arguments.reading.join {
-        read_joined([&arguments.path], &options, each)?;
-    } else {
-        read_files([&arguments.path], &options, each)?;
-    }
+    arguments.reading.read(&[&arguments.path], each)?;
     let shown = show(arguments, &runs, &detectors);
     inputs.tell();
     shown?;

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::common;
 use crate::common::arguments::{Resamples, Seed};
 use crate::common::inputs::Faults;
-use crate::common::records::{self, Shown, lines, sound};
-use crate::common::tables::TableFiles;
+use crate::common::output;
+use crate::common::records::{self, lines, valid};
+use crate::common::tables::{Shown, TableFiles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -207,17 +208,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 }
 
 fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let (inputs, gold, predictions) = if let Some(path) = &arguments.episodes {
-        let (gold, predictions) = by_detectors(path, faults)?;
-        (vec![path.clone()], gold, predictions)
+    let (gold, predictions) = if let Some(path) = &arguments.episodes {
+        by_detectors(path, faults)?
     } else {
-        let gold_path = bundled(arguments.gold.as_ref(), "gold.jsonl");
-        let gold = sound(&gold_path, lines::<GoldEpisode>(&gold_path)?, faults)?;
+        let path = bundled(arguments.gold.as_ref(), "gold.jsonl");
+        let gold = valid(&path, lines::<GoldEpisode>(&path)?, faults)?;
         let path = bundled(arguments.predictions.as_ref(), "predictions.jsonl");
         let mut lines = lines::<Prediction>(&path)?;
         lines.check_against(&gold);
         faults.of(&path, &lines.errors);
-        (vec![gold_path, path], gold, lines.into_records())
+        (gold, lines.into_records())
     };
     let mut options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
@@ -238,7 +238,7 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    arguments.out.write_result(&inputs, &WithIntervals { report: &report, intervals }, shown)?;
+    arguments.out.write_result(&WithIntervals { report: &report, intervals }, shown)?;
     Ok(0)
 }
 
@@ -248,7 +248,7 @@ fn by_detectors(
     faults: &mut Faults,
 ) -> Result<(Vec<GoldEpisode>, Vec<Prediction>), common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
-    let (traces, reading) = read_traces(&records::bytes(path)?, &options);
+    let (traces, reading) = read_traces(&output::read(path)?, &options);
     faults.of(path, &reading.errors);
     let detectors = Registry::default().build(&[], Preset::BenchTrace, Actors::Agent, &Value::Null)?;
     let (mut gold, mut predictions) = (Vec::new(), Vec::new());
@@ -269,7 +269,7 @@ fn by_detectors(
 
 fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Failure> {
     let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
-    let cases = sound(&path, lines::<EvolutionCase>(&path)?, faults)?;
+    let cases = valid(&path, lines::<EvolutionCase>(&path)?, faults)?;
     let report = evolve(&cases, arguments.mode);
     let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
@@ -298,7 +298,7 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Fai
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    arguments.out.write_result(&[path], &WithIntervals { report: &report, intervals }, shown)?;
+    arguments.out.write_result(&WithIntervals { report: &report, intervals }, shown)?;
     Ok(0)
 }
 
@@ -326,11 +326,11 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failu
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
-    let episodes = sound(&path, lines, faults)?;
+    let episodes = valid(&path, lines, faults)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
     let tables = mode_tables(&reports);
     let shown = Shown { title: "Rule-based failures of text games", charts: Vec::new(), tables };
-    arguments.out.write_result(&[path], &reports, shown)?;
+    arguments.out.write_result(&reports, shown)?;
     Ok(0)
 }
 
@@ -357,10 +357,10 @@ fn tabled<T: Record, R: Serialize>(
     faults: &mut Faults,
 ) -> Result<u8, common::Failure> {
     let path = bundled(path.as_ref(), by_default);
-    let records = sound(&path, lines::<T>(&path)?, faults)?;
+    let records = valid(&path, lines::<T>(&path)?, faults)?;
     let found = evaluate(&records);
     let tables = tables(&found);
-    out.write_result(&[path], &found, Shown { title, charts: Vec::new(), tables })?;
+    out.write_result(&found, Shown { title, charts: Vec::new(), tables })?;
     Ok(0)
 }
 

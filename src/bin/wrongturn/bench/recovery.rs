@@ -5,13 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common;
 use crate::common::arguments::Seed;
 use crate::common::inputs::Faults;
-use crate::common::records::{self, Shown, lines, sound};
-use crate::common::tables::TableFiles;
+use crate::common::records::{self, golden, lines, valid};
+use crate::common::tables::{Shown, TableFiles};
+use crate::common::{self, Failure, Unread, output};
 use clap::{Args, Parser, Subcommand};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use wrongturn::benchmarks::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
     compare, inherit, read_results, replay_commands, select,
@@ -118,8 +119,7 @@ struct Inherit {
     out: TableFiles,
 }
 
-/// The paths that were given, or those of bundled files.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Faults::reported_after(|faults| match &arguments.command {
         Command::Read(arguments) => run_read(arguments, faults),
         Command::Select(arguments) => run_select(arguments, faults),
@@ -129,55 +129,75 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })
 }
 
-fn inputs(paths: &[PathBuf], by_default: &[&str]) -> Vec<PathBuf> {
+/// The paths that were given, or those of bundled files.
+fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() {
-        by_default.iter().map(|name| bundled(None, name)).collect()
+        bundled.iter().map(|name| golden(&format!("recovery/{name}"))).collect()
     } else {
         paths.to_vec()
     }
 }
 
 /// The path that was given, or that of a bundled file.
-fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
-    records::input(path, &format!("recovery/{name}"))
+fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
+    records::input(path, &format!("recovery/{bundled}"))
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, wrongturn::Error> {
-    fs::read(path).map_err(wrongturn::Error::from)
-}
-
-/// The exit status if `bad` files could not be read.
-fn status(bad: usize) -> u8 {
-    if bad == 0 { 0 } else { common::UNREAD }
-}
-
-fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let files = inputs(&arguments.files, &["results.json", "harbor/result.json"]);
-    let (mut found, mut read, mut bad) = (Vec::new(), Vec::new(), 0);
-    for path in &files {
-        match bytes(path).and_then(|bytes| read_results(&bytes)) {
-            Ok(results) => {
-                if let Results::Trials { errors, .. } = &results {
-                    faults.of(path, errors);
-                }
-                found.push(serde_json::to_value(&results)?);
-                read.push((path.display().to_string(), results));
+/// Reads each file, and returns what was read by name. Faults are reported with the name.
+fn each<T>(
+    files: &[PathBuf],
+    faults: &mut Faults,
+    read: impl Fn(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
+) -> Vec<(String, Option<T>)> {
+    let mut found = Vec::new();
+    for path in files {
+        let result = match output::read(path) {
+            Ok(bytes) => {
+                let mut errors = Vec::new();
+                let result = read(&bytes, &mut errors).map_err(|error| errors.push(error)).ok();
+                faults.of(path, &errors);
+                result
             }
             Err(error) => {
-                faults.of(path, &[error]);
-                bad += 1;
-                found.push(Value::Null);
+                faults.push(error.to_string());
+                None
             }
-        }
+        };
+        found.push((path.display().to_string(), result));
     }
-    let shown = Shown { title: "Results of trials", charts: Vec::new(), tables: result_tables(&read) };
-    arguments.out.write_result(&files, &found, shown)?;
-    Ok(status(bad))
+    found
 }
 
-fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let mut files = inputs(&arguments.files, &["candidates.jsonl"]);
-    let (mut candidates, mut beside) = (Vec::new(), Vec::new());
+/// Splits results by file: all, for JSON, and those that could be read, for tables. The exit status tells them apart.
+fn apart<T: Serialize>(
+    found: Vec<(String, Option<T>)>,
+) -> Result<(Vec<Value>, Vec<(String, T)>, u8), Failure> {
+    let all = found.iter().map(|(_, result)| serde_json::to_value(result)).collect::<Result<Vec<_>, _>>()?;
+    let read: Vec<_> = found.into_iter().filter_map(|(name, result)| Some((name, result?))).collect();
+    let status = if read.len() == all.len() { 0 } else { common::UNREAD };
+    Ok((all, read, status))
+}
+
+/// Reads the results of a file; the errors of single trials are added to `errors`.
+fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Result<Results> {
+    let mut results = read_results(bytes)?;
+    if let Results::Trials { errors: of_trials, .. } = &mut results {
+        errors.append(of_trials);
+    }
+    Ok(results)
+}
+
+fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, Failure> {
+    let files = inputs(&arguments.files, &["results.json", "harbor/result.json"]);
+    let (found, read, status) = apart(each(&files, faults, results))?;
+    let shown = Shown { title: "Results of trials", charts: Vec::new(), tables: result_tables(&read) };
+    arguments.out.write_result(&found, shown)?;
+    Ok(status)
+}
+
+fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
+    let files = inputs(&arguments.files, &["candidates.jsonl"]);
+    let mut candidates = Vec::new();
     for path in &files {
         if path.extension().is_some_and(|extension| extension == "jsonl") {
             let lines = records::lines::<Candidate>(path)?;
@@ -185,49 +205,35 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, common::Fai
             candidates.extend(lines.into_records());
             continue;
         }
-        match bytes(path).and_then(|bytes| read_results(&bytes)) {
-            Ok(Results::Trials { trials, errors }) => {
-                faults.of(path, &errors);
-                let alone = trials.len() == 1;
-                candidates.extend(
-                    trials.iter().map(|trial| Candidate::of(trial, interactions(path, trial, alone))),
-                );
-                beside.extend(trajectory(path));
+        match each(std::slice::from_ref(path), faults, results).pop() {
+            Some((_, Some(Results::Trials { trials, .. }))) => {
+                let is_alone = trials.len() == 1;
+                let of = |trial| Candidate::of(trial, interactions(path, trial, is_alone));
+                candidates.extend(trials.iter().map(of));
             }
-            Ok(Results::Skipped { .. }) => {
-                faults.push(format!("{}: holds no trials", path.display()));
-            }
-            Err(error) => faults.of(path, &[error]),
+            Some((name, Some(_))) => faults.push(format!("{name}: no trials")),
+            _ => {}
         }
     }
     if candidates.is_empty() {
-        return Err(common::Unread("no trial could be read".to_owned()).into());
+        return Err(Unread("no trial could be read".to_owned()).into());
     }
-    files.extend(beside);
     let selection = select(&candidates, arguments.mode);
     let tables = selection_tables(&selection);
-    arguments.out.write_result(
-        &files,
-        &selection,
-        Shown { title: "Failed trials", charts: Vec::new(), tables },
-    )?;
+    arguments.out.write_result(&selection, Shown { title: "Failed trials", charts: Vec::new(), tables })?;
     Ok(0)
 }
 
-/// Where the trajectory of a Harbor trial lies.
-fn trajectory(result: &Path) -> Option<PathBuf> {
-    Some(result.parent()?.join("agent/trajectory.json"))
-}
-
-/// How many replies of the model there were, as the files beside the result tell.
-fn interactions(result: &Path, trial: &Trial, alone: bool) -> Option<u64> {
+/// How many replies of the model there were, by the files next to the result.
+fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     let folder = result.parent()?;
     if trial.format == TrialFormat::Harbor {
-        let trajectory = fs::read(trajectory(result)?).ok()?;
+        let trajectory = output::read(&folder.join("agent/trajectory.json")).ok()?;
         return Some(replay_commands(&trajectory, ReplayMode::Code).ok()?.interactions);
     }
     let within = || Some(folder.join(&trial.task).join(trial.trial.as_ref()?).join("agent-logs"));
-    let logs = within().filter(|logs| logs.is_dir()).or_else(|| alone.then(|| folder.join("agent-logs")))?;
+    let logs =
+        within().filter(|logs| logs.is_dir()).or_else(|| is_alone.then(|| folder.join("agent-logs")))?;
     let is_episode = |name: &str| {
         name.strip_prefix("episode-")
             .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
@@ -236,52 +242,38 @@ fn interactions(result: &Path, trial: &Trial, alone: bool) -> Option<u64> {
     Some(folders.filter(|entry| entry.file_name().to_str().is_some_and(is_episode)).count() as u64)
 }
 
-fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure> {
     let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
-    let (mut found, mut read, mut bad) = (Vec::new(), Vec::new(), 0);
-    for path in &files {
-        match bytes(path).and_then(|bytes| replay_commands(&bytes, arguments.mode)) {
-            Ok(replay) => {
-                found.push(json!(replay));
-                read.push((path.display().to_string(), replay));
-            }
-            Err(error) => {
-                faults.of(path, &[error]);
-                bad += 1;
-                found.push(Value::Null);
-            }
-        }
-    }
+    let (found, read, status) =
+        apart(each(&files, faults, |bytes, _| replay_commands(bytes, arguments.mode)))?;
     let shown = Shown { title: "Commands to type again", charts: Vec::new(), tables: replay_tables(&read) };
-    arguments.out.write_result(&files, &found, shown)?;
-    Ok(status(bad))
+    arguments.out.write_result(&found, shown)?;
+    Ok(status)
 }
 
-fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let path = bundled(arguments.trials.as_ref(), "trials.jsonl");
-    let trials = sound(&path, lines::<ComparedTrial>(&path)?, faults)?;
+fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, Failure> {
+    let path = input(arguments.trials.as_ref(), "trials.jsonl");
+    let trials = valid(&path, lines::<ComparedTrial>(&path)?, faults)?;
     let comparison = compare(&trials, arguments.seed.seed);
     if comparison.contexts.is_empty() {
-        return Err(common::Unread(format!("{}: no trial in a recovery context", path.display())).into());
+        return Err(Unread(format!("{}: no trial in a recovery context", path.display())).into());
     }
     let shown = Shown {
         title: "Recovery against a fresh start",
         charts: recovery_charts(&comparison),
         tables: recovery_tables(&comparison),
     };
-    arguments.out.write_result(&[path], &comparison, shown)?;
+    arguments.out.write_result(&comparison, shown)?;
     Ok(0)
 }
 
-fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let path = bundled(arguments.pairs.as_ref(), "pairs.jsonl");
-    let pairs = sound(&path, lines::<InheritancePair>(&path)?, faults)?;
+fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<u8, Failure> {
+    let path = input(arguments.pairs.as_ref(), "pairs.jsonl");
+    let pairs = valid(&path, lines::<InheritancePair>(&path)?, faults)?;
     let inheritance = inherit(&pairs);
     let tables = inheritance_tables(&inheritance);
-    arguments.out.write_result(
-        &[path],
-        &inheritance,
-        Shown { title: "Inherited errors", charts: Vec::new(), tables },
-    )?;
+    arguments
+        .out
+        .write_result(&inheritance, Shown { title: "Inherited errors", charts: Vec::new(), tables })?;
     Ok(0)
 }

@@ -1,9 +1,7 @@
 //! The gate of a check: thresholds that fail it, and a baseline of findings that are known already.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +10,7 @@ use wrongturn::{Finding, detect::ALL, merge::ScanSummary, scan::TraceRecord};
 
 use crate::common::Failure;
 use crate::common::config;
-use crate::common::output::Output;
+use crate::common::output;
 
 /// A condition under which a check fails: `loop`, `loop>5`, `loop>5%`, or `any` for all detectors together.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,13 +124,11 @@ fn tool(evidence: &Value) -> Option<&str> {
 
 impl Baseline {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| place(&error))?;
-        let baseline: Self = serde_json::from_str(&text).map_err(|error| place(&error))?;
-        if baseline.version != 1 {
-            return Err(place(&format!("expected baseline version 1, got {}", baseline.version)).into());
+        let baseline: Self = output::parse(path, |text| serde_json::from_str(text))?;
+        match baseline.version {
+            1 => Ok(baseline),
+            other => Err(format!("{}: expected baseline version 1, got {other}", path.display()).into()),
         }
-        Ok(baseline)
     }
 
     /// Removes the findings of a run that are known. Returns how many there were.
@@ -154,12 +150,9 @@ impl Baseline {
         self.findings.extend(findings);
     }
 
-    pub(crate) fn write(&mut self, path: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    pub(crate) fn write(&mut self, path: &Path) -> Result<(), Failure> {
         self.version = 1;
-        let mut out = Output::create(path, inputs)?;
-        serde_json::to_writer_pretty(&mut out, self)?;
-        writeln!(out)?;
-        out.finish()
+        output::write_json(path, self)
     }
 }
 

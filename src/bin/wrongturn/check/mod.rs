@@ -13,7 +13,7 @@ use crate::common;
 use crate::common::arguments::{Metadata, Reading, Surety, Threads};
 use crate::common::config::Config;
 use crate::common::inputs::{self, Inputs};
-use crate::common::output::Output;
+use crate::common::output::{Output, is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
 use clap::Parser;
@@ -107,6 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.reading.join && arguments.partial.path.is_some() {
         return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
     }
+    protect(&arguments.paths)?;
     let read = arguments.reading.options();
     let run_table = arguments.metadata.table()?;
     let options = ScanOptions {
@@ -125,8 +126,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let fail_on: Vec<FailOn> =
         settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let (files, mut streams) = outputs(arguments)?;
-    let html = files.html.as_deref().map(|path| Output::create(path, &arguments.paths)).transpose()?;
-    let partial = arguments.partial.create(&arguments.paths)?;
+    let html = files.html.as_deref().map(|path| Output::create(path)).transpose()?;
+    let partial = arguments.partial.create()?;
     let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
     let known = match path_of_baseline {
         Some(path) if !arguments.update_baseline => Some(Baseline::read(path)?),
@@ -166,7 +167,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
-        baseline.write(path, &arguments.paths)?;
+        baseline.write(path)?;
     }
     let draw = |flagged: FlaggedRuns| {
         if arguments.reading.join {
@@ -194,7 +195,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         if suppressed > 0 {
             more += &format!("{suppressed} known findings are left out (--baseline).\n");
         }
-        parts::write_scan(&part, &arguments.paths, &files)?;
+        parts::write_scan(&part, &files)?;
         let text = (arguments.output_format == OutputFormat::Text).then_some(&arguments.text);
         parts::report_scan(part, draw, html, &files, text, &more)?;
     }
@@ -223,22 +224,21 @@ fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<
 fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::Failure> {
     let mut files = arguments.files.clone();
     let mut streams = Vec::new();
-    let named = arguments.output.iter().map(|file| (file.format, Some(file.path.as_path())));
-    for (format, path) in named.chain([(arguments.output_format, None)]) {
+    let named = arguments.output.iter().map(|file| (file.format, file.path.as_path()));
+    for (format, path) in named.chain([(arguments.output_format, Path::new("-"))]) {
         let document = match format {
-            OutputFormat::Text if path.is_none() => continue,
+            OutputFormat::Text if is_stdout(path) => continue,
             OutputFormat::Text => &mut files.text,
             OutputFormat::Json => &mut files.json,
             OutputFormat::Markdown => &mut files.markdown,
             OutputFormat::Latex => &mut files.latex,
             OutputFormat::Html => &mut files.html,
             stream => {
-                streams.push(Stream::begin(stream, path, &arguments.paths)?);
+                streams.push(Stream::begin(stream, path)?);
                 continue;
             }
         };
-        let standard = if format == OutputFormat::Json { "-" } else { "/dev/stdout" };
-        *document = Some(path.unwrap_or(Path::new(standard)).to_path_buf());
+        *document = Some(path.to_path_buf());
     }
     Ok((files, streams))
 }

@@ -1,6 +1,6 @@
 //! Outputs with an entry for each run or finding: written while a scan runs, in the order of the source.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -95,14 +95,9 @@ impl OutputFormat {
 /// One output that is written run by run.
 pub(crate) struct Stream {
     format: OutputFormat,
-    target: Target,
+    out: Output,
     has_entries: bool,
     junit: JUnit,
-}
-
-enum Target {
-    File(Output),
-    Standard(io::BufWriter<io::Stdout>),
 }
 
 /// Test cases, and how many of them there are: their number comes first in the file.
@@ -114,17 +109,10 @@ struct JUnit {
 }
 
 impl Stream {
-    /// Begins a file, or standard output if there is no path.
-    pub(crate) fn begin(
-        format: OutputFormat,
-        path: Option<&Path>,
-        inputs: &[PathBuf],
-    ) -> Result<Self, Failure> {
-        let target = match path {
-            Some(path) => Target::File(Output::create(path, inputs)?),
-            None => Target::Standard(io::BufWriter::new(io::stdout())),
-        };
-        let mut stream = Self { format, target, has_entries: false, junit: JUnit::default() };
+    /// Begins a file; `-` is standard output.
+    pub(crate) fn begin(format: OutputFormat, path: &Path) -> Result<Self, Failure> {
+        let out = Output::create(path)?;
+        let mut stream = Self { format, out, has_entries: false, junit: JUnit::default() };
         match format {
             OutputFormat::Csv => {
                 stream.write(
@@ -177,18 +165,11 @@ impl Stream {
             }
             _ => {}
         }
-        match self.target {
-            Target::File(file) => file.finish(),
-            Target::Standard(mut out) => Ok(out.flush()?),
-        }
+        self.out.finish()
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        match &mut self.target {
-            Target::File(file) => file.write_all(bytes)?,
-            Target::Standard(out) => out.write_all(bytes)?,
-        }
-        Ok(())
+        Ok(self.out.write_all(bytes)?)
     }
 
     pub(crate) fn format(&self) -> OutputFormat {

@@ -1,17 +1,17 @@
 //! Flags that several subcommands share.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::builder::{StringValueParser, TypedValueParser};
 use wrongturn::{
-    Confidence, ReadOptions,
+    Confidence, ReadOptions, Trace,
     read::{Alignment, Format},
-    scan::RunTable,
+    scan::{RunTable, ScanEvent, read_files, read_joined},
 };
 
-use super::Failure;
+use super::{Failure, output};
 
 /// How the inputs are read.
 #[derive(clap::Args, Debug)]
@@ -31,6 +31,16 @@ pub(crate) struct Reading {
 impl Reading {
     pub(crate) fn options(&self) -> ReadOptions {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
+    }
+
+    /// Reads the runs of files and directories.
+    pub(crate) fn read<P: AsRef<Path>>(
+        &self,
+        paths: &[P],
+        each: impl FnMut(ScanEvent<Trace>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let options = self.options();
+        if self.join { read_joined(paths, &options, each) } else { read_files(paths, &options, each) }
     }
 }
 
@@ -62,11 +72,9 @@ impl Metadata {
         }
         let mut table = match &self.meta {
             Some(path) => {
-                let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-                let text = std::fs::read_to_string(path).map_err(|error| in_file(&error))?;
                 let is_json = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
-                let table = if is_json { RunTable::from_jsonl(&text) } else { RunTable::from_csv(&text) };
-                table.map_err(|error| in_file(&error))?.overriding(self.meta_override)
+                let form = if is_json { RunTable::from_jsonl } else { RunTable::from_csv };
+                output::parse(path, form)?.overriding(self.meta_override)
             }
             None => RunTable::default(),
         };

@@ -1,7 +1,5 @@
 //! `wrongturn.toml`: the detectors, thresholds, ignored findings and gate of a project.
 
-use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use wrongturn::{Confidence, Finding, Verdict, detect::ALL, scan::TraceRecord};
 
-use super::Failure;
+use super::{Failure, output};
 
 /// The name of the file that is looked for.
 const NAME: &str = "wrongturn.toml";
@@ -68,13 +66,11 @@ impl Config {
     /// ends in `.json` holds the configurations of detectors alone.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path.map(Path::to_path_buf).or_else(nearest) else { return Ok(Self::default()) };
-        let place = |error: &dyn Display| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(&path).map_err(|error| place(&error))?;
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-            let detectors = serde_json::from_str(&text).map_err(|error| place(&error))?;
+            let detectors = output::parse(&path, |text| serde_json::from_str(text))?;
             return Ok(Self { detectors, ..Self::default() });
         }
-        let config = Self::parse(&text).map_err(|error| place(&error))?;
+        let config = output::parse(&path, Self::parse)?;
         let baseline = config.baseline.map(|baseline| path.parent().unwrap_or(Path::new("")).join(baseline));
         Ok(Self { baseline, ..config })
     }

@@ -82,7 +82,11 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 
 /// A value as a line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<Vec<u8>, String> {
-    let mut line = serde_json::to_vec(value).map_err(|error| error.to_string())?;
-    line.push(b'\n');
-    Ok(line)
+    let line = serde_json::to_string(value).map_err(|error| error.to_string())?;
+    Ok((terminal::printable_json(line) + "\n").into_bytes())
+}
+
+/// A value as indented JSON.
+pub(crate) fn json_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
+    Ok(terminal::printable_json(serde_json::to_string_pretty(value)?) + "\n")
 }

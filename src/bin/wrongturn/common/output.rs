@@ -8,12 +8,11 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use serde::Serialize;
-use wrongturn::input_places;
+use wrongturn::scan::input_places;
 
 use super::{Failure, Unread, json_line, terminal};
 
 /// The inputs and outputs of this process.
-#[derive(Default)]
 struct Known {
     /// The inputs as they were named, and those of them whose places are not in `places` yet.
     inputs: Vec<PathBuf>,
@@ -92,15 +91,18 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Reads settings and the like: a text that must be there, in the form that `parse` expects.
+/// Reads a text that is an input; it must be there.
+pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
+    protect([path])?;
+    Ok(fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+/// Reads settings and the like, in the form that `parse` expects.
 pub(crate) fn parse<T, E: std::fmt::Display>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, Failure> {
-    protect([path])?;
-    let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = fs::read_to_string(path).map_err(|error| in_file(&error))?;
-    Ok(parse(&text).map_err(|error| in_file(&error))?)
+    Ok(parse(&read_text(path)?).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
 /// A file that is there whole or not at all: it is written next to its place, and takes it when it is complete.
@@ -110,7 +112,10 @@ pub(crate) struct Output {
 }
 
 enum Target {
-    File { temporary: PathBuf, file: BufWriter<File> },
+    File {
+        temporary: PathBuf,
+        file: BufWriter<File>,
+    },
     /// A device or a pipe takes what it is given at once.
     Device(BufWriter<File>),
     Standard(BufWriter<io::Stdout>),
@@ -142,8 +147,8 @@ impl Output {
         hidden.push(name);
         hidden.push(format!(".{}.part", process::id()));
         let temporary = folder.join(hidden);
-        let file = File::create_new(&temporary)
-            .map_err(|error| format!("{}: {error}", temporary.display()))?;
+        let file =
+            File::create_new(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
         known.temporary.insert(temporary.clone());
         output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
@@ -224,7 +229,7 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Writes a value as indented JSON.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    write_text(path, &(super::json_text(value)? + "\n"))
+    write_text(path, &super::json_text(value)?)
 }
 
 /// Writes a value per line, as JSON.

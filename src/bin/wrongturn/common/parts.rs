@@ -13,8 +13,8 @@ use wrongturn::{
 
 use super::Failure;
 use super::findings;
-use super::output::Output;
-use super::tables::{TableFiles, write_text};
+use super::output::{Output, write_text};
+use super::tables::TableFiles;
 use super::terminal::printable;
 
 /// Where the state of a part goes, and what the part is called.
@@ -32,9 +32,9 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Begins the file, which must be none of the inputs.
-    pub(crate) fn create(&self, inputs: &[PathBuf]) -> Result<Option<Output>, Failure> {
-        self.path.as_deref().map(|path| Output::create(path, inputs)).transpose()
+    /// Begins the file.
+    pub(crate) fn create(&self) -> Result<Option<Output>, Failure> {
+        self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
 
     /// The state of what was found in these inputs.
@@ -105,7 +105,7 @@ pub(crate) fn report_scan(
         rendered + &findings::render(&part, usize::from(options.top), super::width()) + &printable(more)
     });
     if let (Some(path), Some(text)) = (&files.text, &rendered) {
-        write_text(path, &[], text)?;
+        write_text(path, text)?;
     }
     if let Some(mut out) = html {
         let flagged = draw(part.worst);
@@ -113,16 +113,16 @@ pub(crate) fn report_scan(
         out.finish()?;
     }
     match (text, rendered) {
-        (Some(options), Some(text)) if !options.quiet && !files.is_json_printed() => super::print_raw(&text),
+        (Some(options), Some(text)) if !options.quiet && !files.is_printed() => super::print_raw(&text),
         _ => Ok(()),
     }
 }
 
 /// The tables of a scan, and its figures as JSON.
-pub(crate) fn write_scan(part: &ScanPart, parts: &[PathBuf], files: &TableFiles) -> Result<(), Failure> {
+pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
     let all: Vec<Table> = part.summary.tables();
-    files.write(parts, &all)?;
-    if files.wants_json() { files.write_json(parts, &part.figures()) } else { Ok(()) }
+    files.write(&all)?;
+    if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
 }
 
 /// What `merge` has to know of a scan to read the worst runs again.

@@ -1,6 +1,5 @@
 //! The reports of a replication, from what was found in one part or merged of many.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -21,8 +20,8 @@ use wrongturn::{
 
 use super::Failure;
 use super::arguments::Threads;
-use super::output::Output;
-use super::tables::{self, TableFiles};
+use super::output::{Output, write_jsonl, write_text};
+use super::tables::TableFiles;
 
 /// The measure of recovery that is correlated with the reward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
@@ -118,13 +117,11 @@ struct Config {
     version: &'static str,
 }
 
-/// Prints the reports and writes those that were asked for, none of them over an input. What could not be read is told
-/// by whoever calls.
+/// Prints the reports and writes those that were asked for.
 pub(crate) fn report(
     part: ReplicationPart,
     options: &Options,
     outputs: &Outputs,
-    inputs: &[PathBuf],
     threads: Threads,
 ) -> Result<(), Failure> {
     if !options.rate.is_published() && (outputs.files.html.is_some() || outputs.chart.is_some()) {
@@ -136,10 +133,10 @@ pub(crate) fn report(
     }
     let ReplicationPart { files, mut runs, .. } = part;
     let pool = threads.pool()?;
-    let writing = Writing { options, outputs, inputs, files: &files, pool: &pool };
+    let writing = Writing { options, outputs, files: &files, pool: &pool };
     if let Some(rows) = runs.rows() {
         if let Some(path) = &outputs.out {
-            write_rows(path, inputs, rows)?;
+            write_rows(path, rows)?;
         }
         if options.as_published { writing.published(rows) } else { writing.inferred(rows) }
     } else {
@@ -151,7 +148,6 @@ pub(crate) fn report(
 struct Writing<'w> {
     options: &'w Options,
     outputs: &'w Outputs,
-    inputs: &'w [PathBuf],
     files: &'w Files,
     pool: &'w rayon::ThreadPool,
 }
@@ -166,7 +162,7 @@ impl Writing<'_> {
         let Options { actors, threshold, rate, .. } = *self.options;
         let config = Config { actors, threshold, rate, version: env!("CARGO_PKG_VERSION") };
         let summary = Summary { figures, pass_k, grouped, inputs: self.files.figures(), config };
-        self.outputs.files.write_json(self.inputs, &summary)
+        self.outputs.files.write_json(&summary)
     }
 
     fn print(&self, text: &str) -> Result<(), Failure> {
@@ -200,7 +196,7 @@ impl Writing<'_> {
         self.files(&all, page)?;
         if let Some(path) = &self.outputs.chart {
             let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
-            tables::write_text(path, self.inputs, &chart.svg())?;
+            write_text(path, &chart.svg())?;
         }
         self.summary(&inference, pass_k.as_deref(), grouped.as_ref())?;
         self.print(&text)
@@ -228,11 +224,8 @@ impl Writing<'_> {
     }
 
     fn files(&self, all: &[Table], page: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.outputs.files.write(self.inputs, all)?;
-        match &self.outputs.files.html {
-            Some(path) => tables::write_text(path, self.inputs, &page()),
-            None => Ok(()),
-        }
+        self.outputs.files.write(all)?;
+        self.outputs.files.write_page(page)
     }
 }
 
@@ -246,15 +239,12 @@ fn add_pass_k(pass_k: Option<&[PassK]>, text: &mut String, tables: &mut Vec<Tabl
 }
 
 /// Writes a row per run.
-pub(crate) fn write_rows(path: &Path, inputs: &[PathBuf], rows: &[SimulationRow]) -> Result<(), Failure> {
-    let mut out = Output::create(path, inputs)?;
+pub(crate) fn write_rows(path: &Path, rows: &[SimulationRow]) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
+        let mut out = Output::create(path)?;
         simulation_table(rows).write_csv(&mut out)?;
+        out.finish()
     } else {
-        for row in rows {
-            serde_json::to_writer(&mut out, row)?;
-            writeln!(out)?;
-        }
+        write_jsonl(path, rows)
     }
-    out.finish()
 }

@@ -1,15 +1,14 @@
 //! Tables as files, and figures as JSON.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
-use wrongturn::report::Table;
+use wrongturn::report::{Chart, HtmlReport, Table, render_tables};
 
 use super::Failure;
-use super::output::{Output, is_stdout, write_json};
+use super::output::{Output, is_stdout, write_json, write_text};
 
-/// Where tables and figures go beside the terminal.
+/// Where tables and figures go in addition to the terminal.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct TableFiles {
     /// Write the figures as JSON to this file (`-`: to standard output, instead of the tables)
@@ -27,38 +26,41 @@ pub(crate) struct TableFiles {
     /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
-    /// The printed text goes to this file as well.
+    /// A file for the printed text.
     #[arg(skip)]
     pub(crate) text: Option<PathBuf>,
 }
 
+/// The parts of a result that people read.
+pub(crate) struct Shown {
+    pub(crate) title: &'static str,
+    pub(crate) charts: Vec<Chart>,
+    pub(crate) tables: Vec<Table>,
+}
+
 impl TableFiles {
-    /// Prints what a reader sees, unless the JSON takes its place.
+    /// Prints the text, unless a file replaces standard output.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        if self.is_json_printed() { Ok(()) } else { super::print(text) }
+        if self.is_printed() { Ok(()) } else { super::print(text) }
     }
 
-    /// Returns true if the JSON goes to standard output.
-    pub(crate) fn is_json_printed(&self) -> bool {
-        self.json.as_deref().is_some_and(is_stdout)
+    /// Returns true if one of the files is standard output.
+    pub(crate) fn is_printed(&self) -> bool {
+        let files = [&self.json, &self.markdown, &self.latex, &self.html, &self.text];
+        files.into_iter().flatten().any(|path| is_stdout(path))
     }
 
-    /// Writes figures as JSON to where they were asked for, which is none of the inputs.
-    pub(crate) fn write_json(&self, inputs: &[PathBuf], figures: &impl Serialize) -> Result<(), Failure> {
-        self.json.as_deref().map_or(Ok(()), |path| write_json(path, inputs, figures))
+    /// Writes the figures as JSON if they were asked for.
+    pub(crate) fn write_json(&self, figures: &impl Serialize) -> Result<(), Failure> {
+        self.json.as_deref().map_or(Ok(()), |path| write_json(path, figures))
     }
 
-    /// Whether figures are asked for as JSON.
-    pub(crate) fn wants_json(&self) -> bool {
-        self.json.is_some()
-    }
-
-    /// Writes the tables to where they were asked for, which is none of the inputs.
-    pub(crate) fn write(&self, inputs: &[PathBuf], tables: &[Table]) -> Result<(), Failure> {
+    /// Writes the tables in all forms that were asked for.
+    pub(crate) fn write(&self, tables: &[Table]) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
             for table in tables {
-                let mut out = Output::create(&folder.join(format!("{}.csv", table.name())), inputs)?;
+                let mut out = Output::create(&folder.join(format!("{}.csv", table.name())))?;
                 table.write_csv(&mut out)?;
                 out.finish()?;
             }
@@ -67,18 +69,34 @@ impl TableFiles {
             tables.iter().filter(|table| !table.is_empty()).map(form).collect::<Vec<_>>().join("\n")
         };
         if let Some(path) = &self.markdown {
-            write_text(path, inputs, &joined(Table::markdown))?;
+            write_text(path, &joined(Table::markdown))?;
         }
         if let Some(path) = &self.latex {
-            write_text(path, inputs, &format!("% needs \\usepackage{{booktabs}}\n{}", joined(Table::latex)))?;
+            write_text(path, &format!("% needs \\usepackage{{booktabs}}\n{}", joined(Table::latex)))?;
         }
         Ok(())
     }
-}
 
-/// Writes a text to a file.
-pub(crate) fn write_text(path: &Path, inputs: &[PathBuf], text: &str) -> Result<(), Failure> {
-    let mut out = Output::create(path, inputs)?;
-    out.write_all(text.as_bytes())?;
-    out.finish()
+    /// Writes the page if it was asked for.
+    pub(crate) fn write_page(&self, page: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
+    }
+
+    /// Writes and prints a result in all forms.
+    pub(crate) fn write_result(&self, figures: &impl Serialize, shown: Shown) -> Result<(), Failure> {
+        let text = render_tables(&shown.tables);
+        self.write(&shown.tables)?;
+        self.write_page(|| {
+            let mut page = HtmlReport::new(shown.title);
+            for chart in shown.charts {
+                page.chart(chart);
+            }
+            for table in shown.tables {
+                page.table(table);
+            }
+            page.render()
+        })?;
+        self.write_json(figures)?;
+        self.print(&text)
+    }
 }

@@ -50,6 +50,26 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
+/// Escapes what [`printable`] escapes in JSON, where such characters lie only inside strings.
+pub(crate) fn printable_json(json: String) -> String {
+    let is_raw = |letter: char| {
+        letter.is_control() && letter != '\n'
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !json.contains(is_raw) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for letter in json.chars() {
+        if is_raw(letter) {
+            let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+        } else {
+            escaped.push(letter);
+        }
+    }
+    escaped
+}
+
 /// Lines of at most `width` columns, broken at spaces; all but the first are indented.
 pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let (mut lines, mut line) = (String::new(), String::new());

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
-use crate::common::Failure;
+use crate::common::{Failure, output::read_text};
 
 /// The first and the last step of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Labelled {
 /// The rows of a sheet, or the entries of a golden file, that have a label. Each has all that belongs to a label; what
 /// is wrong with any is told of all at once.
 pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = read_text(path)?;
     let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         match of_line(line) {

@@ -131,7 +131,7 @@ pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure>
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
         format!("nothing was written: {}", lines.join("\nerror: "))
     })?;
-    let mut file = Output::create(out, &[])?;
+    let mut file = Output::create(out)?;
     file.write_all(text.as_bytes())?;
     file.finish()?;
     eprintln!("{}: {} entries more, {} bytes", out.display(), entries.len(), text.len() - before);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::common;
 use crate::common::arguments::Seed;
 use crate::common::inputs::Inputs;
+use crate::common::output::protect;
 use cells::Span;
 use clap::Parser;
 use entry::Label;
@@ -142,6 +143,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
 /// The runs of a file, its format, and what of it was not read.
 fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
     let (mut runs, mut format, mut inputs) = (Vec::new(), "recorded".to_owned(), Inputs::default());
+    protect([file])?;
     read_files([file], &ReadOptions::default(), |event| {
         match event {
             ScanEvent::Record(trace) => runs.push(trace),

@@ -1,9 +1,10 @@
 //! Sheets: runs that were drawn to be read, and the entries that come of a filled one.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -18,8 +19,7 @@ use super::cells::{Labelled, Span, labelled};
 use super::entry::{Label, append, blind};
 use super::{Arguments, read, required};
 use crate::common::inputs::Inputs;
-use crate::common::output::Output;
-use crate::common::tables::write_text;
+use crate::common::output::{Output, is_stdout, protect, write_text};
 use crate::common::{Failure, json_line, print};
 
 /// A row of a sheet: what a reader fills in, and the run to read. Nothing in it comes from a detector.
@@ -43,16 +43,31 @@ struct Row {
 pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let detector = required(arguments.detector.as_ref(), "detector")?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("sheet.jsonl"));
-    let (mut places, mut features) = (Vec::new(), Vec::new());
-    let (mut file, mut position, mut inputs) = (PathBuf::new(), 0_usize, Inputs::default());
-    // Twice over the files: what is drawn is all that is held.
+    let html = out.with_extension("html");
+    // A sheet may hold labels.
+    if let Some(file) = [&out, &html].into_iter().find(|file| file.exists()) {
+        return Err(format!("{}: file exists; choose another --out", file.display()).into());
+    }
+    protect(&arguments.sample)?;
+    // The files are read twice, and only the sample is held.
+    let is_read_once =
+        |path: &&PathBuf| is_stdout(path) || path.exists() && !path.is_file() && !path.is_dir();
+    if let Some(path) = arguments.sample.iter().find(is_read_once) {
+        return Err(
+            format!("{}: expected a file or directory, which can be read twice", path.display()).into()
+        );
+    }
+    let (mut features, mut numbers) = (Vec::new(), Vec::new());
+    let (mut digests, mut number, mut inputs) = (BTreeSet::new(), 0_usize, Inputs::default());
     read_files(&arguments.sample, &ReadOptions::default(), |event| {
         match event {
-            ScanEvent::Begin(path) => (file, position) = (path.to_path_buf(), 0),
             ScanEvent::Record(trace) => {
-                places.push((file.clone(), position));
-                features.push(RunFeatures::of(&trace));
-                position += 1;
+                // Of equal runs the first stands for all.
+                if digests.insert(trace_digest(&trace)) {
+                    numbers.push(number);
+                    features.push(RunFeatures::of(&trace));
+                }
+                number += 1;
             }
             other => inputs.take(other),
         }
@@ -63,35 +78,37 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         inputs.tell();
         return Err("no run could be read".into());
     }
-    let mut wanted: BTreeMap<usize, usize> = drawn.iter().enumerate().map(|(n, place)| (*place, n)).collect();
+    let drawn = (0_usize..).zip(drawn).filter_map(|(n, place)| Some((*numbers.get(place)?, n)));
+    let mut wanted: BTreeMap<usize, usize> = drawn.collect();
     let mut rows: BTreeMap<usize, (Row, Trace)> = BTreeMap::new();
-    let mut number = 0_usize;
+    let (mut file, mut position, mut number) = (Arc::from(Path::new("")), 0_usize, 0_usize);
     read_files(&arguments.sample, &ReadOptions::default(), |event| {
-        if let ScanEvent::Record(trace) = event {
-            if let (Some(n), Some((file, position))) = (wanted.remove(&number), places.get(number)) {
-                let row = Row {
-                    n,
-                    detector: detector.clone(),
-                    file: file.display().to_string(),
-                    run: format!("#{position}"),
-                    digest: trace_digest(&trace),
-                    label: None,
-                    range: None,
-                    difficulty: None,
-                    description: None,
-                    trace: blind(&trace)?,
-                };
-                rows.insert(n, (row, trace));
+        match event {
+            ScanEvent::Begin(path) => (file, position) = (path, 0),
+            ScanEvent::Record(trace) => {
+                if let Some(n) = wanted.remove(&number) {
+                    let row = Row {
+                        n,
+                        detector: detector.clone(),
+                        file: file.display().to_string(),
+                        run: format!("#{position}"),
+                        digest: trace_digest(&trace),
+                        label: None,
+                        range: None,
+                        difficulty: None,
+                        description: None,
+                        trace: blind(&trace)?,
+                    };
+                    rows.insert(n, (row, trace));
+                }
+                position += 1;
+                number += 1;
             }
-            number += 1;
+            _ => {}
         }
         Ok::<(), Failure>(())
     })?;
-    // A sheet that stands there may hold labels.
-    if out.exists() {
-        return Err(format!("{}: there is a sheet already; name another by --out", out.display()).into());
-    }
-    let mut sheet = Output::create(&out, &arguments.sample)?;
+    let mut sheet = Output::create(&out)?;
     let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
     let question = wrongturn::detect::detector_info(detector).map_or("", |info| info.summary);
     page.lead(format!(
@@ -107,9 +124,8 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         }
     }
     sheet.finish()?;
-    let html = out.with_extension("html");
-    write_text(&html, &arguments.sample, &page.render())?;
-    print(&format!("{} of {} runs: {}, {}\n", rows.len(), features.len(), out.display(), html.display()))?;
+    write_text(&html, &page.render())?;
+    print(&format!("{} of {} runs: {}, {}\n", rows.len(), number, out.display(), html.display()))?;
     inputs.tell();
     Ok(inputs.status())
 }

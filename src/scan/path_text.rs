@@ -1,0 +1,86 @@
+//! Paths as text, without a loss if they are not UTF-8.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Returns a path or a part of one as text. Bytes that are not UTF-8 are written as `\xff`.
+pub fn path_text(path: &OsStr) -> Cow<'_, str> {
+    match path.to_str() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(escaped(path)),
+    }
+}
+
+fn escaped(path: &OsStr) -> String {
+    let mut text = String::new();
+    for chunk in path.as_encoded_bytes().utf8_chunks() {
+        text += chunk.valid();
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// A path in a partial state. One that is not UTF-8 is a NUL, which no path contains, and its bytes in hexadecimal.
+#[derive(Debug, Clone)]
+pub(crate) struct StoredPath<P: AsRef<Path> = PathBuf>(pub(crate) P);
+
+impl<P: AsRef<Path>> Serialize for StoredPath<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let path = self.0.as_ref().as_os_str();
+        match path.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => {
+                let mut text = "\0".to_owned();
+                for byte in path.as_encoded_bytes() {
+                    let _ = write!(text, "{byte:02x}");
+                }
+                serializer.serialize_str(&text)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        let Some(digits) = text.strip_prefix('\0') else { return Ok(Self(text.into_owned().into())) };
+        let byte = |place| u8::from_str_radix(digits.get(place..place + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+        let bytes = bytes.ok_or_else(|| serde::de::Error::custom("expected a path in hexadecimal"))?;
+        Ok(Self(path_of(bytes)))
+    }
+}
+
+#[cfg(unix)]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_are_not_utf8_stay_apart() -> serde_json::Result<()> {
+        let [one, other] = [b"a\xff.json", b"a\xfe.json"].map(|name| path_of(name.to_vec()));
+        assert_eq!(path_text(one.as_os_str()), "a\\xff.json");
+        assert_ne!(path_text(one.as_os_str()), path_text(other.as_os_str()));
+        for path in [one, other, "a \\xff.json".into()] {
+            let stored = serde_json::to_string(&StoredPath(&path))?;
+            assert_eq!(serde_json::from_str::<StoredPath>(&stored)?.0, path);
+        }
+        Ok(())
+    }
+}
