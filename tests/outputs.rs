@@ -131,12 +131,11 @@ fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
 #[test]
 fn pipes_are_read_once() {
     let folder = Folder::new("pipe");
-    let runs: String = (0..3)
-        .map(|run| {
-            let step = r#"{"name": "look", "arguments": {"q": 1}, "status": "ok", "observation": "same"}"#;
-            format!("{{\"version\": 1, \"id\": \"r{run}\", \"steps\": [{}]}}\n", [step; 6].join(","))
-        })
-        .collect();
+    let step = r#"{"name": "look", "arguments": {"q": 1}, "status": "ok", "observation": "same"}"#;
+    let steps = [step; 6].join(",");
+    let runs =
+        ["r0", "r1", "r2"].map(|id| format!("{{\"version\": 1, \"id\": \"{id}\", \"steps\": [{steps}]}}\n"));
+    let runs = runs.concat();
     let pipe = folder.path("runs.jsonl");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());

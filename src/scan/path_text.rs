@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Returns a path or a part of one as text. Bytes that are not UTF-8 are written as `\xff`.
+#[must_use]
 pub fn path_text(path: &OsStr) -> Cow<'_, str> {
     match path.to_str() {
         Some(text) => Cow::Borrowed(text),
@@ -33,16 +34,14 @@ pub(crate) struct StoredPath<P: AsRef<Path> = PathBuf>(pub(crate) P);
 impl<P: AsRef<Path>> Serialize for StoredPath<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let path = self.0.as_ref().as_os_str();
-        match path.to_str() {
-            Some(text) => serializer.serialize_str(text),
-            None => {
-                let mut text = "\0".to_owned();
-                for byte in path.as_encoded_bytes() {
-                    let _ = write!(text, "{byte:02x}");
-                }
-                serializer.serialize_str(&text)
-            }
+        if let Some(text) = path.to_str() {
+            return serializer.serialize_str(text);
         }
+        let mut text = "\0".to_owned();
+        for byte in path.as_encoded_bytes() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        serializer.serialize_str(&text)
     }
 }
 

@@ -92,7 +92,7 @@ impl Folder {
     pub(crate) fn left_over(&self) -> Vec<String> {
         let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
-        names.filter(|name| name.ends_with(".part")).collect()
+        names.filter(|name| name.contains(".part")).collect()
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {

@@ -66,6 +66,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         Ok(())
     })?;
     out.finish()?;
-    notes.iter().for_each(|line| common::note(line));
+    for line in &notes {
+        common::note(line);
+    }
     inputs.told()
 }

@@ -62,13 +62,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             if outputs.out.is_some() || outputs.chart.is_some() {
                 return Err("--out and --chart are of replications; these are states of a scan".into());
             }
-            let html = outputs.files.html.as_deref();
-            let html = html.map(|path| Output::create(path)).transpose()?;
             parts::write_scan(&part, &outputs.files)?;
             let files = part.files.clone();
             let read = parts::read_options(&options)?;
             let text = Some(&arguments.text);
-            parts::report_scan(*part, |flagged| flagged.read(&read), html, &outputs.files, text, "")?;
+            parts::report_scan(*part, |flagged| flagged.read(&read), &outputs.files, text, "")?;
             inputs::told(&files)
         }
         PartialContent::Replication(part) => {

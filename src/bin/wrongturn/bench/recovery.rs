@@ -143,12 +143,15 @@ fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     records::input(path, &format!("recovery/{bundled}"))
 }
 
+/// Results by the name of their file.
+type Named<T> = Vec<(String, T)>;
+
 /// Reads each file, and returns what was read by name. Faults are reported with the name.
 fn each<T>(
     files: &[PathBuf],
     faults: &mut Faults,
     read: impl Fn(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
-) -> Vec<(String, Option<T>)> {
+) -> Named<Option<T>> {
     let mut found = Vec::new();
     for path in files {
         let result = match output::read(path) {
@@ -169,9 +172,7 @@ fn each<T>(
 }
 
 /// Splits results by file: all, for JSON, and those that could be read, for tables. The exit status tells them apart.
-fn apart<T: Serialize>(
-    found: Vec<(String, Option<T>)>,
-) -> Result<(Vec<Value>, Vec<(String, T)>, u8), Failure> {
+fn apart<T: Serialize>(found: Named<Option<T>>) -> Result<(Vec<Value>, Named<T>, u8), Failure> {
     let all = found.iter().map(|(_, result)| serde_json::to_value(result)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<_> = found.into_iter().filter_map(|(name, result)| Some((name, result?))).collect();
     let status = if read.len() == all.len() { 0 } else { common::UNREAD };

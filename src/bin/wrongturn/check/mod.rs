@@ -13,7 +13,7 @@ use crate::common;
 use crate::common::arguments::{Metadata, Reading, Surety, Threads};
 use crate::common::config::Config;
 use crate::common::inputs::{self, Inputs};
-use crate::common::output::{Output, is_stdout, protect};
+use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
 use clap::Parser;
@@ -126,7 +126,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let fail_on: Vec<FailOn> =
         settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let (files, mut streams) = outputs(arguments)?;
-    let html = files.html.as_deref().map(|path| Output::create(path)).transpose()?;
     let partial = arguments.partial.create()?;
     let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
     let known = match path_of_baseline {
@@ -197,7 +196,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         parts::write_scan(&part, &files)?;
         let text = (arguments.output_format == OutputFormat::Text).then_some(&arguments.text);
-        parts::report_scan(part, draw, html, &files, text, &more)?;
+        parts::report_scan(part, draw, &files, text, &more)?;
     }
     inputs.tell();
     settings.report_unused();

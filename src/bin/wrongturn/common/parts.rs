@@ -89,7 +89,6 @@ pub(crate) struct TextOptions {
 pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
-    html: Option<Output>,
     files: &TableFiles,
     text: Option<&TextOptions>,
     more: &str,
@@ -107,11 +106,8 @@ pub(crate) fn report_scan(
     if let (Some(path), Some(text)) = (&files.text, &rendered) {
         write_text(path, text)?;
     }
-    if let Some(mut out) = html {
-        let flagged = draw(part.worst);
-        out.write_all(scan_html(&part.summary, &part.summary.costs(), flagged, &part.files).as_bytes())?;
-        out.finish()?;
-    }
+    let ScanPart { files: read, summary, worst, .. } = part;
+    files.write_page(|| scan_html(&summary, &summary.costs(), draw(worst), &read))?;
     match (text, rendered) {
         (Some(options), Some(text)) if !options.quiet && !files.is_printed() => super::print_raw(&text),
         _ => Ok(()),
