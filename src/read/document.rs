@@ -95,8 +95,8 @@ impl<'a> Parsed<'a> {
     }
 }
 
-/// Returns the object of a line such as `["event", {…}]`.
-fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
+/// The object of a line such as `["event", {…}]`.
+pub(super) fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     match line.items()?.as_slice() {
         [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),
         _ => None,

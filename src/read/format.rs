@@ -3,6 +3,7 @@
 use super::Format;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
+use super::session::SessionReader;
 use super::signature::{Look, Shape};
 use crate::json::{Json, Read};
 
@@ -24,7 +25,9 @@ pub(super) enum Reader {
     Document(ReadDocument),
     /// The same, but a fault ends the document.
     Fallible(TryReadDocument),
-    /// The same, of a format that is asked only if no specific one claims the document. Of these the first counts.
+    /// Lines of a session are added one by one.
+    Session(SessionReader),
+    /// As `Fallible`, of a format that is asked only if no specific one claims the document. Of these the first counts.
     Generic(TryReadDocument),
 }
 

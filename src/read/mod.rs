@@ -20,7 +20,7 @@ mod recognise;
 pub(crate) mod reward;
 mod runs;
 mod sample;
-mod session_lines;
+mod session;
 mod signature;
 mod text_calls;
 mod text_grammars;
@@ -404,6 +404,11 @@ fn read_text(
             walk.input(window, framing);
         }
         Ok(Recognised::Whole(ends)) => whole::read(window, ends, options.format, runs),
+        Ok(Recognised::Session(entry, reader)) => {
+            if let Err(error) = session::read(window, entry, reader, runs) {
+                runs.fail(error);
+            }
+        }
         Ok(Recognised::Archive) => whole::read_archive(window, runs),
         Ok(Recognised::Each) => {
             runs.reading.wants_document = true;
@@ -456,7 +461,7 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
 /// Reads an input in a binary format, or returns false. All of it is held only if it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
-    while window.unread().is_empty() && matches!(window.grow(), Ok(true)) {}
+    while window.unread().is_empty() && matches!(window.grow_once(), Ok(true)) {}
     if window.unread().first() != Some(&b'\n') {
         return false;
     }

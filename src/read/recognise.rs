@@ -11,6 +11,7 @@ use super::formats::unread;
 use super::framing::{self, Framing};
 use super::members::Members;
 use super::sample::{Sample, Seen};
+use super::session::{self, Finder, SessionReader};
 use super::signature::{self, Look};
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
@@ -30,6 +31,8 @@ pub(super) enum Recognised {
     Whole(SkipIndex),
     /// Line by line, each by its own format.
     Each,
+    /// Line by line, as the session of this format.
+    Session(&'static Entry, &'static SessionReader),
     /// As a zip archive.
     Archive,
 }
@@ -40,7 +43,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// Finds the format of an input. Consumes nothing but a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
-    fill(window, 4)?;
+    fill_once(window, 4)?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
     }
@@ -48,6 +51,22 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
+    let mut finder = Finder::default();
+    loop {
+        match finder.look(window.unread(), window.is_whole(), wanted) {
+            session::Found::Session(entry) => {
+                if let Reader::Session(reader) = &entry.reader {
+                    return Ok(Recognised::Session(entry, reader));
+                }
+            }
+            session::Found::More if window.unread().len() < SAMPLES[0] => {
+                window.grow_once()?;
+                continue;
+            }
+            session::Found::More | session::Found::Other => {}
+        }
+        break;
+    }
     let mut index = SkipIndex::default();
     for most in SAMPLES {
         fill(window, most + 1)?;
@@ -125,6 +144,12 @@ fn sole<T>(mut claims: impl Iterator<Item = T>, format: impl Fn(&T) -> Format) -
 
 fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     while window.unread().len() < wanted && window.grow()? {}
+    Ok(())
+}
+
+/// Reads the first bytes, without waiting for more.
+fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
+    while window.unread().len() < wanted && window.grow_once()? {}
     Ok(())
 }
 
@@ -218,7 +243,9 @@ impl Asked<'_, '_> {
 
     /// The specific format that claims the document.
     fn specific(&self) -> Result<Option<&'static Entry>> {
-        let is_specific = |reader: &Reader| matches!(reader, Reader::Document(_) | Reader::Fallible(_));
+        let is_specific = |reader: &Reader| {
+            matches!(reader, Reader::Document(_) | Reader::Fallible(_) | Reader::Session(_))
+        };
         sole(self.claiming(is_specific), |entry| entry.format)
     }
 

@@ -68,6 +68,10 @@ pub(super) struct Runs<'s> {
     strangers: u64,
     /// True if calls that are not read were counted already.
     pub(super) is_recount: bool,
+    /// Whether the sink has steps of the run that comes next.
+    is_begun: bool,
+    /// What is wrong with that run.
+    broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
 }
@@ -84,6 +88,8 @@ impl<'s> Runs<'s> {
             actions: 0,
             strangers: 0,
             is_recount: false,
+            is_begun: false,
+            broken: None,
             faults: Vec::new(),
         }
     }
@@ -170,8 +176,13 @@ impl<'s> Runs<'s> {
 
     /// Emits a whole run. A run that breaks a rule of the model is reported and skipped.
     pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
-        text_calls::read(run);
-        self.sink.begin(self.position, routing);
+        if let Some(error) = self.broken.take() {
+            return self.fail_run(error);
+        }
+        if !std::mem::take(&mut self.is_begun) {
+            text_calls::read(run);
+            self.sink.begin(self.position, routing);
+        }
         let mut strangers = 0;
         let ended = run
             .finish(&mut |step| {
@@ -192,7 +203,31 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Emits a whole run of a format without reference routes.
+    /// Hands on the complete steps before a turn of the run that is given next. A run without a call waits for its end,
+    /// since calls may be written as text.
+    pub(super) fn hand_on(&mut self, run: &mut Assembler<'_>, turn: u64) {
+        if run.actions() == 0 || self.broken.is_some() {
+            return;
+        }
+        let (sink, is_begun, position) = (&mut *self.sink, &mut self.is_begun, self.position);
+        let mut strangers = 0;
+        let emitted = run.emit_before(turn, &mut |step| {
+            if !std::mem::replace(is_begun, true) {
+                sink.begin(position, &None.into());
+            }
+            strangers += u64::from(step.actor() == Actor::Environment);
+            sink.step(step);
+        });
+        self.strangers += strangers;
+        if let Err(error) = emitted {
+            if std::mem::take(&mut self.is_begun) {
+                self.sink.abandon();
+            }
+            self.broken = Some(error);
+        }
+    }
+
+    /// Gives a whole run to the sink, of a format that knows no reference routes.
     pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
         self.give(run, Ending::new(metadata, reward), &None.into());
     }

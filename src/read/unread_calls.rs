@@ -46,16 +46,23 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Reports calls in these bytes that were not read, given the result before them.
-    pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
+    /// Whether what was read of so many bytes makes a count worth its cost.
+    pub(super) fn is_suspicious(self, length: usize, runs: &Runs<'_>) -> bool {
         let now = runs.tally();
         let actions = now.actions - self.actions;
-        let is_suspicious = now.runs == self.runs
+        now.runs == self.runs
             || now.runs_without_actions > self.runs_without_actions
             || now.strangers > self.strangers
             || now.passed_over - self.passed_over > actions
-            || bytes.len() as u64 / BYTES_PER_CALL > actions;
-        let Some(format) = runs.reading.format.filter(|_| is_suspicious) else { return };
+            || length as u64 / BYTES_PER_CALL > actions
+    }
+
+    /// Reports calls in these bytes that were not read, given what had been read before them.
+    pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
+        let actions = runs.tally().actions - self.actions;
+        let Some(format) = runs.reading.format.filter(|_| self.is_suspicious(bytes.len(), runs)) else {
+            return;
+        };
         if runs.is_recount || runs.reading.set_aside.is_some() || !may_hold_calls(bytes) {
             return;
         }

@@ -6,6 +6,7 @@ use super::formats::{otel, unread};
 use super::lossy::LossyUtf8;
 use super::recognise::{self, LinesAre};
 use super::runs::Runs;
+use super::session;
 use super::window::{Place, Window};
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
@@ -161,6 +162,10 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
             Ok(())
         }
         Reader::Fallible(read) | Reader::Generic(read) => read(&parsed.document, runs),
+        Reader::Session(reader) => {
+            session::read_document(reader, &parsed.document, runs);
+            Ok(())
+        }
     };
     if let Err(fault) = found {
         let location = window.place(fault.at()).location();

@@ -110,9 +110,9 @@ impl Stream<'_> {
         taken
     }
 
-    /// Reads this many bytes more, or as many as there are. Returns their number, and the error that stopped it, if
-    /// any.
-    fn read(&mut self, portion: usize) -> (usize, std::io::Result<()>) {
+    /// Reads this many bytes more, or as many as there are; with `once`, what the input gives at one time. Returns
+    /// whether it has ended, and why, if that is not its end.
+    fn read(&mut self, portion: usize, once: bool) -> (bool, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
         if before == 0 && self.buffer.capacity() > 4 * LARGEST_PORTION.max(portion) {
             // An unusually large value was finished.
@@ -128,13 +128,16 @@ impl Stream<'_> {
             let end = wanted.min(self.buffer.len());
             let room = self.buffer.get_mut(self.held..end).unwrap_or_default();
             match self.input.read(room) {
-                Ok(0) => break,
+                Ok(0) => return (true, Ok(())),
                 Ok(count) => self.held += count.min(room.len()),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return (self.held - before, Err(error)),
+                Err(error) => return (true, Err(error)),
+            }
+            if once && self.held > before {
+                break;
             }
         }
-        (self.held - before, Ok(()))
+        (false, Ok(()))
     }
 }
 
@@ -278,7 +281,7 @@ impl<'s> Window<'s> {
 
     /// Reads until this many bytes are unread, or the input ends.
     pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
-        while self.unread().len() < count && self.grow_by(count - self.unread().len())? {}
+        while self.unread().len() < count && self.grow_by(count - self.unread().len(), false)? {}
         Ok(())
     }
 
@@ -292,7 +295,29 @@ impl<'s> Window<'s> {
     pub(crate) fn grow(&mut self) -> Result<bool> {
         let unread = self.unread().len();
         let least = if self.given_up == 0 && self.held().is_empty() { FIRST_PORTION } else { PORTION };
-        self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)))
+        self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)), false)
+    }
+
+    /// Reads what the input gives at one time; `false` at its end.
+    ///
+    /// # Errors
+    /// As [`Window::grow`].
+    pub(crate) fn grow_once(&mut self) -> Result<bool> {
+        self.grow_by(FIRST_PORTION, true)
+    }
+
+    /// All bytes that are not yet read, if they are in memory.
+    pub(super) fn slice(&self) -> Option<&'s [u8]> {
+        match self.bytes {
+            Bytes::Slice(bytes) => bytes.get(self.start..),
+            _ => None,
+        }
+    }
+
+    /// The error of an input of which more has to be held than may be.
+    pub(super) fn too_large(&self) -> Error {
+        let what = format!("a single value is larger than the {} MiB that may be held", self.limit >> 20);
+        Error::new(ErrorKind::TooLarge, what).at(self.place(0).location())
     }
 
     /// Returns true if there may be more input, and room for it.
@@ -300,18 +325,14 @@ impl<'s> Window<'s> {
         !self.ended && self.unread().len() < self.limit
     }
 
-    fn grow_by(&mut self, portion: usize) -> Result<bool> {
+    fn grow_by(&mut self, portion: usize, once: bool) -> Result<bool> {
         if self.ended {
             return Ok(false);
         }
         let unread = self.unread().len();
         if unread >= self.limit {
             self.ended = true;
-            return Err(Error::new(
-                ErrorKind::TooLarge,
-                format!("a single value is larger than the {} MiB that may be held", self.limit >> 20),
-            )
-            .at(self.place(0).location()));
+            return Err(self.too_large());
         }
         // Drops bytes that were read.
         let place = self.place(0);
@@ -320,8 +341,10 @@ impl<'s> Window<'s> {
         let portion = portion.min(self.limit.saturating_sub(unread).max(1));
         let Bytes::Stream(stream) = &mut self.bytes else { return Ok(false) };
         stream.give_up(given_up);
-        let (read, result) = stream.read(portion);
-        self.ended = read < portion || result.is_err();
+        let before = stream.held;
+        let (ended, result) = stream.read(portion, once);
+        let read = stream.held - before;
+        self.ended = ended;
         if let Err(error) = result {
             let end = self.place(self.unread().len());
             self.fault = Some(Error::from(error).at(end.location()));

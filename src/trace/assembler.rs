@@ -339,6 +339,26 @@ impl<'a> Assembler<'a> {
         self.hand_on(complete, sink)
     }
 
+    /// Emits the complete steps before a turn. Nothing follows an answer that may belong to a later call.
+    ///
+    /// # Errors
+    /// If a step breaks a rule of the model.
+    pub(crate) fn emit_before(&mut self, before: u64, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
+        self.pair_new();
+        let waits = |entry: &Entry<'_>| match entry {
+            Entry::Message { turn, .. } => *turn >= before,
+            Entry::Call(call, answer, _) => call.turn >= before || answer.is_none(),
+            Entry::Answer { turn, .. } => *turn >= before,
+            Entry::Orphan { turn, id, .. } => *turn >= before || id.is_some(),
+            Entry::Paired => false,
+        };
+        let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
+        if complete == 0 {
+            return Ok(());
+        }
+        self.hand_on(complete, sink)
+    }
+
     /// Ends the run: pairs the rest and emits everything.
     ///
     /// # Errors

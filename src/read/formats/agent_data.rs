@@ -23,7 +23,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 fn give(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut steps = Assembler::default();
-    steps.begin(true);
     let (mut turn, mut asked, mut others) = (0, None, 0);
     if let Some(content) = members.get("content").filter(|content| content.kind() == Kind::List) {
         content.json().list(|json| {

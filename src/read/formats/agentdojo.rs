@@ -17,7 +17,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut task = Task::default();
-    task.steps.begin(true);
     if let Some(messages) = members.get("messages") {
         messages.json().list(|message| task.message(message))?;
     }

@@ -234,8 +234,7 @@ struct Trajectory<'a> {
 
 impl<'a> Trajectory<'a> {
     fn new(members: &Members<'a>) -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self {
             steps,
             turn: 0,

@@ -37,8 +37,7 @@ pub(in crate::read) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(in crate::read) fn new(form: Form) -> Self {
-        let mut assembler = Assembler::default();
-        assembler.begin(true);
+        let assembler = Assembler::default();
         Self {
             assembler,
             form,

@@ -110,7 +110,6 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
     let system = around.get("system").and_then(words::message);
     if messages.first().is_some_and(|first| is_spoken(*first)) {
         let mut spoken = Spoken::default();
-        spoken.steps.begin(true);
         if let Some(system) = system {
             spoken.steps.message(Actor::System, 0, system);
         }

@@ -4,7 +4,7 @@ use super::claude_code_line::{Block, Line, Mark, read_line};
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
 use crate::read::runs::PassedOver;
-use crate::read::session_lines::{self, SessionLines};
+use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
@@ -20,28 +20,12 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         ])),
         Shape::Object(Holds("loglines", &TURN)),
     ],
-    reader: Reader::Fallible(read),
+    reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
 
 const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), Is(Kind::Object, &["message"])]);
 
-/// The lines of a session in an export of claude.ai.
-fn loglines<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
-    let lines = members.get("loglines")?.items()?;
-    Some(lines.into_iter().filter(|line| line.kind() == Kind::Object).collect())
-}
-
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    match document {
-        Document::Object(members) => {
-            let lines = loglines(members).unwrap_or_default();
-            session_lines::read::<Sessions<'_>>(&Document::Lines(lines), runs)
-        }
-        _ => session_lines::read::<Sessions<'_>>(document, runs),
-    }
-}
-
-/// The key of a trace: a session, and the sub-agent.
+/// What a trace is of: a session, and the part of it that is a sub-agent's.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The sessions of a file, in the order of their first lines.
@@ -56,14 +40,31 @@ struct Sessions<'a> {
     passed_over: PassedOver,
 }
 
-impl<'a> SessionLines<'a> for Sessions<'a> {
-    type Line = Line<'a>;
-
-    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
-        read_line(json)
+impl<'a> session::Session<'a> for Sessions<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        self.line(read_line(line)?);
+        Ok(())
     }
 
-    fn add(&mut self, mut line: Line<'a>) {
+    /// The first session is the one that grows, as a rule.
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        if let Some(first) = self.open.first_mut() {
+            first.hand_on(runs);
+        }
+    }
+
+    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
+        for (reason, count) in self.passed_over {
+            runs.pass_over(reason, count);
+        }
+        for session in self.open {
+            session.end(runs);
+        }
+    }
+}
+
+impl<'a> Sessions<'a> {
+    fn line(&mut self, mut line: Line<'a>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
             return count(&mut self.passed_over, line.reason_of_kind());
         };
@@ -88,18 +89,7 @@ impl<'a> SessionLines<'a> for Sessions<'a> {
         if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
     }
 
-    fn end(self, runs: &mut Runs<'_>) {
-        for (reason, count) in self.passed_over {
-            runs.pass_over(reason, count);
-        }
-        for session in self.open {
-            session.end(runs);
-        }
-    }
-}
-
-impl<'a> Sessions<'a> {
-    /// Returns the sub-agent of a line: its agent's id, or that of its parent line, or its own id.
+    /// The part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
     fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
         let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();
         let part = line.agent.take().or_else(known).or_else(|| line.uuid.clone()).unwrap_or_default();
@@ -124,6 +114,8 @@ struct Session<'a> {
     /// The tokens of each turn, and all calls with their turns.
     usages: Vec<Usage>,
     turns_of_calls: Vec<(CallNumber, usize)>,
+    /// How many turns have their tokens.
+    settled: usize,
 }
 
 /// Beginnings of user texts that are not messages: output of the program's own commands.
@@ -142,8 +134,7 @@ impl<'a> Session<'a> {
         };
         metadata.parent = session.filter(|_| part.is_some());
         metadata.agent = Some("claude-code".into());
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self {
             metadata,
             steps,
@@ -153,6 +144,7 @@ impl<'a> Session<'a> {
             turns: TextMap::default(),
             usages: Vec::new(),
             turns_of_calls: Vec::new(),
+            settled: 0,
         }
     }
 
@@ -222,18 +214,36 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Emits the trace.
-    fn end(mut self, runs: &mut Runs<'_>) {
-        for (call, turn) in self.turns_of_calls {
-            let usage = self.usages.get(turn).filter(|usage| !usage.is_empty());
-            if let (Some(usage), Some(call)) = (usage, self.steps.call_mut(call)) {
+    /// Gives the tokens of the turns before this one to their calls and messages. What its lines said last counts.
+    fn settle(&mut self, before: u64) {
+        let settled = usize::try_from(before).unwrap_or(usize::MAX).min(self.usages.len());
+        self.turns_of_calls.retain(|(call, turn)| {
+            let usage = self.usages.get(*turn).filter(|usage| !usage.is_empty() && *turn < settled);
+            if let (Some(usage), Some(call)) = (usage, self.steps.call_mut(*call)) {
                 let duration_ns = call.usage.as_ref().and_then(|usage| usage.duration_ns);
                 call.usage = Some(Box::new(Usage { duration_ns, ..*usage }));
             }
+            *turn >= settled
+        });
+        let turns = (0..).zip(&self.usages).take(settled).skip(self.settled);
+        for (turn, usage) in turns {
+            self.steps.spent(turn, Some(*usage));
         }
-        for (turn, usage) in (0..).zip(self.usages) {
-            self.steps.spent(turn, Some(usage));
+        self.settled = settled.max(self.settled);
+    }
+
+    /// Hands on the steps before the last response, whose lines may go on.
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        let last = self.next_turn().saturating_sub(1);
+        if usize::try_from(last).is_ok_and(|last| last > self.settled) {
+            self.settle(last);
         }
+        runs.hand_on(&mut self.steps, last);
+    }
+
+    /// Hands the trace on.
+    fn end(mut self, runs: &mut Runs<'_>) {
+        self.settle(u64::MAX);
         runs.give_unrouted(&mut self.steps, self.metadata, None);
     }
 }

@@ -1,11 +1,13 @@
 //! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`.
 
-use super::codex_item::{Event, Item, Kind, Line, Output, read_line};
+use super::codex_item::{Event, Item, Kind, Output, read_line};
 use super::codex_text;
+use std::collections::VecDeque;
+
 use super::prelude::*;
 use crate::json::Kind as JsonKind;
 use crate::read::outcome::never_ran;
-use crate::read::session_lines::{self, SessionLines};
+use crate::read::session::{self, SessionReader};
 use crate::read::timestamp::nanoseconds;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -15,17 +17,20 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
         Is(JsonKind::Object, &["payload"]),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Session(SessionReader { open: |_| Box::<Session<'_>>::default(), list: "" }),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    session_lines::read::<Session<'_>>(document, runs)
-}
-
-/// A session that is being read. Events may refer to earlier results, so all steps are held to the end.
+/// A session in the middle of being read. Events may concern a result that stands before them, so steps wait until the
+/// model responds to them.
 #[derive(Default)]
 struct Session<'a> {
-    steps: Vec<Step<'a>>,
+    /// The steps of the last turns, and how many came before them.
+    steps: VecDeque<Step<'a>>,
+    gone: usize,
+    /// The place of the first step of the turn that the model took last.
+    turn_start: usize,
+    /// The steps of earlier turns.
+    run: Assembler<'a>,
     id: Option<Cow<'a, str>>,
     parent: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
@@ -35,8 +40,6 @@ struct Session<'a> {
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
-    /// The tokens of turns with messages.
-    spent: Vec<(u64, Usage)>,
     events: Events<'a>,
     /// The calls by id.
     calls: TextMap<Cow<'a, str>, usize>,
@@ -88,14 +91,9 @@ impl Turns {
     }
 }
 
-impl<'a> SessionLines<'a> for Session<'a> {
-    type Line = Line<'a>;
-
-    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
-        read_line(json)
-    }
-
-    fn add(&mut self, line: Line<'a>) {
+impl<'a> session::Session<'a> for Session<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        let line = read_line(line)?;
         match line.kind {
             Some(Kind::Meta { id, parent }) => {
                 // A resumed session repeats this line.
@@ -110,29 +108,17 @@ impl<'a> SessionLines<'a> for Session<'a> {
             Some(Kind::Compacted) => self.passed_over.history += 1,
             None => self.passed_over.lines += 1,
         }
+        Ok(())
     }
 
-    fn end(self, runs: &mut Runs<'_>) {
-        let mut steps = Assembler::default();
-        steps.begin(true);
-        for (turn, tokens) in self.spent {
-            steps.spent(turn, Some(tokens));
-        }
-        for step in self.steps {
-            match step {
-                Step::Message { actor, turn, text, time } => steps.message_at(actor, turn, text, time),
-                Step::Output { turn, id, output } => {
-                    let answer = self.events.answer(id.as_deref(), output);
-                    steps.answer(turn, id, answer);
-                }
-                Step::Call(call, answer) => {
-                    let call = steps.call(*call);
-                    if let Some(answer) = answer {
-                        steps.answer_call(call, answer);
-                    }
-                }
-            }
-        }
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        // Events of the turn that goes on may still come.
+        self.settle(self.turn_start);
+        runs.hand_on(&mut self.run, u64::MAX);
+    }
+
+    fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
+        self.settle(usize::MAX);
         let metadata = Metadata {
             id: self.id.map(Cow::into_owned),
             agent: Some("codex".into()),
@@ -147,11 +133,33 @@ impl<'a> SessionLines<'a> for Session<'a> {
         runs.pass_over("items of other types", items);
         runs.pass_over("events that are copies of items", copies);
         runs.pass_over("events of other types", events);
-        runs.give_unrouted(&mut steps, metadata, None);
+        runs.give_unrouted(&mut self.run, metadata, None);
     }
 }
 
 impl<'a> Session<'a> {
+    /// Adds the steps before this place to the run.
+    fn settle(&mut self, end: usize) {
+        while self.gone < end
+            && let Some(step) = self.steps.pop_front()
+        {
+            self.gone += 1;
+            match step {
+                Step::Message { actor, turn, text, time } => self.run.message_at(actor, turn, text, time),
+                Step::Output { turn, id, output } => {
+                    let answer = self.events.answer(id.as_deref(), output);
+                    self.run.answer(turn, id, answer);
+                }
+                Step::Call(call, answer) => {
+                    let call = self.run.call(*call);
+                    if let Some(answer) = answer {
+                        self.run.answer_call(call, answer);
+                    }
+                }
+            }
+        }
+    }
+
     fn item(&mut self, item: Item<'a>, time: Option<Text<'a>>) {
         let time = || time.and_then(|time| nanoseconds(time.to_str().as_bytes()));
         match item {
@@ -170,17 +178,17 @@ impl<'a> Session<'a> {
             }
             Item::Call { id, name, arguments, answer } => {
                 let turn = self.model_turn();
-                let place = self.steps.len();
+                let place = self.gone + self.steps.len();
                 self.waiting.push(place);
                 if let Some(id) = &id {
                     self.calls.insert(id.clone(), place);
                 }
                 let call = Call { arguments, time: time(), ..Call::new(turn, id, name) };
-                self.steps.push(Step::Call(Box::new(call), answer));
+                self.steps.push_back(Step::Call(Box::new(call), answer));
             }
             Item::Output { id, output } => {
                 let turn = self.turns.of_others();
-                self.steps.push(Step::Output { turn, id, output });
+                self.steps.push_back(Step::Output { turn, id, output });
             }
             Item::Other => self.passed_over.items += 1,
         }
@@ -190,6 +198,7 @@ impl<'a> Session<'a> {
         if !self.turns.is_open {
             self.waiting.clear();
             self.said = None;
+            self.turn_start = self.gone + self.steps.len();
         }
         self.turns.of_model()
     }
@@ -217,7 +226,9 @@ impl<'a> Session<'a> {
 
     /// Returns the tokens of the latest response; they are repeated if there is nothing new.
     fn tokens(&mut self, tokens: Usage) {
-        self.spent.extend(self.said.take().map(|turn| (turn, tokens)));
+        if let Some(turn) = self.said.take() {
+            self.run.spent(turn, Some(tokens));
+        }
         for place in std::mem::take(&mut self.waiting) {
             if let Some(usage) = self.usage(place) {
                 *usage = Usage { duration_ns: usage.duration_ns, ..tokens };
@@ -226,7 +237,7 @@ impl<'a> Session<'a> {
     }
 
     fn usage(&mut self, place: usize) -> Option<&mut Usage> {
-        match self.steps.get_mut(place)? {
+        match self.steps.get_mut(place.checked_sub(self.gone)?)? {
             Step::Call(call, _) => Some(call.usage.get_or_insert_default()),
             Step::Message { .. } | Step::Output { .. } => None,
         }

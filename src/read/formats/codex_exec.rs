@@ -3,7 +3,7 @@
 
 use super::codex_text::is_failure_code;
 use super::prelude::*;
-use crate::read::session_lines::{self, SessionLines};
+use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
@@ -12,14 +12,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
         All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "" }),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    session_lines::read::<Threads<'_>>(document, runs)
-}
-
-/// A parsed line.
+/// A line as it stands.
 #[derive(Default)]
 struct Line<'a> {
     kind: Option<Cow<'a, str>>,
@@ -168,14 +164,9 @@ struct Threads<'a> {
     of_other_types: u64,
 }
 
-impl<'a> SessionLines<'a> for Threads<'a> {
-    type Line = Line<'a>;
-
-    fn read_line(json: &mut Json<'a>) -> Read<Line<'a>> {
-        read_line(json)
-    }
-
-    fn add(&mut self, line: Line<'a>) {
+impl<'a> Session<'a> for Threads<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        let line = read_line(line)?;
         match (line.kind.as_deref(), line.thread, line.item) {
             (Some("thread.started"), Some(id), _) => {
                 let place = self.place(Some(id));
@@ -200,9 +191,17 @@ impl<'a> SessionLines<'a> for Threads<'a> {
             (Some("turn.started"), ..) => self.without_content += 1,
             _ => self.of_other_types += 1,
         }
+        Ok(())
     }
 
-    fn end(self, runs: &mut Runs<'_>) {
+    /// The first thread is the one that grows, as a rule. A call is complete when its item is.
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        if let Some(first) = self.open.first_mut() {
+            runs.hand_on(&mut first.steps, u64::MAX);
+        }
+    }
+
+    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
         runs.pass_over("events without content", self.without_content);
         runs.pass_over("lines of other types", self.of_other_types);
         for thread in self.open {
@@ -251,8 +250,7 @@ struct Sight {
 
 impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self { id, termination: None, steps, count: 0, items: TextMap::default(), calls: Vec::new() }
     }
 
@@ -268,8 +266,11 @@ impl<'a> Thread<'a> {
         if !is_completed {
             return;
         }
-        if let Some((call, _)) = seen.call.and_then(|place| self.calls.get(place)).copied() {
+        if let Some((call, given)) = seen.call.and_then(|place| self.calls.get(place)).copied() {
             let outcome = item.outcome();
+            if let Some(call) = self.steps.call_mut(call) {
+                call.arguments = given.arguments();
+            }
             self.steps.answer_call(call, outcome.answer(item.observation()));
             return;
         }

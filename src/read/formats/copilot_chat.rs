@@ -74,8 +74,7 @@ struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
         Self { steps, metadata, turn: 0 }
     }

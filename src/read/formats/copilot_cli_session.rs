@@ -48,8 +48,7 @@ impl<'a> Session<'a> {
         if place == next {
             let id = if id.is_some() { id } else { self.id.clone() };
             let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
-            let mut agent = Agent { metadata, ..Agent::default() };
-            agent.steps.begin(true);
+            let agent = Agent { metadata, ..Agent::default() };
             self.agents.push(agent);
         }
         place

@@ -37,8 +37,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new() -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self { steps, turn: 0, model: None, others: 0 }
     }
 

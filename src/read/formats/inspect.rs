@@ -100,7 +100,6 @@ pub(in crate::read) fn sample(
         attachments: Attachments { all: attachments, found: None, left: MOST_COPIED },
         measured,
     };
-    conversation.steps.begin(true);
     let mut turn = 0;
     messages.json().list(|json| {
         if json.kind()? == Kind::Object {

@@ -48,7 +48,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     let mut steps = Assembler::default();
-    steps.begin(true);
     let history = episode.get("turn_history");
     let list = |key| history.and_then(|history| history.member(key)?.items()).unwrap_or_default();
     let [thoughts, actions, observations, valid] =

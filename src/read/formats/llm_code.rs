@@ -11,7 +11,6 @@ impl<'a> Coder<'a> {
     /// Reads the messages after a prompt, and the last response. `None` if no response has a code block.
     pub(in crate::read) fn of(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Self> {
         let mut steps = Assembler::default();
-        steps.begin(true);
         for example in examples {
             prompt(*example, &mut steps);
         }

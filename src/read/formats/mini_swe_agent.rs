@@ -38,8 +38,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new() -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self { steps, turn: 0, asked: None, no_objects: 0 }
     }
 

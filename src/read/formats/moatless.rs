@@ -57,7 +57,6 @@ fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     let mut steps = Assembler::default();
-    steps.begin(true);
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
     if let Some(text) = task.and_then(words::message) {
         steps.message(Actor::User, 0, text);

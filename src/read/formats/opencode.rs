@@ -37,8 +37,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(members: &Members<'a>) -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         Self { steps, metadata: metadata(members), turn: 0, no_objects: 0 }
     }
 

@@ -180,7 +180,6 @@ impl<'a> Session<'a> {
     /// Emits the trace.
     fn end(self, runs: &mut Runs<'_>) -> Read<()> {
         let mut steps = Assembler::default();
-        steps.begin(true);
         let mut metadata = Metadata {
             id: Some(self.id.into_owned()).filter(|id| !id.is_empty()),
             parent: self.parent.map(Cow::into_owned),

@@ -240,8 +240,7 @@ pub(super) struct Log<'a> {
 
 impl<'a> Log<'a> {
     pub(super) fn new() -> Self {
-        let mut log = Self::default();
-        log.steps.begin(true);
+        let log = Self::default();
         log
     }
 

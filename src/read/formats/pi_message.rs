@@ -19,8 +19,7 @@ pub(super) struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     pub(super) fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let mut steps = Assembler::default();
-        steps.begin(true);
+        let steps = Assembler::default();
         let metadata = Metadata { id, parent, agent: Some("pi".into()), ..Metadata::default() };
         Self { steps, metadata, turn: 0, called: BTreeMap::new(), answered: BTreeMap::new(), others: 0 }
     }

@@ -86,8 +86,7 @@ impl<'a> Recording<'a> {
     /// Makes an empty run of an agent of this name.
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
-        let mut recording = Self { metadata, ..Self::default() };
-        recording.steps.begin(true);
+        let recording = Self { metadata, ..Self::default() };
         recording
     }
 

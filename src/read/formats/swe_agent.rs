@@ -18,7 +18,6 @@ const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut steps = Assembler::default();
-    steps.begin(true);
     if let Some(trajectory) = members.get("trajectory") {
         let mut turn = 0;
         trajectory.json().list(|json| {

@@ -19,7 +19,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut session = Session::default();
-    session.steps.begin(true);
     if let Some(entries) = members.get("trajectory") {
         entries.json().list(|json| {
             session.entry(&Members::of(json));

@@ -1,0 +1,231 @@
+//! Sessions with an event in each line: every line is added to what came before it, and a step is handed on as soon as
+//! it is complete, while the session still grows.
+
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+
+use super::Format;
+use super::document::{Document, tagged};
+use super::format::{Entry, Reader};
+use super::framing::lines;
+use super::lossy::LossyUtf8;
+use super::members::Members;
+use super::runs::Runs;
+use super::signature::Look;
+use super::window::Window;
+use crate::error::Result;
+use crate::json::{Json, Kind, Raw, Read, SkipIndex};
+
+/// The sessions of one input.
+pub(super) trait Session<'a> {
+    /// Adds the next line. A fault costs the line.
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()>;
+
+    /// Hands on steps that no later line can change.
+    fn hand_on(&mut self, runs: &mut Runs<'_>);
+
+    /// Emits the runs of all sessions.
+    fn end(self: Box<Self>, runs: &mut Runs<'_>);
+}
+
+/// Reads the sessions of a format.
+pub(super) struct SessionReader {
+    /// Begins to read. The argument only binds the lifetime.
+    pub(super) open: for<'a> fn(PhantomData<&'a [u8]>) -> Box<dyn Session<'a> + 'a>,
+    /// The key of the list of lines in an object, if the format is also exported in one.
+    pub(super) list: &'static str,
+}
+
+/// Reads a document: its lines, or the list of them in an object.
+pub(super) fn read_document<'a>(reader: &SessionReader, document: &Document<'a>, runs: &mut Runs<'_>) {
+    let mut session = (reader.open)(PhantomData);
+    let list = match document {
+        Document::Object(object) => object.list(reader.list),
+        document => document.items().to_vec(),
+    };
+    for line in list.into_iter().filter(|line| line.kind() == Kind::Object) {
+        add(&mut *session, line, runs);
+    }
+    session.end(runs);
+}
+
+fn add<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
+    match session.add(&mut line.json()) {
+        Ok(()) => session.hand_on(runs),
+        // Reading finds faults that skipping does not.
+        Err(_) => runs.pass_over("lines that are no JSON", 1),
+    }
+}
+
+/// How many lines are asked whether they are of a session.
+const ASKED: usize = 16;
+
+/// Finds the session format of lines: the one that claims the first line that any format claims.
+#[derive(Debug, Default)]
+pub(super) struct Finder {
+    /// How many bytes, and how many lines, have been looked at.
+    bytes: usize,
+    lines: usize,
+}
+
+/// What a [`Finder`] has found.
+pub(super) enum Found {
+    /// The lines are a session of this format.
+    Session(&'static Entry),
+    /// They are not a session.
+    Other,
+    /// More lines have to be seen.
+    More,
+}
+
+impl Finder {
+    /// Looks at the lines of an input, of which `bytes` are known.
+    pub(super) fn look(&mut self, bytes: &[u8], whole: bool, wanted: Option<Format>) -> Found {
+        for line in lines(bytes, whole, self.bytes) {
+            let mut json = line.json();
+            let is_sound = json.check().is_ok() && json.peek_byte().is_none();
+            match line.kind() {
+                Kind::Object if is_sound => match claimed_by(&Members::from(line), wanted) {
+                    Found::More => {}
+                    found => return found,
+                },
+                // A document that is not over with its line.
+                Kind::Object | Kind::List => return Found::Other,
+                _ => {}
+            }
+            self.lines += 1;
+            if self.lines == ASKED {
+                return Found::Other;
+            }
+        }
+        self.bytes = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
+        if whole { Found::Other } else { Found::More }
+    }
+}
+
+/// Returns the session format that claims a line. A line that another format claims as well is not of a session.
+fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
+    let one = std::slice::from_ref(line);
+    let document = Document::Object(line.clone());
+    let entries = Format::VARIANTS.iter().map(|format| format.entry());
+    let mut claiming = entries.filter(|entry| {
+        wanted.is_none_or(|wanted| wanted == entry.format)
+            && !matches!(entry.reader, Reader::Generic(_))
+            && (entry.claims(&Look::Lines(one), None) || entry.claims(&Look::Object(line), Some(&document)))
+    });
+    match (claiming.next(), claiming.next()) {
+        (None, _) => Found::More,
+        (Some(entry), None) if matches!(entry.reader, Reader::Session(_)) => Found::Session(entry),
+        _ => Found::Other,
+    }
+}
+
+/// Reads the lines of a session as they come.
+pub(super) fn read<'s>(
+    window: &mut Window<'s>,
+    entry: &Entry,
+    reader: &SessionReader,
+    runs: &mut Runs<'_>,
+) -> Result<()> {
+    runs.named = Some(entry.format);
+    let tally = runs.tally();
+    let all = window.slice();
+    let first = Chunk::default();
+    let mut last = &first;
+    let mut session = (reader.open)(PhantomData);
+    let (mut held, mut is_lossy, mut read) = (0, false, Ok(()));
+    loop {
+        let whole = window.is_whole();
+        let bytes = window.unread();
+        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        if end > 0 {
+            held += end;
+            let copied =
+                if all.is_some() { Vec::new() } else { bytes.get(..end).unwrap_or_default().to_vec() };
+            last = last.then(copied);
+            let bytes = all.unwrap_or(&last.bytes);
+            last.index.get_or_init(|| SkipIndex::of_length(bytes.len()));
+            for line in lines(bytes, true, 0) {
+                if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
+                    add_line(&mut *session, line.with_index(last.index.get()), runs);
+                } else {
+                    is_lossy = true;
+                    runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+                    last = last.then(LossyUtf8::of(line.bytes()).text.into_bytes());
+                    add_line(&mut *session, Raw::over(&last.bytes, 0), runs);
+                }
+            }
+            window.consume(end);
+        }
+        if held > runs.options.most_held && all.is_none() {
+            read = Err(window.too_large());
+            break;
+        }
+        match window.grow_once() {
+            Ok(false) if whole => break,
+            Ok(_) => {}
+            Err(error) => {
+                read = Err(error);
+                break;
+            }
+        }
+    }
+    session.end(runs);
+    if let Some(format) = runs.named.take() {
+        runs.is_of(format);
+    }
+    if !is_lossy && tally.is_suspicious(held, runs) {
+        match all {
+            Some(all) => tally.report(all, runs),
+            None => tally.report(&first.concat(), runs),
+        }
+    }
+    read
+}
+
+fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
+    let mut json = line.json();
+    if json.check().is_err() || json.peek_byte().is_some() {
+        return runs.pass_over("lines that are no JSON", 1);
+    }
+    match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
+        Some(object) => add(session, object, runs),
+        None => runs.pass_over("lines that are no object", 1),
+    }
+}
+
+/// A part of an input that is held, and the part after it. Parts do not move, so sessions can borrow from them.
+#[derive(Debug, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    index: OnceCell<SkipIndex>,
+    next: OnceCell<Box<Chunk>>,
+}
+
+impl Chunk {
+    /// The bytes of all parts.
+    fn concat(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        let mut chunk = Some(self);
+        while let Some(Self { bytes, next, .. }) = chunk {
+            all.extend_from_slice(bytes);
+            chunk = next.get().map(|next| &**next);
+        }
+        all
+    }
+
+    /// Adds the next part.
+    fn then(&self, bytes: Vec<u8>) -> &Self {
+        self.next.get_or_init(|| Box::new(Self { bytes, index: OnceCell::new(), next: OnceCell::new() }))
+    }
+}
+
+impl Drop for Chunk {
+    /// Drops one part after the other: there may be too many for a recursion.
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut chunk) = next {
+            next = chunk.next.take();
+        }
+    }
+}
