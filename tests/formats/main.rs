@@ -9,6 +9,7 @@
 
 #[cfg(feature = "inspect")]
 mod archives;
+mod growing;
 mod large;
 #[path = "../reading/mod.rs"]
 mod reading;
