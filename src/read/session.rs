@@ -115,7 +115,11 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     });
     match (claiming.next(), claiming.next()) {
         (None, _) => Found::More,
-        (Some(entry), None) if matches!(entry.reader, Reader::Session(_)) => Found::Session(entry),
+        (Some(entry), None)
+            if matches!(entry.reader, Reader::Session(_)) && entry.claims(&Look::Lines(one), None) =>
+        {
+            Found::Session(entry)
+        }
         _ => Found::Other,
     }
 }

@@ -132,14 +132,27 @@ fn the_format_may_show_only_after_a_long_beginning() {
 #[test]
 fn an_input_of_two_formats_is_an_error_that_names_both() {
     // An escape in a key does not hide it.
-    let rollout = r#"{"type": "session_meta", "p\u0061yload": {"id": "s"}}"#;
+    let gemini = r#""type": "tool_use", "tool_n\u0061me": "t", "tool_id": "i", "parameters": {}"#;
+    let opencode = r#""type": "tool_use", "sessionID": "s", "part": {"messageID": "m"}"#;
+    assert_eq!(read(format!("{{{gemini}}}\n")).1.format, Some(Format::GeminiStream));
+    let (traces, reading) = read(format!("{{{gemini}, {opencode}}}\n"));
+    let message = reading.errors[0].message();
+    assert!(message.contains("gemini-stream") && message.contains("opencode-events"), "{message}");
+    assert!(traces.is_empty() && reading.format.is_none(), "{reading:?}");
+}
+
+#[test]
+fn the_first_line_that_a_format_claims_decides_what_a_session_is() {
+    let rollout = r#"{"type": "session_meta", "payload": {"id": "s"}}"#;
     let claude =
         r#"{"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "hi"}}"#;
-    assert_eq!(read(format!("{rollout}\n")).1.format, Some(Format::CodexRollout));
-    let (traces, reading) = read(format!("{rollout}\n{claude}\n"));
-    let message = reading.errors[0].message();
-    assert!(message.contains("codex-rollout") && message.contains("claude-code"), "{message}");
-    assert!(traces.is_empty() && reading.format.is_none(), "{reading:?}");
+    for (lines, format) in
+        [([rollout, claude], Format::CodexRollout), ([claude, rollout], Format::ClaudeCode)]
+    {
+        let (_, reading) = read(lines.join("\n"));
+        assert_eq!(reading.format, Some(format));
+        assert_eq!(reading.passed_over.values().sum::<u64>(), 1, "{reading:?}");
+    }
 }
 
 /// Sessions and spans are read in one walk if every line is sound, and in two if one is not.
