@@ -97,7 +97,7 @@ macro_rules! formats {
         crate::names::named! { Format, "format" { $($name => $text),+ } }
 
         impl Format {
-            fn entry(self) -> &'static Entry {
+            pub(in crate::read) fn entry(self) -> &'static crate::read::format::Entry {
                 match self {
                     $(Self::$name => &$($module)::+::FORMAT,)+
                 }

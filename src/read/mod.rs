@@ -2,9 +2,6 @@
 //!
 //! [`read_traces`] reads bytes to traces. [`read_slice`] and [`read_stream`] feed a [`StepSink`]
 //! without building traces. [`Format`] lists the formats.
-//!
-//! To add a format, write a file in `formats/` with a constant `FORMAT`, and add its line to the list below. Formats
-//! are asked in the order of the list.
 
 mod common;
 mod document;
@@ -38,6 +35,7 @@ mod zstd;
 
 use std::io::Read;
 
+pub use formats::Format;
 pub use formats::bench_trace::Alignment;
 #[cfg(feature = "scan")]
 pub(crate) use formats::otel::SpanPool;
@@ -49,7 +47,7 @@ pub(crate) use runs::Header;
 pub use runs::PassedOver;
 pub(crate) use walk::{Piece, Pieces};
 
-use format::{Entry, Reader, RecordReader};
+use format::{Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
 use serde::Serialize;
@@ -60,127 +58,6 @@ pub(crate) use zstd::Frames;
 
 use crate::error::{Error, ErrorKind};
 use crate::trace::{StepSink, Trace, TraceCollector, Unpaired};
-
-format::formats! {
-    /// Results of tau2-bench.
-    Tau2 => formats::tau2, "tau2";
-    /// Results of tau-bench, the first version.
-    TauBench => formats::tau_bench, "tau-bench";
-    /// ATIF trajectories.
-    Atif => formats::atif, "atif";
-    /// Sessions of Codex.
-    CodexRollout => formats::codex, "codex-rollout";
-    /// Events of `codex exec --json`.
-    CodexExec => formats::codex_exec, "codex-exec";
-    /// Sessions of Claude Code.
-    ClaudeCode => formats::claude_code, "claude-code";
-    /// Logs of Inspect.
-    Inspect => formats::inspect, "inspect";
-    /// Sessions of the Gemini CLI.
-    GeminiCli => formats::gemini_cli, "gemini-cli";
-    /// Sessions exported by `OpenCode`.
-    OpenCode => formats::opencode, "opencode";
-    /// Trajectories of SWE-agent.
-    SweAgent => formats::swe_agent, "swe-agent";
-    /// Event logs of `OpenHands`.
-    OpenHands => formats::openhands, "openhands";
-    /// Event logs of the `OpenHands` Agent SDK.
-    OpenHandsSdk => formats::openhands_sdk, "openhands-sdk";
-    /// Output of the evaluations of `OpenHands`.
-    OpenHandsOutput => formats::openhands_output, "openhands-output";
-    /// Sessions of pi and `OpenClaw`, and events of `pi --mode json`.
-    Pi => formats::pi, "pi";
-    /// Runs of `AgentDojo`.
-    AgentDojo => formats::agentdojo, "agentdojo";
-    /// Event logs of the Copilot CLI.
-    CopilotCli => formats::copilot_cli, "copilot-cli";
-    /// Chats of Copilot in VS Code.
-    CopilotChat => formats::copilot_chat, "copilot-chat";
-    /// Output of `gemini --output-format stream-json`.
-    GeminiStream => formats::gemini_stream, "gemini-stream";
-    /// Sessions and evaluation sets of the Agent Development Kit.
-    Adk => formats::adk, "adk";
-    /// Contents of the Gemini API.
-    GeminiContents => formats::gemini_contents, "gemini-contents";
-    /// Trajectories of mini-swe-agent, version 1; later ones are chats.
-    MiniSweAgent1 => formats::mini_swe_agent, "mini-swe-agent-1";
-    /// Messages of Letta agents, and results of letta-evals.
-    Letta => formats::letta, "letta";
-    /// Sessions of Goose.
-    Goose => formats::goose, "goose";
-    /// Messages of the Agent Client Protocol.
-    Acp => formats::acp, "acp";
-    /// Steps of smolagents.
-    Smolagents => formats::smolagents, "smolagents";
-    /// Histories of browser-use.
-    BrowserUse => formats::browser_use, "browser-use";
-    /// Messages, events and states of `AutoGen` since 0.4.
-    AutoGen => formats::autogen, "autogen";
-    /// Events of `CrewAI`.
-    CrewAi => formats::crewai, "crewai";
-    /// Messages and events of Pydantic AI.
-    PydanticAi => formats::pydantic_ai, "pydantic-ai";
-    /// Messages of `LangChain` and `LangGraph`.
-    LangChain => formats::langchain, "langchain";
-    /// Events of `OpenCode`.
-    OpenCodeEvents => formats::opencode_events, "opencode-events";
-    /// Trajectories of the agent data protocol.
-    AgentData => formats::agent_data, "agent-data";
-    /// Logs of `InterCode`.
-    InterCode => formats::intercode, "intercode";
-    /// Traces of Langfuse.
-    Langfuse => formats::langfuse, "langfuse";
-    /// Runs of `LangSmith`.
-    LangSmith => formats::langsmith, "langsmith";
-    /// Trajectories of Vorflux.
-    Vorflux => formats::vorflux, "vorflux";
-    /// Messages that Cline and Roo Code show.
-    ClineUi => formats::cline_ui, "cline-ui";
-    /// Steps of Antigravity.
-    Antigravity => formats::antigravity, "antigravity";
-    /// Transcripts of the Microsoft 365 Agents SDK and the Bot Framework.
-    Activities => formats::activities, "activities";
-    /// Events of Claude Managed Agents.
-    ClaudeManaged => formats::claude_managed, "claude-managed";
-    /// Trajectories of `OSWorld`.
-    OsWorld => formats::osworld, "osworld";
-    /// Chat histories of OWL.
-    Owl => formats::owl, "owl";
-    /// Trajectories of trae-agent.
-    TraeAgent => formats::trae_agent, "trae-agent";
-    /// Results and transcripts of `AgentV`.
-    AgentV => formats::agentv, "agentv";
-    /// Answers of `ToolBench`.
-    ToolBench => formats::toolbench, "toolbench";
-    /// Results of BFCL.
-    Bfcl => formats::bfcl, "bfcl";
-    /// Traces of the `OpenAI` Agents SDK.
-    OpenAiAgents => formats::openai_agents, "openai-agents";
-    /// Conversations of the Amazon Q Developer CLI.
-    AmazonQ => formats::amazon_q, "amazon-q";
-    /// Sessions of Continue.
-    Continue => formats::continue_dev, "continue";
-    /// Trajectories of Moatless.
-    Moatless => formats::moatless, "moatless";
-    /// Traces of `MLflow`.
-    MlFlow => formats::mlflow, "mlflow";
-    /// Logs of requests to models.
-    LlmCalls => formats::llm_calls, "llm-calls";
-    /// Items of `OpenAI`'s Responses.
-    OpenAiResponses => formats::chat::responses, "openai-responses";
-    /// Messages of Anthropic's models.
-    AnthropicMessages => formats::chat::anthropic, "anthropic-messages";
-    /// Messages of `OpenAI`'s chat.
-    OpenAiChat => formats::chat::openai, "openai-chat";
-    /// Data sets of chats.
-    ChatRecords => formats::chat_records, "chat-records";
-    /// Episodes of `BenchTrace`.
-    BenchTrace => formats::bench_trace, "benchtrace";
-    /// This crate's own form.
-    Native => formats::native, "native";
-    /// Spans and log records of OpenTelemetry.
-    OpenTelemetry => formats::otel, "opentelemetry";
-}
 
 /// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
 ///

@@ -37,7 +37,7 @@ pub(super) struct SessionReader {
 }
 
 /// Reads a document: its lines, or the list of them in an object.
-pub(super) fn read_document<'a>(reader: &SessionReader, document: &Document<'a>, runs: &mut Runs<'_>) {
+pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut session = (reader.open)(PhantomData);
     let list = match document {
         Document::Object(object) => object.list(reader.list),
@@ -125,8 +125,8 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
 }
 
 /// Reads the lines of a session as they come.
-pub(super) fn read<'s>(
-    window: &mut Window<'s>,
+pub(super) fn read(
+    window: &mut Window<'_>,
     entry: &Entry,
     reader: &SessionReader,
     runs: &mut Runs<'_>,

@@ -346,9 +346,8 @@ impl<'a> Assembler<'a> {
     pub(crate) fn emit_before(&mut self, before: u64, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         self.pair_new();
         let waits = |entry: &Entry<'_>| match entry {
-            Entry::Message { turn, .. } => *turn >= before,
+            Entry::Message { turn, .. } | Entry::Answer { turn, .. } => *turn >= before,
             Entry::Call(call, answer, _) => call.turn >= before || answer.is_none(),
-            Entry::Answer { turn, .. } => *turn >= before,
             Entry::Orphan { turn, id, .. } => *turn >= before || id.is_some(),
             Entry::Paired => false,
         };

@@ -133,14 +133,19 @@ fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
 /// Prints the findings of a session as they are confirmed.
 pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
     let guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
-    let (session, mut state) = (&arguments.session, GuardState::default());
+    let session = &arguments.session;
+    let mut state = match arguments.state.as_deref().map(fs::read) {
+        Some(Ok(saved)) => GuardState::read(&saved)?,
+        _ => GuardState::default(),
+    };
     let mut input: Box<dyn Read> = match session.to_str() {
         Some("-") => Box::new(std::io::stdin()),
         _ => Box::new(File::open(session).map_err(|error| format!("{}: {error}", session.display()))?),
     };
     let is_file = session.to_str() != Some("-");
-    // What has been read from the offset of the state on.
-    let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], 0);
+    // The text from the offset of the state on.
+    let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
+    std::io::copy(&mut input.by_ref().take(start), &mut std::io::sink())?;
     let (mut silent, mut is_new) = (Duration::ZERO, false);
     loop {
         let count = input.read(&mut part)?;
@@ -148,7 +153,11 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         is_new |= count > 0;
         let is_whole_line = text.last() == Some(&b'\n');
         if is_new && (count == 0 || is_whole_line) {
-            for finding in guard.watch(&mut state, &text) {
+            let findings = guard.watch(&mut state, &text);
+            if let Some(path) = &arguments.state {
+                fs::write(path, serde_json::to_vec(&state)?)?;
+            }
+            for finding in findings {
                 common::print(&line(&finding))?;
                 if arguments.fail_fast {
                     return Ok(FAILED);

@@ -234,9 +234,8 @@ struct Trajectory<'a> {
 
 impl<'a> Trajectory<'a> {
     fn new(members: &Members<'a>) -> Self {
-        let steps = Assembler::default();
         Self {
-            steps,
+            steps: Assembler::default(),
             turn: 0,
             is_codex: is_codex(members),
             model: None,

@@ -37,9 +37,8 @@ pub(in crate::read) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(in crate::read) fn new(form: Form) -> Self {
-        let assembler = Assembler::default();
         Self {
-            assembler,
+            assembler: Assembler::default(),
             form,
             place: 0,
             open_turn: None,

@@ -134,10 +134,9 @@ impl<'a> Session<'a> {
         };
         metadata.parent = session.filter(|_| part.is_some());
         metadata.agent = Some("claude-code".into());
-        let steps = Assembler::default();
         Self {
             metadata,
-            steps,
+            steps: Assembler::default(),
             uuids: TextSet::default(),
             calls: TextMap::default(),
             answered: TextSet::default(),

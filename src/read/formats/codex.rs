@@ -1,9 +1,9 @@
 //! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`.
 
-use super::codex_item::{Event, Item, Kind, Output, read_line};
-use super::codex_text;
 use std::collections::VecDeque;
 
+use super::codex_item::{Event, Item, Kind, Output, read_line};
+use super::codex_text;
 use super::prelude::*;
 use crate::json::Kind as JsonKind;
 use crate::read::outcome::never_ran;

@@ -250,8 +250,14 @@ struct Sight {
 
 impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
-        let steps = Assembler::default();
-        Self { id, termination: None, steps, count: 0, items: TextMap::default(), calls: Vec::new() }
+        Self {
+            id,
+            termination: None,
+            steps: Assembler::default(),
+            count: 0,
+            items: TextMap::default(),
+            calls: Vec::new(),
+        }
     }
 
     /// An item is placed where it was first seen, with its latest arguments.
@@ -301,6 +307,7 @@ impl<'a> Thread<'a> {
 
     /// Emits the trace.
     fn end(mut self, runs: &mut Runs<'_>) {
+        // Items that never completed.
         for (call, given) in self.calls {
             if let Some(call) = self.steps.call_mut(call) {
                 call.arguments = given.arguments();

@@ -74,9 +74,8 @@ struct Agent<'a> {
 
 impl<'a> Agent<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let steps = Assembler::default();
         let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
-        Self { steps, metadata, turn: 0 }
+        Self { steps: Assembler::default(), metadata, turn: 0 }
     }
 
     fn end(mut self, runs: &mut Runs<'_>) {

@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut session = Session::new();
+    let mut session = Session::default();
     if let Some(messages) = members.get("messages") {
         let read = messages.json().list(|json| session.message(json));
         read.inspect_err(|_| session.pass_over(runs))?;
@@ -27,6 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 /// A session that is being read.
+#[derive(Default)]
 struct Session<'a> {
     steps: Assembler<'a>,
     turn: u64,
@@ -36,11 +37,6 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new() -> Self {
-        let steps = Assembler::default();
-        Self { steps, turn: 0, model: None, others: 0 }
-    }
-
     fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
         let message = Message::read(json, self.turn)?;
         match message.kind.as_deref() {

@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut run = Run::new();
+    let mut run = Run::default();
     if let Some(messages) = members.get("messages") {
         let read = messages.json().list(|json| run.message(json));
         read.inspect_err(|_| run.pass_over(runs))?;
@@ -28,6 +28,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 /// A run that is being read.
+#[derive(Default)]
 struct Run<'a> {
     steps: Assembler<'a>,
     turn: u64,
@@ -37,11 +38,6 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new() -> Self {
-        let steps = Assembler::default();
-        Self { steps, turn: 0, asked: None, no_objects: 0 }
-    }
-
     fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
         if json.kind()? == Kind::Object {
             let message = Message::read(json)?;

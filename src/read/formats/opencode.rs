@@ -37,8 +37,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(members: &Members<'a>) -> Self {
-        let steps = Assembler::default();
-        Self { steps, metadata: metadata(members), turn: 0, no_objects: 0 }
+        Self { steps: Assembler::default(), metadata: metadata(members), turn: 0, no_objects: 0 }
     }
 
     fn message(&mut self, json: &mut Json<'a>) -> Read<()> {

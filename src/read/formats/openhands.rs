@@ -81,7 +81,7 @@ impl Seen {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let mut log = Log::new();
+    let mut log = Log::default();
     match document {
         Document::List(items) => {
             for event in items {
@@ -239,11 +239,6 @@ pub(super) struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    pub(super) fn new() -> Self {
-        let log = Self::default();
-        log
-    }
-
     /// Emits the trace. `metadata` comes from outside the events.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
         let model = metadata.model.or(self.model.map(|model| model.as_ref().into()));

@@ -73,7 +73,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         conversation.end(runs, metadata, result);
     } else {
-        let mut log = openhands::Log::new();
+        let mut log = openhands::Log::default();
         if is_pairs(history) {
             for pair in history.items().unwrap_or_default() {
                 log.pair(&pair.items().unwrap_or_default())?;

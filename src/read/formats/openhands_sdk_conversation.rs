@@ -20,9 +20,8 @@ pub(super) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(super) fn new() -> Self {
-        let steps = Assembler::default();
         Self {
-            steps,
+            steps: Assembler::default(),
             turns: BTreeMap::new(),
             turn: 0,
             reported: BTreeMap::new(),

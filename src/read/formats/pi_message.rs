@@ -19,9 +19,15 @@ pub(super) struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     pub(super) fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let steps = Assembler::default();
         let metadata = Metadata { id, parent, agent: Some("pi".into()), ..Metadata::default() };
-        Self { steps, metadata, turn: 0, called: BTreeMap::new(), answered: BTreeMap::new(), others: 0 }
+        Self {
+            steps: Assembler::default(),
+            metadata,
+            turn: 0,
+            called: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            others: 0,
+        }
     }
 
     /// Emits the trace.

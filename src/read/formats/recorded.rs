@@ -86,8 +86,7 @@ impl<'a> Recording<'a> {
     /// Makes an empty run of an agent of this name.
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
-        let recording = Self { metadata, ..Self::default() };
-        recording
+        Self { metadata, ..Self::default() }
     }
 
     /// Begins a message with its time.
