@@ -1195,4 +1195,9 @@ fn guard_answers_hooks_and_watches_sessions() {
     assert!(fs::metadata(Path::new(&folder.path("states")).join("s_1.json")).is_ok());
     let (found, _) = ends("watch", &[&folder.path("session.jsonl"), "--fail-fast"], 1);
     assert_eq!(found.lines().filter(|line| !line.starts_with(' ')).count(), 1, "{found}");
+    // A later watch continues, and reports nothing twice.
+    let watch = [&folder.path("session.jsonl"), "--idle", "1", "--state", &folder.path("state.json")];
+    let (found, _) = ends("watch", &watch, 0);
+    assert!(found.contains("loop:"), "{found}");
+    assert_eq!(ends("watch", &watch, 0).0, "");
 }

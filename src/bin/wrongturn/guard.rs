@@ -58,6 +58,9 @@ pub(crate) struct Watch {
     /// Stop if the file has not grown for so many seconds; 0: never
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     idle: u64,
+    /// Continue where an earlier watch stopped, and keep the place in this file
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
 }
 
 #[derive(ValueEnum, Clone, Copy)]
