@@ -139,18 +139,16 @@ impl Meter {
         self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
     }
 
-    /// What the steps inside of these findings took, each step once. The findings come in the order of their places.
-    pub(crate) fn inside(&self, findings: &[Finding]) -> Cost {
+    /// What the steps inside of these ranges took, each step once. The ranges come in order.
+    pub(crate) fn inside(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Cost {
         let mut sum = Cost::default();
         let mut open: Option<(u64, u64)> = None;
-        for finding in findings {
+        for (start, end) in ranges {
             open = Some(match open {
-                Some((first, last)) if finding.first <= last.saturating_add(1) => {
-                    (first, last.max(finding.last))
-                }
+                Some((first, last)) if start <= last.saturating_add(1) => (first, last.max(end)),
                 before => {
                     sum.add_range(self, before);
-                    (finding.first, finding.last)
+                    (start, end)
                 }
             });
         }

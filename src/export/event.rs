@@ -1,16 +1,31 @@
 //! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::detect::{Cost, Finding, Verdict};
 use crate::live::{Update, UpdateKind};
 use crate::names::named;
-use crate::read::SPAN_LABEL;
+use crate::read::{RESOURCE_LABEL, SPAN_LABEL};
 use crate::trace::{Metadata, SpanId, TraceId};
 
 /// The name of the event.
 pub(super) const NAME: &str = "gen_ai.evaluation.result";
 
+/// The attribute that names a service.
+const SERVICE_NAME: &str = "service.name";
+
+/// Texts of more bytes are cut, but for evidence.
+const MOST_TEXT: usize = 4 << 10;
+
 /// Evidence of more bytes is not sent: collectors refuse records that are too large.
 const MOST_EVIDENCE: usize = 32 << 10;
+
+/// Returns as much of a text as an event holds.
+fn capped(text: &str) -> String {
+    let end = (0..=text.len().min(MOST_TEXT)).rev().find(|at| text.is_char_boundary(*at));
+    text.get(..end.unwrap_or_default()).unwrap_or_default().to_owned()
+}
 
 /// The label of an evaluation event: pass, fail or not applicable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,6 +72,8 @@ pub struct EventContext {
     pub observed: u64,
     /// Attributes of every event.
     pub attributes: Vec<(&'static str, EventValue)>,
+    /// Attributes of the service that sent the trace.
+    pub resource: Arc<BTreeMap<String, String>>,
 }
 
 impl EventContext {
@@ -65,21 +82,26 @@ impl EventContext {
     pub fn new(id: &str, metadata: &Metadata) -> Self {
         let label = |name: &str| metadata.labels.get(name).map(String::as_str);
         let begun = id.get(..32).filter(|_| matches!(id.as_bytes().get(32), None | Some(b'/')));
-        let mut attributes = vec![("wrongturn.trace", EventValue::Text(id.to_owned()))];
+        let mut attributes = vec![("wrongturn.trace", EventValue::Text(capped(id)))];
         let mut text = |name, value: Option<&str>| {
             if let Some(value) = value {
-                attributes.push((name, EventValue::Text(value.to_owned())));
+                attributes.push((name, EventValue::Text(capped(value))));
             }
         };
         text("wrongturn.trace.parent", metadata.parent.as_deref());
         text("gen_ai.agent.name", metadata.agent.as_deref());
         text("gen_ai.request.model", metadata.model.as_deref());
         text("gen_ai.conversation.id", label("conversation"));
+        let resource = metadata
+            .labels
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix(RESOURCE_LABEL)?.to_owned(), value.clone())));
         Self {
             trace: label("trace_id").or(begun).and_then(|id| id.parse().ok()),
             span: label(SPAN_LABEL).and_then(|id| id.parse().ok()),
             observed: 0,
             attributes,
+            resource: Arc::new(resource.collect()),
         }
     }
 
@@ -174,6 +196,7 @@ impl EventContext {
             span: self.span,
             observed: self.observed,
             attributes: self.attributes.clone(),
+            resource: Arc::clone(&self.resource),
         }
     }
 }
@@ -196,6 +219,8 @@ pub struct EvaluationEvent {
     pub observed: u64,
     /// Whatever else is known.
     pub attributes: Vec<(&'static str, EventValue)>,
+    /// Attributes of the service that sent the trace.
+    pub resource: Arc<BTreeMap<String, String>>,
 }
 
 impl EvaluationEvent {
@@ -205,8 +230,28 @@ impl EvaluationEvent {
 
     fn text(&mut self, name: &'static str, value: Option<&str>) {
         if let Some(value) = value {
-            self.push(name, EventValue::Text(value.to_owned()));
+            self.push(name, EventValue::Text(capped(value)));
         }
+    }
+
+    /// About how many bytes the event takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let value = |value: &EventValue| match value {
+            EventValue::Text(text) => text.len(),
+            EventValue::Counts(counts) => size_of_val(&**counts),
+            EventValue::Texts(texts) => texts.iter().map(|text| 32 + text.len()).sum(),
+            EventValue::Count(_) | EventValue::Number(_) => 0,
+        };
+        let attributes = self.attributes.iter().map(|(_, own)| 64 + value(own));
+        size_of::<Self>() + self.detector.len() + attributes.sum::<usize>()
+    }
+
+    /// Attributes of the resource that the event is reported under, `service.name` in any case.
+    pub(super) fn resource(&self) -> impl Iterator<Item = (&str, &str)> {
+        let known = self.resource.iter().map(|(key, value)| (&**key, &**value));
+        let own = (!self.resource.contains_key(SERVICE_NAME)).then_some((SERVICE_NAME, super::SERVICE));
+        own.into_iter().chain(known)
     }
 
     /// All attributes, those of the conventions first.

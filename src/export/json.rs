@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::event::{EvaluationEvent, EventValue, NAME};
 
-/// Writes evaluation events as one request of OTLP log records in JSON.
+/// Writes evaluation events as one request of OTLP log records in JSON, under the resources that sent the traces.
 ///
 /// Without a line end: it is a line of the file that the collector's file exporter writes, or the body of a request to
 /// `/v1/logs`.
@@ -24,17 +24,24 @@ use super::event::{EvaluationEvent, EventValue, NAME};
 /// ```
 #[must_use]
 pub fn otlp_json(events: &[EvaluationEvent]) -> String {
-    let service = attribute("service.name", &EventValue::Text(super::SERVICE.to_owned()));
     let scope = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
-    let resource = json!({"attributes": [service]});
-    let logs = ResourceLogs { resource, scope_logs: [ScopeLogs { log_records: events, scope }] };
-    serde_json::to_string(&Request { resource_logs: [logs] }).unwrap_or_default()
+    let of_sender = events.chunk_by(|one, other| one.resource == other.resource);
+    let resource_logs = of_sender
+        .map(|log_records| {
+            let attributes = log_records.iter().take(1).flat_map(EvaluationEvent::resource);
+            let attributes: Vec<Value> =
+                attributes.map(|(key, value)| attribute(key, &EventValue::Text(value.to_owned()))).collect();
+            let resource = json!({"attributes": attributes});
+            ResourceLogs { resource, scope_logs: [ScopeLogs { log_records, scope: scope.clone() }] }
+        })
+        .collect();
+    serde_json::to_string(&Request { resource_logs }).unwrap_or_default()
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Request<'e> {
-    resource_logs: [ResourceLogs<'e>; 1],
+    resource_logs: Vec<ResourceLogs<'e>>,
 }
 
 #[derive(Serialize)]

@@ -16,18 +16,23 @@ pub fn otlp_logs(events: &[EvaluationEvent]) -> ExportLogsServiceRequest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..InstrumentationScope::default()
     };
-    let service = attribute("service.name", EventValue::Text(super::SERVICE.to_owned()));
-    let logs = ScopeLogs {
-        scope: Some(scope),
-        log_records: events.iter().map(record).collect(),
-        ..ScopeLogs::default()
-    };
-    let resource = ResourceLogs {
-        resource: Some(Resource { attributes: vec![service], ..Resource::default() }),
-        scope_logs: vec![logs],
-        ..ResourceLogs::default()
-    };
-    ExportLogsServiceRequest { resource_logs: vec![resource] }
+    let of_sender = events.chunk_by(|one, other| one.resource == other.resource);
+    let resource_logs = of_sender.map(|events| {
+        let attributes = events.iter().take(1).flat_map(EvaluationEvent::resource);
+        let attributes =
+            attributes.map(|(key, value)| attribute(key, EventValue::Text(value.to_owned()))).collect();
+        let logs = ScopeLogs {
+            scope: Some(scope.clone()),
+            log_records: events.iter().map(record).collect(),
+            ..ScopeLogs::default()
+        };
+        ResourceLogs {
+            resource: Some(Resource { attributes, ..Resource::default() }),
+            scope_logs: vec![logs],
+            ..ResourceLogs::default()
+        }
+    });
+    ExportLogsServiceRequest { resource_logs: resource_logs.collect() }
 }
 
 fn record(event: &EvaluationEvent) -> LogRecord {

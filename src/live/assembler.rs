@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
-use super::open::{Emit, OpenTrace, Rules};
+use super::open::{Emit, OpenTrace, Profile, Rules};
 use super::options::{AssemblerOptions, nanoseconds};
 use super::packed::Packed;
 use super::piece::{Kept, KeptReply, Piece, Reply};
@@ -112,7 +112,7 @@ impl TraceAssembler {
         Monitor::new(&detectors)?;
         let closed = Remembered::new(options.remembered);
         Ok(Self {
-            rules: Rules { detectors, options },
+            rules: Rules { detectors, profiles: Vec::new(), options },
             now: 0,
             traces: BTreeMap::new(),
             due: BTreeSet::new(),
@@ -123,6 +123,31 @@ impl TraceAssembler {
             events: VecDeque::new(),
             counts: AssemblerCounts::default(),
         })
+    }
+
+    /// With other detectors for the runs that have all of these labels. The first profile that fits is used.
+    ///
+    /// Runs of spans have the attributes of their sender as labels, such as `resource.service.name`.
+    ///
+    /// # Errors
+    /// As [`Monitor::new`].
+    ///
+    /// ```
+    /// use wrongturn::{TraceAssembler, default_detectors, live::AssemblerOptions};
+    ///
+    /// let shop = [("resource.service.name".to_owned(), "shop".to_owned())].into();
+    /// let traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
+    /// let traces = traces.with_profile(shop, Vec::new())?;
+    /// # Ok::<(), wrongturn::Error>(())
+    /// ```
+    pub fn with_profile(
+        mut self,
+        labels: BTreeMap<String, String>,
+        detectors: Vec<Arc<dyn Detector>>,
+    ) -> Result<Self> {
+        Monitor::new(&detectors)?;
+        self.rules.profiles.push(Profile { labels, detectors });
+        Ok(self)
     }
 
     /// Takes a message, or an action that is complete.

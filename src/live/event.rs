@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::monitor::by_detector;
 use super::update::Update;
-use crate::detect::Verdict;
+use crate::detect::{Cost, Verdict};
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 
@@ -98,6 +98,8 @@ pub struct ClosedTrace {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(&'static str, Verdict)>,
+    /// What the steps inside of findings took, each step once.
+    pub cost: Cost,
     /// Calls without an answer, and answers without a call.
     pub unpaired: Unpaired,
 }

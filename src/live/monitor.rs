@@ -7,9 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::series::Series;
 use super::update::{Update, UpdateKind};
-#[cfg(feature = "scan")]
-use crate::detect::Cost;
-use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
+use crate::detect::{Cost, Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
 use crate::error::Result;
 use crate::trace::{Actors, Gate, Routing, Step, StepInput};
 
@@ -324,10 +322,11 @@ impl Monitor {
         self.meter.total()
     }
 
-    /// What the steps inside of findings of a verdict took, each step once.
-    #[cfg(feature = "scan")]
-    pub(crate) fn cost_inside(&self, findings: &[Finding]) -> Cost {
-        self.meter.inside(findings)
+    /// What the steps inside of findings took, each step once.
+    pub(crate) fn cost_inside<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) -> Cost {
+        let mut ranges: Vec<_> = findings.into_iter().map(|finding| (finding.first, finding.last)).collect();
+        ranges.sort_unstable();
+        self.meter.inside(ranges)
     }
 
     /// Closes the trace: the verdicts, in the order of the detectors.

@@ -1,5 +1,6 @@
 //! One open trace: its pieces, its detectors, its spans.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
@@ -21,13 +22,27 @@ const NO_ROUTE: &str = "a live trace tells no expected route";
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) detectors: Vec<Arc<dyn Detector>>,
+    pub(super) profiles: Vec<Profile>,
     pub(super) options: AssemblerOptions,
 }
 
+/// The detectors of the runs that have all of these labels.
+#[derive(Debug)]
+pub(super) struct Profile {
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) detectors: Vec<Arc<dyn Detector>>,
+}
+
 impl Rules {
-    pub(super) fn monitor(&self) -> Monitor {
+    /// Returns a monitor of the detectors for a run with this metadata.
+    pub(super) fn monitor(&self, metadata: &Metadata) -> Monitor {
+        let fits = |profile: &&Profile| {
+            profile.labels.iter().all(|(key, value)| metadata.labels.get(key) == Some(value))
+        };
+        let profile = self.profiles.iter().find(fits);
+        let detectors = profile.map_or(&self.detectors, |profile| &profile.detectors);
         let routing = Routing::Unknown(NO_ROUTE.into());
-        Monitor::open(&self.detectors, &routing).with_memory_limit(self.options.max_memory)
+        Monitor::open(detectors, &routing).with_memory_limit(self.options.max_memory)
     }
 }
 
@@ -85,7 +100,7 @@ impl OpenTrace {
         if number < self.next || self.monitor.is_none() && self.judge_again.is_some() {
             return false;
         }
-        let monitor = self.monitor.get_or_insert_with(|| rules.monitor());
+        let monitor = self.monitor.get_or_insert_with(|| rules.monitor(&self.metadata));
         // The progress was checked when the step was taken, and the number is higher than those before.
         if monitor.observe(input).is_ok() {
             self.next = number + 1;
@@ -199,7 +214,7 @@ impl OpenTrace {
 
     /// The pieces as detectors see them from the first, in call order.
     fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
-        let mut monitor = rules.monitor();
+        let mut monitor = rules.monitor(&self.metadata);
         for (_, input) in self.pieces.in_order(with_open_calls) {
             // As in `feed`.
             let _ = monitor.observe(input);
@@ -231,6 +246,8 @@ impl OpenTrace {
                 metadata: Arc::unwrap_or_clone(metadata),
                 reason,
                 steps: monitor.steps(),
+                cost: monitor
+                    .cost_inside(conclusion.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())),
                 verdicts: conclusion.verdicts,
                 unpaired,
             })));
@@ -273,7 +290,7 @@ impl OpenTrace {
             _ if self.pieces.len() > 0 => {
                 let mut pieces = Pieces::default();
                 pieces.append(self.pieces.iter().map(|(time, piece)| (time, piece.clone())));
-                let sorted = Self { pieces, ..Self::default() };
+                let sorted = Self { pieces, metadata: Arc::clone(&self.metadata), ..Self::default() };
                 runs.push(open((*self.metadata).clone(), &sorted.follow(rules, false)));
             }
             _ => {}

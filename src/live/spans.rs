@@ -12,7 +12,10 @@ use super::options::{AssemblerOptions, nanoseconds};
 use super::series::FINDING_BYTES;
 use super::update::{Update, UpdateKind};
 use crate::detect::Finding;
-use crate::read::{AgentRun, LogRecord, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far};
+use crate::read::{
+    AgentRun, LogRecord, Resource, Span, are_whole_below, put_in_order, resource_bytes, runs_of_trace,
+    runs_so_far,
+};
 use crate::trace::{Assembler, Metadata, Unpaired};
 
 /// What is held of a trace of spans.
@@ -48,6 +51,14 @@ impl HeldSpans {
         logs: Vec<LogRecord<'static>>,
         reported: Reported,
     ) -> Self {
+        let mut spans = spans;
+        let mut last: Option<Resource> = None;
+        for span in &mut spans {
+            if let Some(same) = last.as_ref().filter(|last| **last == span.resource) {
+                span.resource.clone_from(same);
+            }
+            last = Some(span.resource.clone());
+        }
         let mut held = Self { reported, settled: (spans.len(), logs.len()), spans, logs, ..Self::default() };
         held.weigh();
         held.reported_bytes = bytes_of(&held.reported);
@@ -55,7 +66,7 @@ impl HeldSpans {
     }
 
     pub(super) fn add_span(&mut self, now: u64, span: Span<'static>, options: &AssemblerOptions) {
-        self.bytes += span.bytes();
+        self.bytes += span_bytes(&span, self.spans.last());
         self.spans.push(span);
         self.came(now, (1, 0), options);
     }
@@ -147,7 +158,8 @@ impl HeldSpans {
     }
 
     fn weigh(&mut self) {
-        let spans = self.spans.iter().map(Span::bytes).sum::<usize>();
+        let mut last = None;
+        let spans = self.spans.iter().map(|span| span_bytes(span, last.replace(span))).sum::<usize>();
         self.bytes = spans + self.logs.iter().map(LogRecord::bytes).sum::<usize>();
     }
 
@@ -185,6 +197,15 @@ impl HeldSpans {
     }
 }
 
+/// About how many bytes a span takes after another one; the attributes of one sender are shared.
+fn span_bytes(span: &Span<'_>, before: Option<&Span<'_>>) -> usize {
+    let is_shared = match (&span.resource, before.map(|span| &span.resource)) {
+        (Some(own), Some(Some(other))) => Arc::ptr_eq(own, other),
+        _ => false,
+    };
+    span.bytes() + if is_shared { 0 } else { resource_bytes(&span.resource) }
+}
+
 fn bytes_of(reported: &Reported) -> usize {
     reported.iter().map(|(id, findings)| 64 + id.len() + findings.len() * FINDING_BYTES).sum()
 }
@@ -200,7 +221,7 @@ pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
 
 /// The run of an agent, step by step.
 pub(super) fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
-    let mut monitor = rules.monitor();
+    let mut monitor = rules.monitor(&run.metadata());
     let mut assembler = Assembler::default();
     assembler.begin(true);
     run.put(&mut assembler);

@@ -40,7 +40,8 @@ pub use formats::bench_trace::Alignment;
 #[cfg(feature = "scan")]
 pub(crate) use formats::otel::SpanPool;
 pub(crate) use formats::otel::{
-    AgentRun, LogRecord, SPAN_LABEL, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far,
+    AgentRun, LogRecord, RESOURCE_LABEL, Resource, SPAN_LABEL, Span, are_whole_below, put_in_order,
+    resource_bytes, runs_of_trace, runs_so_far,
 };
 pub use formats::otel::{SpanBatch, SpanJoin};
 pub(crate) use runs::Header;

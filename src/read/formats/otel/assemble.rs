@@ -160,6 +160,9 @@ impl<'s> TraceContext<'_, 's> {
                 parent,
                 model: draft.requests.iter().find_map(|request| request.model).map(str::to_owned),
                 conversation: self.conversation(draft, own),
+                resource: own
+                    .and_then(|at| self.tree.span(at)?.resource.clone())
+                    .or_else(|| self.tree.spans.first()?.resource.clone()),
                 steps: self.steps(draft),
             });
         }

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::attributes::{Attributes, Value};
 use super::model::SpanEvent;
-use super::{LogRecord, Span, SpanJoin};
+use super::{LogRecord, Span, SpanJoin, resource_bytes};
 use crate::read::{ReadOptions, Reading};
+use crate::trace::{SpanId, TraceId};
 
 /// The spans and log records of one input, without the input. A receiver passes them to a
 /// [`TraceAssembler`](crate::TraceAssembler).
@@ -39,6 +40,37 @@ impl SpanBatch {
     pub(in crate::read) fn append(&mut self, mut other: Self) {
         self.spans.append(&mut other.spans);
         self.logs.append(&mut other.logs);
+    }
+
+    /// About how many bytes the spans and log records take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let spans = self.spans.iter().map(|span| span.bytes() + resource_bytes(&span.resource));
+        spans.sum::<usize>() + self.logs.iter().map(LogRecord::bytes).sum::<usize>()
+    }
+
+    /// Drops spans and log records whose ids are not those of OpenTelemetry, 32 and 16 hexadecimal digits. Returns how
+    /// many there were.
+    ///
+    /// Files hold ids of many forms; a receiver on a network should not keep any that a sender makes up.
+    ///
+    /// ```
+    /// use wrongturn::{ReadOptions, read::SpanBatch};
+    ///
+    /// let body = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "my-trace", "spanId": "1", "name": "look",
+    ///     "startTimeUnixNano": "5"}]}]}]}"#;
+    /// let (mut batch, _) = SpanBatch::read(body, &ReadOptions::default()).unwrap();
+    /// assert_eq!((batch.spans(), batch.drop_malformed_ids(), batch.spans()), (1, 1, 0));
+    /// ```
+    pub fn drop_malformed_ids(&mut self) -> u64 {
+        let before = self.spans() + self.logs();
+        let is_trace = |id: &str| id.parse::<TraceId>().is_ok();
+        let is_span = |id: &str| id.parse::<SpanId>().is_ok();
+        self.spans.retain(|span| {
+            is_trace(&span.trace_id) && is_span(&span.span_id) && span.parent.as_deref().is_none_or(is_span)
+        });
+        self.logs.retain(|log| is_trace(&log.trace_id) && (log.span_id.is_empty() || is_span(&log.span_id)));
+        (before - self.spans() - self.logs()) as u64
     }
 
     /// Returns the number of spans.

@@ -10,6 +10,7 @@ use super::otlp_json;
 use super::otlp_proto;
 use super::protobuf;
 use super::relatives;
+use super::resource::Resource;
 use super::run::AgentRun;
 use super::shape::{Shape, is_otlp, shape};
 #[cfg(not(feature = "otlp"))]
@@ -32,6 +33,8 @@ pub(crate) struct SpanCollection<'a> {
     pub(super) faults: Vec<Fault>,
     /// Number of errors beyond the limit.
     pub(super) more_faults: u64,
+    /// The sender of the spans that are being read.
+    pub(super) resource: Resource,
 }
 
 /// The parts of one trace.
@@ -53,6 +56,7 @@ impl<'a> SpanCollection<'a> {
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
         }
+        span.resource.clone_from(&self.resource);
         if let Some(bundle) = self.traces.get_mut(&*span.trace_id) {
             bundle.spans.push(span);
         } else {

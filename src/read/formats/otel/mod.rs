@@ -43,6 +43,7 @@ mod python;
 mod relatives;
 mod request;
 mod requests;
+mod resource;
 mod run;
 mod shape;
 mod status;
@@ -70,7 +71,8 @@ pub use join::SpanJoin;
 pub(crate) use model::{LogRecord, Span};
 #[cfg(feature = "scan")]
 pub(crate) use pool::SpanPool;
-pub(crate) use run::{AgentRun, SPAN_LABEL};
+pub(crate) use resource::{Resource, bytes as resource_bytes};
+pub(crate) use run::{AgentRun, RESOURCE_LABEL, SPAN_LABEL};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenTelemetry,

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::attributes::{Attributes, Value};
+use super::resource::Resource;
 use crate::trace::SpanId;
 
 /// The status of a span.
@@ -74,6 +75,9 @@ pub(crate) struct Span<'a> {
     pub(crate) message: Cow<'a, str>,
     pub(crate) attributes: Attributes<'a>,
     pub(crate) events: Vec<SpanEvent<'a>>,
+    /// The service that sent the span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resource: Resource,
 }
 
 impl Span<'_> {
@@ -106,6 +110,7 @@ impl Span<'_> {
                 .into_iter()
                 .map(|event| SpanEvent { name: owned(event.name), attributes: event.attributes.into_owned() })
                 .collect(),
+            resource: self.resource,
         }
     }
 

@@ -5,22 +5,67 @@ use std::borrow::Cow;
 use super::SpanCollection;
 use super::attributes::{Attributes, Value};
 use super::model::{LogRecord, Record, Span, SpanEvent, id, is_remote};
-use super::wire;
+use super::{resource, wire};
 use crate::json::{Json, Kind, Raw, Read};
 
 /// A list of resources with their spans or log records.
 pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
     objects(json, into, |resource, into| {
+        let mut is_known = false;
+        let mut waiting: Vec<Raw<'a>> = Vec::new();
+        into.resource = None;
         resource.object(|key, value| match key {
+            b"resource" => {
+                is_known = true;
+                sender(value, into)
+            }
             b"scopeSpans"
             | b"scope_spans"
             | b"instrumentationLibrarySpans"
             | b"ilSpans"
             | b"scopeLogs"
             | b"scope_logs"
-            | b"instrumentationLibraryLogs" => objects(value, into, scope),
+            | b"instrumentationLibraryLogs" => {
+                if is_known {
+                    return objects(value, into, scope);
+                }
+                // The sender may still come.
+                waiting.push(value.raw()?);
+                Ok(())
+            }
             _ => value.skip(),
-        })
+        })?;
+        for scopes in waiting {
+            objects(&mut scopes.json(), into, scope)?;
+        }
+        into.resource = None;
+        Ok(())
+    })
+}
+
+/// Reads the attributes of the sender of the spans that follow.
+fn sender<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) -> Read<()> {
+    if json.kind()? != Kind::Object {
+        return json.skip();
+    }
+    json.object(|key, value| match key {
+        b"attributes" if value.kind()? == Kind::List => value.list(|item| {
+            if item.kind()? != Kind::Object {
+                return item.skip();
+            }
+            let (mut name, mut text) = (None, Value::Null);
+            item.object(|key, value| {
+                match key {
+                    b"key" => name = wire::text(value)?,
+                    b"value" => text = wire::any_value(value)?,
+                    _ => value.skip()?,
+                }
+                Ok(())
+            })?;
+            resource::add(&mut into.resource, &name.unwrap_or_default(), &text);
+            Ok(())
+        }),
+        _ => value.skip(),
     })
 }
 

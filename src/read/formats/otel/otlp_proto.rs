@@ -15,6 +15,7 @@ use super::attributes::{Attributes, Value};
 use super::model::{Code, Span, SpanEvent, id_of_bytes, is_remote};
 use super::names::is_read;
 use super::otlp_json::log_record;
+use super::resource;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads the body of a request of spans or, failing that, of log records.
@@ -47,14 +48,21 @@ pub(super) fn take(bytes: &[u8], into: &mut SpanCollection<'_>) -> Result<()> {
 }
 
 fn take_spans(request: ExportTraceServiceRequest, into: &mut SpanCollection<'_>) {
-    for scope in request.resource_spans.into_iter().flat_map(|resource| resource.scope_spans) {
-        let name = scope.scope.map(|scope| scope.name).unwrap_or_default();
-        for found in scope.spans {
-            let mut read = span(found);
-            read.scope = Cow::Owned(name.clone());
-            into.push_span(read);
+    for sender in request.resource_spans {
+        into.resource = None;
+        for attribute in sender.resource.map(|resource| resource.attributes).unwrap_or_default() {
+            resource::add(&mut into.resource, &attribute.key, &value(attribute.value));
+        }
+        for scope in sender.scope_spans {
+            let name = scope.scope.map(|scope| scope.name).unwrap_or_default();
+            for found in scope.spans {
+                let mut read = span(found);
+                read.scope = Cow::Owned(name.clone());
+                into.push_span(read);
+            }
         }
     }
+    into.resource = None;
 }
 
 fn span(span: trace::Span) -> Span<'static> {
@@ -76,6 +84,7 @@ fn span(span: trace::Span) -> Span<'static> {
             .into_iter()
             .map(|event| SpanEvent { name: Cow::Owned(event.name), attributes: attributes(event.attributes) })
             .collect(),
+        resource: None,
     }
 }
 

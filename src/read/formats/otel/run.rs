@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
+use super::resource::Resource;
 use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, SpanId, UnknownReason, Usage};
 
 /// The label with the span that identifies a run.
 pub(crate) const SPAN_LABEL: &str = "span_id";
+
+/// The prefix of the labels of a run that are attributes of the service that sent its spans.
+pub(crate) const RESOURCE_LABEL: &str = "resource.";
 
 /// The run of one agent within a trace.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +24,7 @@ pub(crate) struct AgentRun {
     pub(crate) parent: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) conversation: Option<String>,
+    pub(crate) resource: Resource,
     pub(crate) steps: Vec<SpanStep>,
 }
 
@@ -82,6 +87,9 @@ impl AgentRun {
         }
         if let Some(span) = &self.span {
             metadata.labels.insert(SPAN_LABEL.to_owned(), span.clone());
+        }
+        for (key, value) in self.resource.iter().flat_map(|attributes| attributes.iter()) {
+            metadata.labels.insert(format!("{RESOURCE_LABEL}{key}"), value.clone());
         }
         metadata
     }
