@@ -54,7 +54,7 @@ use runs::Runs;
 use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
-#[cfg(feature = "compression")]
+#[cfg(all(feature = "compression", feature = "scan"))]
 pub(crate) use zstd::Frames;
 
 use crate::error::{Error, ErrorKind};

@@ -1,77 +1,103 @@
-//! The thread that has the traces: it takes batches of spans, and gives events.
+//! The thread that has the traces: spans in, events out.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{Receiver, UnboundedSender};
-use wrongturn::{
-    TraceAssembler,
-    export::{EvaluationEvent, EventContext},
-    live::LiveEvent,
-    read::SpanBatch,
-};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use wrongturn::TraceAssembler;
+use wrongturn::export::{EvaluationEvent, EventContext};
+use wrongturn::live::{LiveEvent, UpdateKind};
+use wrongturn::read::SpanBatch;
 
 use crate::metrics::Metrics;
+use crate::sinks::Queue;
+use crate::state::State;
 
-/// How long the thread sleeps where nothing comes.
-const NAP: Duration = Duration::from_millis(20);
+/// How often time passes for the traces while nothing comes.
+const TICK: Duration = Duration::from_millis(5);
 
-/// At most so many events make a request.
-const MOST_EVENTS: usize = 500;
+/// How often losses are logged.
+const REPORT: Duration = Duration::from_secs(10);
 
-/// Where events go.
-pub(crate) struct Outlet {
-    pub(crate) events: UnboundedSender<Vec<EvaluationEvent>>,
+/// How many events at most make a batch.
+const MOST_EVENTS: usize = 200;
+
+/// A task for the judge.
+pub(crate) enum Work {
+    /// Spans with their part of the budget.
+    Spans(SpanBatch, OwnedSemaphorePermit),
+    /// Asks for what is known of a trace, as JSON.
+    Peek(String, oneshot::Sender<Option<String>>),
+    Stop,
+}
+
+/// Judges traces and hands their events to the sinks.
+pub(crate) struct Judge {
+    pub(crate) traces: TraceAssembler,
+    pub(crate) state: Option<State>,
+    pub(crate) sinks: Vec<Arc<Queue>>,
     pub(crate) metrics: Arc<Metrics>,
-    /// How many may wait.
-    pub(crate) most: u64,
-    pub(crate) updates: bool,
 }
 
-/// Judges until nobody sends any more; then closes all traces.
-pub(crate) fn run(mut traces: TraceAssembler, mut batches: Receiver<SpanBatch>, outlet: &Outlet) {
-    loop {
-        match batches.try_recv() {
-            Ok(batch) => traces.spans(now(), batch),
-            Err(TryRecvError::Empty) => {
-                traces.advance(now());
-                std::thread::sleep(NAP);
+impl Judge {
+    /// Works until it is to stop; then saves the open traces or, without a directory for them, closes them.
+    pub(crate) fn run(mut self, work: &Receiver<Work>) {
+        let mut reported = (Instant::now(), self.traces.counts());
+        loop {
+            match work.recv_timeout(TICK) {
+                Ok(Work::Spans(batch, permit)) => {
+                    self.traces.spans(now(), batch);
+                    drop(permit);
+                }
+                Ok(Work::Peek(id, to)) => {
+                    let runs = self.traces.peek(&id);
+                    let _ = to.send(runs.and_then(|runs| serde_json::to_string(&runs).ok()));
+                }
+                Ok(Work::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => self.traces.advance(now()),
             }
-            Err(TryRecvError::Disconnected) => break,
+            self.tell();
+            if let Some(state) = self.state.as_mut().filter(|state| state.is_due()) {
+                state.save(&self.traces, &self.metrics);
+            }
+            if reported.0.elapsed() >= REPORT {
+                let counts = self.traces.counts();
+                let (evicted, late) =
+                    (counts.traces_evicted - reported.1.traces_evicted, counts.late - reported.1.late);
+                if evicted + late > 0 {
+                    tracing::warn!(evicted_traces = evicted, late_spans = late, "traces were lost in part");
+                }
+                reported = (Instant::now(), counts);
+            }
         }
-        outlet.tell(&mut traces);
+        match &mut self.state {
+            Some(state) => state.save(&self.traces, &self.metrics),
+            None => self.traces.close_all(now()),
+        }
+        self.tell();
     }
-    traces.close_all(now());
-    outlet.tell(&mut traces);
-}
 
-/// Nanoseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
-impl Outlet {
-    fn tell(&self, traces: &mut TraceAssembler) {
-        self.metrics.see(traces);
-        let mut events = Vec::new();
-        while let Some(event) = traces.next_event() {
+    /// Hands on the events of the traces.
+    fn tell(&mut self) {
+        self.metrics.see(&self.traces);
+        let mut events: Vec<EvaluationEvent> = Vec::new();
+        while let Some(event) = self.traces.next_event() {
             match event {
-                LiveEvent::Update { trace, metadata, update } if self.updates => {
+                LiveEvent::Update { trace, metadata, update } => {
+                    if update.kind == UpdateKind::Opened {
+                        self.metrics.opened(&metadata, &update.finding);
+                    }
                     let id = metadata.id.as_deref().unwrap_or(&trace);
                     let context = EventContext::new(id, &metadata).observed(now());
                     events.push(context.of_update(&update));
                 }
                 LiveEvent::Closed(closed) => {
+                    self.metrics.closed(&closed);
+                    tracing::debug!(trace = &*closed.trace, reason = %closed.reason, steps = closed.steps, "closed");
                     let id = closed.metadata.id.as_deref().unwrap_or(&closed.trace);
                     let context = EventContext::new(id, &closed.metadata).observed(now());
                     events.extend(context.of_verdicts(&closed.verdicts));
-                    let findings = closed.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-                    findings
-                        .filter_map(|finding| finding.cost.as_ref())
-                        .for_each(|cost| self.metrics.add_cost(cost));
                 }
                 _ => {}
             }
@@ -79,18 +105,21 @@ impl Outlet {
                 self.send(std::mem::take(&mut events));
             }
         }
-        self.send(events);
+        if !events.is_empty() {
+            self.send(events);
+        }
     }
 
     fn send(&self, events: Vec<EvaluationEvent>) {
-        let count = events.len() as u64;
-        if count == 0 {
-            return;
-        }
-        let waiting = self.metrics.events_waiting.fetch_add(count, Ordering::Relaxed) + count;
-        if waiting > self.most || self.events.send(events).is_err() {
-            self.metrics.events_waiting.fetch_sub(count, Ordering::Relaxed);
-            self.metrics.events_dropped.fetch_add(count, Ordering::Relaxed);
+        let events: Arc<[EvaluationEvent]> = events.into();
+        for sink in &self.sinks {
+            sink.push(&events);
         }
     }
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

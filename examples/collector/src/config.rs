@@ -1,0 +1,325 @@
+//! The settings of the collector, as `--config FILE.toml` holds them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use wrongturn::detect::{Preset, at_least};
+use wrongturn::live::AssemblerOptions;
+use wrongturn::trace::Actors;
+use wrongturn::{Confidence, Detector, Registry, TraceAssembler};
+
+use crate::Failure;
+
+/// All settings. Every table and every key may be left out.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) receive: Receive,
+    pub(crate) traces: Traces,
+    pub(crate) detect: Detect,
+    pub(crate) profile: Vec<Profile>,
+    pub(crate) state: State,
+    pub(crate) sink: Vec<Sink>,
+    pub(crate) metrics: MetricsConfig,
+    pub(crate) log: Log,
+}
+
+/// Where spans are received, and how much at one time.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Receive {
+    /// `host:port` of OTLP/HTTP; empty: not served.
+    pub(crate) http: String,
+    /// `host:port` of OTLP/gRPC; empty: not served.
+    pub(crate) grpc: String,
+    pub(crate) tls: Option<Tls>,
+    /// A file with the token that clients must present.
+    pub(crate) token_file: Option<PathBuf>,
+    /// The largest body, also unpacked.
+    pub(crate) max_body_mib: usize,
+    /// What all bodies together may take until they are judged.
+    pub(crate) max_in_flight_mib: usize,
+    pub(crate) max_connections: usize,
+    /// How long a body may take to arrive.
+    pub(crate) body_seconds: u64,
+    /// How long the program goes on for requests and events after SIGTERM.
+    pub(crate) drain_seconds: u64,
+}
+
+/// A certificate with its key, both in PEM.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tls {
+    pub(crate) cert: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// How long traces are kept open, and how much they may take.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Traces {
+    /// Whether findings are reported while their traces are open.
+    pub(crate) updates: bool,
+    pub(crate) settle_ms: u64,
+    pub(crate) grace_ms: u64,
+    pub(crate) quiet_ms: u64,
+    pub(crate) idle_ms: u64,
+    pub(crate) expire_ms: u64,
+    pub(crate) max_open: usize,
+    pub(crate) max_spans: usize,
+    pub(crate) max_memory_mib: usize,
+}
+
+/// Which detectors run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Detect {
+    /// Detectors by id; empty: those that run by default.
+    pub(crate) detectors: Vec<String>,
+    /// Their configuration by id.
+    pub(crate) config: BTreeMap<String, Value>,
+    pub(crate) min_confidence: Option<Confidence>,
+}
+
+/// Other detectors for the services with these attributes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profile {
+    /// Resource attributes, all of which must be equal.
+    pub(crate) when: BTreeMap<String, String>,
+    pub(crate) detect: Detect,
+}
+
+/// Where the state is saved.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct State {
+    pub(crate) dir: Option<PathBuf>,
+    pub(crate) every_seconds: u64,
+}
+
+/// Where events go.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sink {
+    /// Its name in metrics and logs; by default its kind.
+    pub(crate) name: Option<String>,
+    #[serde(flatten)]
+    pub(crate) target: Target,
+    /// What waiting events may take.
+    #[serde(default = "most_waiting")]
+    pub(crate) max_waiting_mib: usize,
+}
+
+impl Sink {
+    /// Standard output, where no sink is set.
+    pub(crate) fn stdout() -> Self {
+        Self { name: None, target: Target::Stdout, max_waiting_mib: most_waiting() }
+    }
+}
+
+/// A kind of sink.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Target {
+    Stdout,
+    File {
+        path: PathBuf,
+    },
+    OtlpHttp(Remote),
+    OtlpGrpc(Remote),
+    Webhook {
+        #[serde(flatten)]
+        remote: Remote,
+        /// How many messages a minute; what is beyond is counted in the next message.
+        #[serde(default = "per_minute")]
+        per_minute: u32,
+    },
+}
+
+/// A server.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Remote {
+    pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// A file with a bearer token.
+    pub(crate) token_file: Option<PathBuf>,
+    /// A file with certificates in PEM that are trusted besides the usual ones.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MetricsConfig {
+    /// How many combinations of service, agent and model have series of their own; the others are summed as `other`.
+    pub(crate) max_senders: usize,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Log {
+    /// A level, or a filter as `tracing` knows it.
+    pub(crate) level: String,
+    pub(crate) json: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            receive: Receive::default(),
+            traces: Traces::default(),
+            detect: Detect::default(),
+            profile: Vec::new(),
+            state: State::default(),
+            sink: Vec::new(),
+            metrics: MetricsConfig { max_senders: 200 },
+            log: Log::default(),
+        }
+    }
+}
+
+impl Default for Receive {
+    fn default() -> Self {
+        Self {
+            http: "127.0.0.1:4318".to_owned(),
+            grpc: "127.0.0.1:4317".to_owned(),
+            tls: None,
+            token_file: None,
+            max_body_mib: 16,
+            max_in_flight_mib: 256,
+            max_connections: 1000,
+            body_seconds: 10,
+            drain_seconds: 10,
+        }
+    }
+}
+
+impl Default for Traces {
+    fn default() -> Self {
+        let known = AssemblerOptions::default();
+        let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            updates: true,
+            settle_ms: milliseconds(known.settle),
+            grace_ms: milliseconds(known.grace),
+            quiet_ms: milliseconds(known.quiet),
+            idle_ms: milliseconds(known.idle),
+            expire_ms: milliseconds(known.expire),
+            max_open: known.max_open,
+            max_spans: known.max_pieces,
+            max_memory_mib: known.max_bytes >> 20,
+        }
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { dir: None, every_seconds: 10 }
+    }
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        Config::default().metrics
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), json: false }
+    }
+}
+
+fn most_waiting() -> usize {
+    64
+}
+
+fn per_minute() -> u32 {
+    10
+}
+
+impl Config {
+    /// Reads a file, puts settings of the form `table.key=value` over it, and checks both.
+    pub(crate) fn read(file: Option<&Path>, settings: &[String]) -> Result<Self, Failure> {
+        let mut table = match file {
+            None => toml::Table::new(),
+            Some(path) => {
+                let text =
+                    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                text.parse().map_err(|error| format!("{}: {error}", path.display()))?
+            }
+        };
+        for setting in settings {
+            let (key, value) =
+                setting.split_once('=').ok_or_else(|| format!("{setting}: expected `table.key=value`"))?;
+            // What is not a value of TOML is a text.
+            let parsed = setting.parse::<toml::Table>();
+            let parsed = parsed.or_else(|_| format!("{key}={value:?}").parse());
+            merge(&mut table, parsed.map_err(|error| format!("{setting}: {error}"))?);
+        }
+        let place = file.map_or_else(|| "settings".to_owned(), |path| path.display().to_string());
+        let config: Self = table.try_into().map_err(|error| format!("{place}: {error}"))?;
+        config.assembler().map_err(|error| format!("{place}: {error}"))?;
+        Ok(config)
+    }
+
+    /// Returns an assembler with the detectors of all profiles.
+    pub(crate) fn assembler(&self) -> wrongturn::Result<TraceAssembler> {
+        let own = &self.traces;
+        let options = AssemblerOptions {
+            settle: Duration::from_millis(own.settle_ms),
+            grace: Duration::from_millis(own.grace_ms),
+            quiet: Duration::from_millis(own.quiet_ms),
+            idle: Duration::from_millis(own.idle_ms),
+            expire: Duration::from_millis(own.expire_ms),
+            min_spans_to_judge: if own.updates { 3 } else { 0 },
+            max_open: own.max_open,
+            max_pieces: own.max_spans,
+            max_bytes: own.max_memory_mib.saturating_mul(1 << 20),
+            ..AssemblerOptions::default()
+        };
+        let mut traces = TraceAssembler::new(self.detect.build()?, options)?;
+        for profile in &self.profile {
+            let labels = profile.when.iter().map(|(key, value)| (format!("resource.{key}"), value.clone()));
+            traces = traces.with_profile(labels.collect(), profile.detect.build()?)?;
+        }
+        Ok(traces)
+    }
+}
+
+impl Detect {
+    fn build(&self) -> wrongturn::Result<Vec<Arc<dyn Detector>>> {
+        let ids: Vec<&str> = self.detectors.iter().map(String::as_str).collect();
+        let config = Value::Object(self.config.clone().into_iter().collect());
+        let detectors = Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?;
+        Ok(at_least(detectors, self.min_confidence.unwrap_or(Confidence::Likely)))
+    }
+}
+
+/// Puts the keys of one table over those of another.
+fn merge(under: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(toml::Value::Table(known)), toml::Value::Table(new)) => merge(known, new),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Reads a token from a file; white space around it is left out.
+pub(crate) fn token(file: &Path) -> Result<String, Failure> {
+    let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(format!("{}: expected a token of printable ASCII", file.display()).into());
+    }
+    Ok(token.to_owned())
+}

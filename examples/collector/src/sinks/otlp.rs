@@ -1,0 +1,29 @@
+//! Events as OTLP log records, over HTTP or gRPC.
+
+use prost::Message as _;
+use wrongturn::export::{EvaluationEvent, otlp_logs};
+
+use super::{Client, NotSent};
+use crate::config::Remote;
+use crate::{Failure, grpc, routes};
+
+/// Another collector.
+pub(crate) struct Otlp {
+    client: Client,
+    /// The content type; of gRPC, the client knows it.
+    kind: Option<&'static str>,
+}
+
+impl Otlp {
+    pub(crate) fn http(remote: &Remote) -> Result<Self, Failure> {
+        Ok(Self { client: Client::http(remote, "/v1/logs")?, kind: Some(routes::PROTOBUF) })
+    }
+
+    pub(crate) fn grpc(remote: &Remote) -> Result<Self, Failure> {
+        Ok(Self { client: Client::grpc(remote, grpc::LOGS)?, kind: None })
+    }
+
+    pub(crate) async fn send(&self, events: &[EvaluationEvent]) -> Result<(), NotSent> {
+        self.client.send(otlp_logs(events).encode_to_vec().into(), self.kind).await
+    }
+}
