@@ -107,51 +107,53 @@ pub(crate) struct State {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sink {
+    pub(crate) kind: Kind,
     /// Its name in metrics and logs; by default its kind.
     pub(crate) name: Option<String>,
-    #[serde(flatten)]
-    pub(crate) target: Target,
+    /// Of a file.
+    pub(crate) path: Option<PathBuf>,
+    /// Of all others but standard output.
+    pub(crate) url: Option<String>,
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// A file with a bearer token.
+    pub(crate) token_file: Option<PathBuf>,
+    /// A file with certificates in PEM that are trusted in addition to the usual ones.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// How many messages of a webhook a minute; the findings beyond are counted in the next message.
+    #[serde(default = "per_minute")]
+    pub(crate) per_minute: usize,
     /// What waiting events may take.
     #[serde(default = "most_waiting")]
     pub(crate) max_waiting_mib: usize,
 }
 
-impl Sink {
-    /// Standard output, where no sink is set.
-    pub(crate) fn stdout() -> Self {
-        Self { name: None, target: Target::Stdout, max_waiting_mib: most_waiting() }
-    }
-}
-
 /// A kind of sink.
-#[derive(Debug, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(crate) enum Target {
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
     Stdout,
-    File {
-        path: PathBuf,
-    },
-    OtlpHttp(Remote),
-    OtlpGrpc(Remote),
-    Webhook {
-        #[serde(flatten)]
-        remote: Remote,
-        /// How many messages a minute; what is beyond is counted in the next message.
-        #[serde(default = "per_minute")]
-        per_minute: u32,
-    },
+    File,
+    OtlpHttp,
+    OtlpGrpc,
+    Webhook,
 }
 
-/// A server.
-#[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Remote {
-    pub(crate) url: String,
-    #[serde(default)]
-    pub(crate) headers: BTreeMap<String, String>,
-    /// A file with a bearer token.
-    pub(crate) token_file: Option<PathBuf>,
-    /// A file with certificates in PEM that are trusted besides the usual ones.
-    pub(crate) ca_file: Option<PathBuf>,
+impl Sink {
+    /// A sink with the defaults.
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            name: None,
+            path: None,
+            url: None,
+            headers: BTreeMap::new(),
+            token_file: None,
+            ca_file: None,
+            per_minute: per_minute(),
+            max_waiting_mib: most_waiting(),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -240,7 +242,7 @@ fn most_waiting() -> usize {
     64
 }
 
-fn per_minute() -> u32 {
+fn per_minute() -> usize {
     10
 }
 

@@ -20,6 +20,9 @@ use crate::net::Connections;
 use crate::sinks::Queue;
 use crate::stop::Stopped;
 
+/// How long the rest of a body that is refused is read.
+const REST: Duration = Duration::from_secs(2);
+
 /// All that a request needs.
 pub(crate) struct Intake {
     pub(crate) judge: Sender<Work>,
@@ -30,6 +33,7 @@ pub(crate) struct Intake {
     pub(crate) connections: Arc<Connections>,
     /// Bytes that bodies may still take until they are judged.
     budget: Arc<Semaphore>,
+    most_in_flight: usize,
     /// How many bodies may be read at one time.
     readers: Semaphore,
     most: usize,
@@ -86,6 +90,7 @@ impl Intake {
         connections: Arc<Connections>,
     ) -> Self {
         let mib = |count: usize| count.saturating_mul(1 << 20).min(Semaphore::MAX_PERMITS);
+        let most_in_flight = mib(receive.max_in_flight_mib);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             judge,
@@ -94,7 +99,8 @@ impl Intake {
             stopped,
             sinks,
             connections,
-            budget: Arc::new(Semaphore::new(mib(receive.max_in_flight_mib))),
+            budget: Arc::new(Semaphore::new(most_in_flight)),
+            most_in_flight,
             readers: Semaphore::new(cores),
             most: mib(receive.max_body_mib),
             patience: Duration::from_secs(receive.body_seconds),
@@ -104,15 +110,21 @@ impl Intake {
     /// Takes a body over to the judge. `message` finds the message in it, and whether that is packed with gzip.
     pub(crate) async fn take(
         self: &Arc<Self>,
-        body: Incoming,
+        mut body: Incoming,
         message: impl FnOnce(&[u8]) -> Result<(&[u8], bool), Refusal> + Send + 'static,
     ) -> Result<Taken, Refusal> {
         if self.stopped.is_stopping() {
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the collector is stopping"));
         }
-        let body = tokio::time::timeout(self.patience, self.arrived(body)).await;
-        let body =
-            body.map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body does not arrive"))??;
+        let arrived = tokio::time::timeout(self.patience, self.arrived(&mut body)).await;
+        let arrived =
+            arrived.map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body does not arrive"))?;
+        if arrived.is_err() {
+            // Clients that still send do not see an answer.
+            let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+            let _ = tokio::time::timeout(REST, rest).await;
+        }
+        let body = arrived?;
         let failed = |error: &dyn std::fmt::Display| {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
         };
@@ -146,7 +158,7 @@ impl Intake {
         Arc::clone(&self.budget).try_acquire_many_owned(bytes).map_err(|_| Refusal::busy())
     }
 
-    async fn arrived(&self, mut body: Incoming) -> Result<Held, Refusal> {
+    async fn arrived(&self, body: &mut Incoming) -> Result<Held, Refusal> {
         let mut held = Held { bytes: Vec::new(), permit: self.permit(0)? };
         if body.size_hint().lower() > self.most as u64 {
             return Err(Refusal::too_large(self.most));
@@ -213,6 +225,11 @@ impl Intake {
             None => drop(permit.split(permit.num_permits() - bytes)),
         }
         Ok((batch, permit, taken))
+    }
+
+    /// What bodies take that have not been judged.
+    pub(crate) fn in_flight(&self) -> u64 {
+        (self.most_in_flight - self.budget.available_permits()) as u64
     }
 
     /// Why the collector is not ready, if it is not.

@@ -16,7 +16,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message as _;
 
-use crate::config::Remote;
+use crate::config::{Kind, Sink};
 use crate::sinks::Client;
 use crate::{Failure, routes};
 
@@ -73,11 +73,12 @@ struct Load {
 
 /// Sends span after span of every trace.
 pub(crate) async fn run(arguments: Arguments) -> Result<u8, Failure> {
-    let remote = Remote {
-        url: arguments.url.clone(),
-        headers: BTreeMap::new(),
+    let kind = if arguments.grpc { Kind::OtlpGrpc } else { Kind::OtlpHttp };
+    let remote = Sink {
+        url: Some(arguments.url.clone()),
         token_file: arguments.token_file.clone(),
         ca_file: arguments.ca_file.clone(),
+        ..Sink::new(kind)
     };
     let client = if arguments.grpc {
         Client::grpc(&remote, "/opentelemetry.proto.collector.trace.v1.TraceService/Export")?

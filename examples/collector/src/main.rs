@@ -111,7 +111,7 @@ async fn serve(config: &Config) -> Result<u8, Failure> {
     let receive = &config.receive;
     let token = receive.token_file.as_deref().map(config::token).transpose()?;
     let tls = receive.tls.as_ref().map(net::acceptor).transpose()?;
-    let stdout = [config::Sink::stdout()];
+    let stdout = [config::Sink::new(config::Kind::Stdout)];
     let sinks = if config.sink.is_empty() { &stdout[..] } else { &config.sink };
     let sinks = sinks.iter().map(sinks::Ready::new).collect::<Result<Vec<_>, _>>()?;
     let queues: Vec<_> = sinks.iter().map(|sink| Arc::clone(&sink.queue)).collect();

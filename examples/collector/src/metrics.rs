@@ -131,7 +131,7 @@ impl Metrics {
     }
 
     /// Writes all metrics.
-    pub(crate) fn render(&self, sinks: &[Arc<Queue>], connections: usize) -> String {
+    pub(crate) fn render(&self, sinks: &[Arc<Queue>], connections: u64, in_flight: u64) -> String {
         let mut text = String::new();
         let counters = self.lock();
         for (name, help) in HELP {
@@ -142,9 +142,9 @@ impl Metrics {
         for (name, help, value) in counters.traces.all() {
             put(&mut text, name, help, [("", value)]);
         }
-        #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
-        let open = connections as f64;
-        put(&mut text, "connections", "Connections that are open.", [("", open)]);
+        put(&mut text, "connections", "Connections that are open.", [("", float(connections))]);
+        let help = "Memory of bodies that have not been judged.";
+        put(&mut text, "in_flight_bytes", help, [("", float(in_flight))]);
         for (name, help, count) in Queue::METRICS {
             let series: Vec<(Labels, f64)> =
                 sinks.iter().map(|sink| (labels(&[("sink", sink.name())]), float(count(sink)))).collect();

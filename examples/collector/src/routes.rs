@@ -57,7 +57,8 @@ pub(crate) async fn answer(intake: Arc<Intake>, request: Request<Incoming>) -> R
             Some(reason) => text(StatusCode::SERVICE_UNAVAILABLE, TEXT, format!("{reason}\n")),
         },
         "/metrics" => {
-            let metrics = intake.metrics.render(&intake.sinks, intake.connections.count());
+            let metrics =
+                intake.metrics.render(&intake.sinks, intake.connections.count() as u64, intake.in_flight());
             text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics)
         }
         "/v1/traces" | "/v1/logs" => {

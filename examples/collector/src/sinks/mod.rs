@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use wrongturn::export::EvaluationEvent;
 
 use crate::Failure;
-use crate::config::{self, Target};
+use crate::config::{self, Kind};
 use crate::stop::Stopped;
 
 pub(crate) use remote::Client;
@@ -145,14 +145,15 @@ fn weight(events: &Batch) -> (u64, u64) {
 impl Ready {
     /// Opens a sink.
     pub(crate) fn new(config: &config::Sink) -> Result<Self, Failure> {
-        let (kind, sink) = match &config.target {
-            Target::Stdout => ("stdout", Sink::Lines(file::Lines::stdout())),
-            Target::File { path } => ("file", Sink::Lines(file::Lines::append(path)?)),
-            Target::OtlpHttp(remote) => ("otlp_http", Sink::Otlp(Box::new(otlp::Otlp::http(remote)?))),
-            Target::OtlpGrpc(remote) => ("otlp_grpc", Sink::Otlp(Box::new(otlp::Otlp::grpc(remote)?))),
-            Target::Webhook { remote, per_minute } => {
-                ("webhook", Sink::Webhook(Box::new(webhook::Webhook::new(remote, *per_minute)?)))
+        let (kind, sink) = match config.kind {
+            Kind::Stdout => ("stdout", Sink::Lines(file::Lines::stdout())),
+            Kind::File => {
+                let path = config.path.as_deref().ok_or("sink file: expected `path`")?;
+                ("file", Sink::Lines(file::Lines::append(path)?))
             }
+            Kind::OtlpHttp => ("otlp_http", Sink::Otlp(Box::new(otlp::Otlp::http(config)?))),
+            Kind::OtlpGrpc => ("otlp_grpc", Sink::Otlp(Box::new(otlp::Otlp::grpc(config)?))),
+            Kind::Webhook => ("webhook", Sink::Webhook(Box::new(webhook::Webhook::new(config)?))),
         };
         let (to, batches) = unbounded_channel();
         let queue = Queue {

@@ -4,7 +4,7 @@ use prost::Message as _;
 use wrongturn::export::{EvaluationEvent, otlp_logs};
 
 use super::{Client, NotSent};
-use crate::config::Remote;
+use crate::config::Sink;
 use crate::{Failure, grpc, routes};
 
 /// Another collector.
@@ -15,11 +15,11 @@ pub(crate) struct Otlp {
 }
 
 impl Otlp {
-    pub(crate) fn http(remote: &Remote) -> Result<Self, Failure> {
+    pub(crate) fn http(remote: &Sink) -> Result<Self, Failure> {
         Ok(Self { client: Client::http(remote, "/v1/logs")?, kind: Some(routes::PROTOBUF) })
     }
 
-    pub(crate) fn grpc(remote: &Remote) -> Result<Self, Failure> {
+    pub(crate) fn grpc(remote: &Sink) -> Result<Self, Failure> {
         Ok(Self { client: Client::grpc(remote, grpc::LOGS)?, kind: None })
     }
 

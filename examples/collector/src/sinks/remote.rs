@@ -15,7 +15,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use super::NotSent;
-use crate::config::Remote;
+use crate::config::Sink;
 use crate::{Failure, config, grpc};
 
 /// How many bytes of an answer are read.
@@ -32,17 +32,17 @@ pub(crate) struct Client {
 
 impl Client {
     /// A server for requests of HTTP. If the URL names a host alone, the path is `path`.
-    pub(crate) fn http(remote: &Remote, path: &str) -> Result<Self, Failure> {
+    pub(crate) fn http(remote: &Sink, path: &str) -> Result<Self, Failure> {
         Self::new(remote, path, false)
     }
 
     /// A server for calls of gRPC.
-    pub(crate) fn grpc(remote: &Remote, path: &str) -> Result<Self, Failure> {
+    pub(crate) fn grpc(remote: &Sink, path: &str) -> Result<Self, Failure> {
         Self::new(remote, path, true)
     }
 
-    fn new(remote: &Remote, path: &str, is_grpc: bool) -> Result<Self, Failure> {
-        let url = &remote.url;
+    fn new(remote: &Sink, path: &str, is_grpc: bool) -> Result<Self, Failure> {
+        let url = remote.url.as_deref().ok_or("expected the `url` of the sink")?;
         let uri = url.parse::<Uri>().ok();
         let uri =
             uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some());
@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-fn tls(remote: &Remote) -> Result<rustls::ClientConfig, Failure> {
+fn tls(remote: &Sink) -> Result<rustls::ClientConfig, Failure> {
     let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(file) = &remote.ca_file {
         let place = |error: rustls::pki_types::pem::Error| format!("{}: {error}", file.display());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wrongturn::export::{EvaluationEvent, EventLabel, EventValue};
 
 use super::{Client, NotSent};
-use crate::config::Remote;
+use crate::config::Sink;
 use crate::{Failure, routes};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -30,10 +30,10 @@ pub(crate) struct Webhook {
 }
 
 impl Webhook {
-    pub(crate) fn new(remote: &Remote, per_minute: u32) -> Result<Self, Failure> {
+    pub(crate) fn new(remote: &Sink) -> Result<Self, Failure> {
         Ok(Self {
             client: Client::http(remote, "/")?,
-            per_minute: usize::try_from(per_minute)?,
+            per_minute: remote.per_minute,
             sent: VecDeque::new(),
             left_out: 0,
             known: BTreeSet::new(),

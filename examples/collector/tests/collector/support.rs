@@ -68,8 +68,9 @@ impl Collector {
             }
         });
         let mut collector = Self { child, http: String::new(), grpc: String::new(), log };
-        let address = |protocol: &str| {
+        let mut address = |protocol: &str| {
             wait_for(&format!("listening by {protocol}"), || {
+                assert!(collector.child.try_wait().unwrap().is_none(), "{}", collector.log());
                 let log = collector.log.lock().unwrap();
                 let line = log.lines().find(|line| line.contains(&format!("protocol=\"{protocol}\"")))?;
                 line.split("address=").nth(1).map(str::to_owned)
@@ -120,7 +121,7 @@ impl Collector {
     }
 
     /// The sum of all series of a metric whose labels contain this text.
-    pub(crate) fn metric(&self, name: &str, labels: &str) -> f64 {
+    pub(crate) fn metric(&self, name: &str, labels: &str) -> u64 {
         let (status, body) = self.get("/metrics");
         assert_eq!(status, 200, "{body}");
         let series = body.lines().filter_map(|line| {
@@ -128,11 +129,11 @@ impl Collector {
             let (found, own) = series.split_once('{').unwrap_or((series, ""));
             (found == name && own.contains(labels)).then(|| value.parse::<f64>().unwrap())
         });
-        series.sum()
+        series.sum::<f64>() as u64
     }
 
     pub(crate) fn count(&self, name: &str) -> u64 {
-        self.metric(name, "") as u64
+        self.metric(name, "")
     }
 
     pub(crate) fn wait(&self, name: &str, least: u64) {
