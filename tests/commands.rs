@@ -44,7 +44,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo bench", "benches are compiled by the gate"),
     ("cargo doc", "the gate"),
     ("cargo install --path . --features cli", "the gate"),
-    ("cargo run --release --features collector,otlp --example collector", "tests/collector.rs"),
+    ("cargo run --release -p wrongturn-collector", "the tests of that package"),
 ];
 
 /// The directory of this package.

@@ -1,4 +1,4 @@
-//! Command lines of the measuring examples and of the collector.
+//! Command lines of the measuring examples.
 
 #![allow(dead_code, reason = "not every example uses all of it")]
 

@@ -300,11 +300,7 @@ mod tests {
             (10, 3, Some((8, 200))),
         ]);
         let inside = |places: &[(u64, u64)]| {
-            let finding = |place: &(u64, u64)| {
-                let evidence = super::super::Evidence::Other(serde_json::Value::Null);
-                Finding::new("d", FailureMode::new(FailureClass::System, "d"), *place, "m", evidence)
-            };
-            let cost = meter.inside(&places.iter().map(finding).collect::<Vec<_>>());
+            let cost = meter.inside(places.iter().copied());
             (cost.steps, cost.duration_ns, cost.tokens())
         };
         assert_eq!(inside(&[]), (0, None, None));

@@ -6,6 +6,7 @@
 //! * [`statistics`]: the replication of the tau2-bench finding, intervals that hold, two agents side by side.
 //! * [`calibration`]: how good the detectors are, and the way from runs to a gate in CI.
 //! * [`benchmarks`]: the evaluations of BenchTrace and Recovery-Bench.
+//! * [`operations`]: the collector as a service: settings, metrics, sizes, what is lost when.
 //! * [`python`]: the Python package: reports, tables, live runs, statistics, and the frameworks that it plugs into.
 //! * [`scale`]: speed, memory, and results in parts that merge exactly.
 //!
@@ -73,6 +74,9 @@ pub mod embedding {}
 /// [`Reading`](crate::read::Reading) says what became of an input; [`Content`](crate::trace::Content) is what was recorded and what was
 /// not; [`NATIVE_VERSION`](crate::trace::NATIVE_VERSION) describes the native form.
 pub mod formats {}
+
+#[doc = include_str!("operations.md")]
+pub mod operations {}
 
 #[doc = include_str!("python.md")]
 pub mod python {}

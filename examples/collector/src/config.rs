@@ -325,3 +325,30 @@ pub(crate) fn token(file: &Path) -> Result<String, Failure> {
     }
     Ok(token.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_with_all_settings_has_the_defaults() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("collector.toml");
+        let read = Config::read(Some(&file), &[]).map_err(|error| error.to_string());
+        assert_eq!(read.map(|read| format!("{read:?}")), Ok(format!("{:?}", Config::default())));
+        // What is commented out is valid as well.
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let uncommented: Vec<&str> = text
+            .lines()
+            .filter(|line| {
+                !line.starts_with("# Without") && !line.starts_with("# The") && !line.starts_with("# All")
+            })
+            .map(|line| line.strip_prefix("# ").unwrap_or(line))
+            .map(|line| line.strip_prefix("#").filter(|rest| rest.is_empty()).unwrap_or(line))
+            .collect();
+        let table = uncommented.join("\n").parse::<toml::Table>().map_err(|error| error.to_string());
+        let config = table.and_then(|table| Config::deserialize(table).map_err(|error| error.to_string()));
+        let config =
+            config.map(|config| (config.sink.len(), config.profile.len(), config.receive.tls.is_some()));
+        assert_eq!(config, Ok((3, 1, true)));
+    }
+}

@@ -5,8 +5,8 @@
 //! OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317 your-agent
 //! ```
 //!
-//! Every span that is answered with success is judged, also when the program is stopped by SIGTERM. README.md has the
-//! settings, and what is lost when.
+//! Every span that is answered with success is judged, also when the program is stopped by SIGTERM. The guide's page on
+//! operations says what is lost when; collector.toml has all settings.
 
 #![allow(clippy::print_stderr, reason = "a command-line program")]
 

@@ -214,6 +214,11 @@ fn metrics_count_each_step_once_and_their_senders_are_bounded() {
     );
     // Five steps of each run, though more than one detector may find them.
     assert_eq!(collector.metric("cost_steps_total", ""), 30);
+    let dashboard = include_str!("../../grafana.json");
+    for part in dashboard.split("wrongturn_").skip(1) {
+        let name: String = part.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect();
+        assert!(metrics.contains(&format!("# TYPE wrongturn_{name} ")), "no {name} in the metrics");
+    }
     for line in metrics.lines() {
         let (series, value) = line.rsplit_once(' ').unwrap();
         let is_value = value.parse::<f64>().is_ok() && series.starts_with("wrongturn_");
