@@ -245,7 +245,6 @@ fn number_twins(findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detect::{FailureClass, FailureMode};
     use crate::trace::{Action, Actor, Gate, StepInput};
 
     type Given = (u64, u64, Option<(u64, u64)>);
