@@ -80,6 +80,12 @@ impl Folder {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
+    /// Replaces the path of the directory by `FOLDER`, and trims line ends.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        let text = text.replace(self.0.to_str().unwrap(), "FOLDER");
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+
     /// Writes a file, with the directories that it lies in.
     pub(crate) fn write(&self, name: &str, content: &str) -> String {
         let path = self.0.join(name);
