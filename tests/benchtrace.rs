@@ -4,7 +4,7 @@
 
 mod reading;
 
-use reading::{stream, told};
+use reading::{describe_errors, stream};
 use wrongturn::{
     Error, ErrorKind, ReadOptions,
     read::{Alignment, Format},
@@ -56,7 +56,7 @@ fn a_truncated_file_keeps_its_complete_episodes() {
         let (streamed, other) = stream(&text.as_bytes()[..cut], &options);
         assert_eq!(traces.len(), complete, "cut at {cut}");
         assert_eq!(streamed, traces, "cut at {cut}");
-        assert_eq!(told(&other.errors), told(&reading.errors), "cut at {cut}");
+        assert_eq!(describe_errors(&other.errors), describe_errors(&reading.errors), "cut at {cut}");
         assert_eq!(reading.errors.last().map(Error::kind), Some(ErrorKind::Truncated), "cut at {cut}");
     }
 }

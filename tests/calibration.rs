@@ -1,4 +1,4 @@
-//! Calibration as a user sees it: bundled sets, own detectors, own gates, order, threads, perturbations.
+//! Calibration: bundled sets, own detectors and gates, order, threads, perturbations.
 
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
@@ -30,7 +30,7 @@ fn bundled() -> GoldenSet {
 }
 
 #[test]
-fn the_bundled_sets_are_as_promised() {
+fn the_bundled_sets_are_large_balanced_and_hard_enough() {
     let set = bundled();
     for info in ALL {
         let entries: Vec<_> = set.of(info.id).collect();
@@ -63,12 +63,11 @@ fn the_bundled_sets_are_as_promised() {
 }
 
 #[test]
-fn the_notes_own_confusion_gives_the_notes_figures() {
+fn a_confusion_gives_precision_recall_f1_and_tier() {
     let confusion = Confusion { tp: 9, fp: 0, fn_: 1, tn: 10 };
     assert_eq!((confusion.precision(), confusion.recall()), (Some(1.0), Some(0.9)));
     assert!((confusion.f1().unwrap() - 0.947_368_421_052_631_6).abs() < 1e-15);
     assert_eq!(tier(&confusion, &TIER_GATES), Tier::Beta);
-    // The other way round: precision suffers, recall does not.
     let confusion = Confusion { tp: 8, fp: 4, fn_: 0, tn: 2 };
     assert_eq!((confusion.precision(), confusion.recall()), (Some(8.0 / 12.0), Some(1.0)));
     // scipy.stats.binomtest(9, 10).proportion_ci(method="wilson")
@@ -78,7 +77,7 @@ fn the_notes_own_confusion_gives_the_notes_figures() {
 }
 
 #[test]
-fn the_bootstrap_is_scipys() {
+fn the_bootstrap_agrees_with_scipy() {
     let outcome = |label, predicted| Outcome { label, predicted };
     let mut outcomes = vec![outcome(true, true); 9];
     outcomes.push(outcome(true, false));
@@ -89,7 +88,7 @@ fn the_bootstrap_is_scipys() {
 }
 
 #[test]
-fn neither_file_order_nor_threads_move_a_figure() {
+fn file_order_and_threads_change_no_figure() {
     let report = |set: &GoldenSet, threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let report = pool.install(|| calibrate(set, &default_detectors(), &CalibrationOptions::default()));
@@ -114,7 +113,7 @@ fn neither_file_order_nor_threads_move_a_figure() {
     assert_eq!(expected, report(&GoldenSet::parse(&files, &known()).unwrap(), 2));
 }
 
-/// Fires at the name of a tool.
+/// Detects a tool by its name.
 #[derive(Debug)]
 struct ByName;
 
@@ -178,7 +177,6 @@ fn a_detector_that_keys_on_a_name_fails_pass_k() {
         assert_eq!(flip.perturbations, [Perturbation::RenamedTools]);
         assert!((1..4).contains(&flip.trial));
     }
-    // With one trial there is nothing to survive.
     let once = CalibrationOptions { trials: 1, ..CalibrationOptions::default() };
     assert_eq!(calibrate(&toy_set(30), &detectors, &once).detectors[0].pass_k.pass, Some(1));
 }
@@ -209,7 +207,7 @@ fn detectors_of_waste_survive_perturbation() {
 }
 
 #[test]
-fn gates_can_be_ones_own() {
+fn gates_may_be_given() {
     let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
     let strict = TierGate { tier: Tier::Production, f1: 0.99, precision: 0.99, n: 31 };
     let options = CalibrationOptions { gates: vec![strict], trials: 1, ..CalibrationOptions::default() };
@@ -222,7 +220,7 @@ fn gates_can_be_ones_own() {
 }
 
 #[test]
-fn sets_of_one_class_and_empty_sets_are_told_apart() {
+fn an_empty_set_is_untested_and_a_set_of_one_class_fails() {
     let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
     let report = calibrate(&GoldenSet::default(), &detectors, &CalibrationOptions::default());
     let empty = &report.detectors[0];
@@ -242,7 +240,7 @@ fn sets_of_one_class_and_empty_sets_are_told_apart() {
 
 #[test]
 fn always_firing_marks_a_tier_unproven() {
-    // 20 entries, balanced: a detector that always fires scores 0.667 and would pass for beta.
+    // On 20 balanced entries, always firing has an F1 of 0.667, enough for beta.
     #[derive(Debug)]
     struct Always;
     impl Detector for Always {

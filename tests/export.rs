@@ -1,4 +1,4 @@
-//! Evaluation events: what of a verdict goes into them, and in what form they leave.
+//! Evaluation events: their attributes and encodings.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a wrong shape fails its test")]
 
@@ -16,7 +16,7 @@ fn span(number: u64) -> SpanId {
     SpanId::from_bytes(number.to_be_bytes()).unwrap()
 }
 
-/// A run that asks five times the same, each time in a span of its own.
+/// A run of five equal calls, each in a span of its own.
 fn trace() -> Trace {
     let mut builder = Trace::builder();
     for number in 0..5 {
@@ -47,7 +47,7 @@ fn records(line: &str) -> Vec<Value> {
     scope["logRecords"].as_array().unwrap().clone()
 }
 
-/// The value of an attribute, as OTLP writes it.
+/// Returns the value of an attribute in the form of OTLP.
 fn attribute<'r>(record: &'r Value, name: &str) -> Option<&'r Value> {
     let attributes = record["attributes"].as_array().unwrap();
     attributes.iter().find(|attribute| attribute["key"] == name).map(|attribute| &attribute["value"])
@@ -83,7 +83,7 @@ fn a_finding_is_parented_to_the_span_of_its_last_step() {
     assert_eq!(serde_json::from_str::<Value>(evidence).unwrap()["repeat_count"], 5);
     assert_eq!(attribute(looping, "gen_ai.evaluation.score.value"), None, "a loop has no score");
 
-    // Without a finding, the agent's span; a score where the detector has one.
+    // Without a finding, the parent is the span of the agent.
     let recovery = of("tool_error_recovery");
     assert_eq!(recovery["spanId"], span(0xabc).to_string());
     assert_eq!(attribute(recovery, "gen_ai.evaluation.score.label").unwrap()["stringValue"], "pass");
@@ -95,14 +95,14 @@ fn a_finding_is_parented_to_the_span_of_its_last_step() {
 }
 
 #[test]
-fn what_is_no_id_is_left_out() {
+fn malformed_ids_are_left_out() {
     let context = EventContext::new("support-17", &Metadata::default());
     let record = &records(&otlp_json(&context.of_verdicts(&verdicts())))[0];
     for member in ["traceId", "spanId", "timeUnixNano"] {
         assert_eq!(record.get(member), None, "{member}");
     }
     assert_eq!(attribute(record, "wrongturn.trace"), Some(&json!({"stringValue": "support-17"})));
-    // Digits that only begin like an id are none.
+    // The digits are too long for an id.
     assert_eq!(EventContext::new(&format!("{TRACE}0"), &Metadata::default()).trace, None);
 }
 
@@ -158,7 +158,7 @@ fn evidence_that_is_too_long_is_counted() {
     assert!(bytes.parse::<u64>().unwrap() > 32 << 10);
 }
 
-/// The official types say the same as the JSON.
+/// The types of `opentelemetry-proto` hold the same as the JSON.
 #[cfg(feature = "otlp")]
 #[test]
 fn both_encodings_agree() {

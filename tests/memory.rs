@@ -1,4 +1,4 @@
-//! What an open trace holds: as much as is allocated for it, and no more than it needs.
+//! Memory of open traces: bounded, and reported as it is allocated.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,11 +25,11 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 struct Made {
     steps: u64,
     fails: bool,
-    /// Whether the source tells durations, tokens and spans.
+    /// Whether steps have durations, tokens and spans.
     is_metered: bool,
 }
 
-/// What is allocated for a monitor after these steps, all of them distinct, and what it says that it holds.
+/// Returns the bytes allocated for a monitor after distinct steps, and the bytes that it reports.
 fn held(made: Made) -> (usize, usize) {
     let detectors = default_detectors();
     let before = ALLOCATOR.allocated();
@@ -49,7 +49,7 @@ fn held(made: Made) -> (usize, usize) {
     (ALLOCATOR.allocated() - before, monitor.memory())
 }
 
-/// What is allocated for the spans of an open trace, and what the assembler says that it holds.
+/// Returns the bytes allocated for the spans of an open trace, and the bytes that the assembler reports.
 fn held_spans(count: u64) -> (usize, usize) {
     let text = |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
     let options = AssemblerOptions { min_spans_to_judge: 0, ..AssemblerOptions::default() };
@@ -77,10 +77,10 @@ fn held_spans(count: u64) -> (usize, usize) {
     (ALLOCATOR.allocated() - before, traces.bytes())
 }
 
-/// One test, as whatever else ran beside it would be counted.
+/// A second test in this binary would be counted as well.
 #[test]
-fn an_open_trace_holds_what_it_says_and_little_more_than_it_needs() {
-    // Tables that all monitors share are made with the first failure.
+fn open_traces_use_bounded_memory_and_report_it() {
+    // The first failure allocates tables that all monitors share.
     held(Made { steps: 1, fails: true, is_metered: false });
     for (steps, fails, is_metered, most) in [
         (0, false, false, 18_000),
@@ -92,17 +92,20 @@ fn an_open_trace_holds_what_it_says_and_little_more_than_it_needs() {
         (10_000, true, true, 4_500_000),
     ] {
         let made = Made { steps, fails, is_metered };
-        let (allocated, told) = held(made);
-        println!("{made:?}: {allocated} bytes, {told} told");
+        let (allocated, reported) = held(made);
+        println!("{made:?}: {allocated} bytes, {reported} reported");
         assert!(allocated <= most, "{made:?}: {allocated} bytes");
-        // Folds estimate by counts: within 20 kB, or of what is large within two thirds.
+        // Folds estimate by counts: within 20 kB, or within two thirds if large.
         assert!(
-            allocated.abs_diff(told) < 20_000 + allocated * 2 / 3,
-            "{made:?}: {allocated} bytes, {told} told"
+            allocated.abs_diff(reported) < 20_000 + allocated * 2 / 3,
+            "{made:?}: {allocated} bytes, {reported} reported"
         );
     }
-    // A cap on bytes is one: what spans hold is told rather too high than too low.
-    let (allocated, told) = held_spans(8000);
-    println!("8000 spans: {allocated} bytes, {told} told");
-    assert!((allocated * 9 / 10..allocated * 5 / 4).contains(&told), "{allocated} bytes, {told} told");
+    // The estimate errs on the high side, because a cap on bytes relies on it.
+    let (allocated, reported) = held_spans(8000);
+    println!("8000 spans: {allocated} bytes, {reported} reported");
+    assert!(
+        (allocated * 9 / 10..allocated * 5 / 4).contains(&reported),
+        "{allocated} bytes, {reported} reported"
+    );
 }

@@ -1,8 +1,8 @@
-//! What stands beside runs: rewards, tasks and exceptions of trials.
+//! Sidecar files: rewards, tasks and exceptions of trials.
 
 use super::*;
 
-/// A trajectory that tells no reward, with a sub-agent.
+/// A trajectory without a reward, with a sub-agent.
 const TRAJECTORY: &str = r#"{"schema_version": "ATIF-v1.5", "session_id": "s", "agent": {"name": "a", "version": "1"}, "steps": [
     {"step_id": 1, "source": "agent", "message": "m", "tool_calls": [
         {"tool_call_id": "1", "function_name": "look", "arguments": {}}]}],
@@ -16,9 +16,9 @@ fn result(reward: &str, exception: &str) -> String {
     )
 }
 
-type Told = (String, Option<f64>, Option<String>, Option<String>);
+type Trial = (String, Option<f64>, Option<String>, Option<String>);
 
-fn told(files: &[FileScan]) -> Vec<Told> {
+fn trials(files: &[FileScan]) -> Vec<Trial> {
     let of = |record: &wrongturn::scan::TraceRecord| {
         let metadata = &record.metadata;
         (record.trace_id(), record.reward, metadata.task.clone(), metadata.termination.clone())
@@ -26,12 +26,12 @@ fn told(files: &[FileScan]) -> Vec<Told> {
     files.iter().flat_map(|file| &file.traces).map(of).collect()
 }
 
-fn run_of(id: &str, reward: Option<f64>, task: Option<&str>, termination: Option<&str>) -> Told {
+fn run_of(id: &str, reward: Option<f64>, task: Option<&str>, termination: Option<&str>) -> Trial {
     (id.to_owned(), reward, task.map(str::to_owned), termination.map(str::to_owned))
 }
 
-/// What reading as traces says of the same runs.
-fn told_by_traces(folder: &Folder) -> Vec<Told> {
+/// Reads the same runs as traces.
+fn trials_of_traces(folder: &Folder) -> Vec<Trial> {
     let mut all = Vec::new();
     wrongturn::scan::read_files([&folder.0], &ReadOptions::default(), |event| {
         match event {
@@ -50,7 +50,7 @@ fn told_by_traces(folder: &Folder) -> Vec<Told> {
 }
 
 #[test]
-fn a_trial_tells_the_reward_of_its_trajectory() {
+fn a_trial_gives_its_trajectory_reward_task_and_exception() {
     let folder = Folder::new("trials");
     folder.write("job/a/result.json", result("0.25", "null"));
     folder.write("job/a/agent/trajectory.json", TRAJECTORY);
@@ -60,7 +60,7 @@ fn a_trial_tells_the_reward_of_its_trajectory() {
     folder.write("job/c/agent/trajectory.json", TRAJECTORY);
     folder.write("job/d/reward.txt", "passed");
     folder.write("job/d/trajectory.json", TRAJECTORY);
-    // Not one folder up, where the folder is not called `agent`.
+    // The parent directory counts only for `agent`.
     folder.write("job/e/reward.txt", "1");
     folder.write("job/e/other/trajectory.json", TRAJECTORY);
     let expected = [
@@ -78,7 +78,7 @@ fn a_trial_tells_the_reward_of_its_trajectory() {
     for count in [1, 2, 8] {
         let files = scanner(threads(count)).collect([&folder.0]).unwrap();
         assert!(files.iter().all(|file| file.errors.is_empty()), "{files:#?}");
-        assert_eq!(told(&files), expected, "{count} threads");
+        assert_eq!(trials(&files), expected, "{count} threads");
         let companions: Vec<_> = files.iter().filter(|file| file.path.ends_with("result.json")).collect();
         assert_eq!(companions.len(), 2);
         for file in companions {
@@ -86,14 +86,13 @@ fn a_trial_tells_the_reward_of_its_trajectory() {
             assert_eq!(file.summary.passed_over.values().sum::<u64>(), 1);
         }
     }
-    assert_eq!(told_by_traces(&folder), expected);
-    // Read as it comes, in pieces.
+    assert_eq!(trials_of_traces(&folder), expected);
     let options = ScanOptions { whole_file_limit: 0, piece_bytes: 1, ..threads(2) };
-    assert_eq!(told(&scanner(options).collect([&folder.0]).unwrap()), expected);
+    assert_eq!(trials(&scanner(options).collect([&folder.0]).unwrap()), expected);
 }
 
 #[test]
-fn what_a_run_tells_itself_counts_before_what_stands_beside_it() {
+fn what_a_run_records_itself_overrides_its_sidecar_files() {
     let folder = Folder::new("own-reward");
     folder.write("result.json", result("1.0", "null"));
     folder.write(
@@ -103,12 +102,12 @@ fn what_a_run_tells_itself_counts_before_what_stands_beside_it() {
     folder.write("tau.json", format!("{{\"simulations\": [{}]}}", run("tau").replace("1.0", "0.75")));
     let expected =
         [run_of("own", Some(0.5), Some("own task"), Some("end")), run_of("tau", Some(0.75), Some("t"), None)];
-    assert_eq!(told(&scan(&[folder.path("")])), expected);
-    assert_eq!(told_by_traces(&folder), expected);
+    assert_eq!(trials(&scan(&[folder.path("")])), expected);
+    assert_eq!(trials_of_traces(&folder), expected);
 }
 
 #[test]
-fn a_result_that_is_a_run_is_read_and_one_that_is_nothing_is_an_error() {
+fn a_result_file_that_is_a_run_is_read_and_a_foreign_one_is_an_error() {
     let folder = Folder::new("results");
     folder.write("a/result.json", TRAJECTORY);
     folder.write("b/result.json", r#"{"id": "1", "stats": {"n_trials": 2}}"#);
@@ -137,7 +136,7 @@ fn correlation_with_reward_works_on_trials() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_beside_a_run_is_not_waited_for() {
+fn a_pipe_next_to_a_run_is_not_read() {
     let folder = Folder::new("pipe-beside");
     folder.write("trajectory.json", TRAJECTORY);
     for name in ["reward.txt", "result.json"] {
@@ -145,5 +144,5 @@ fn a_pipe_beside_a_run_is_not_waited_for() {
         assert!(made.success());
     }
     let files = scan(&[folder.path("trajectory.json")]);
-    assert_eq!(told(&files), [run_of("s", None, None, None), run_of("sub", None, None, None)]);
+    assert_eq!(trials(&files), [run_of("s", None, None, None), run_of("sub", None, None, None)]);
 }

@@ -1,14 +1,14 @@
-//! Discovery.
+//! Files that a scan of directories finds.
 
 use super::*;
 #[test]
-fn directories_give_their_json_files_in_sorted_order() {
+fn directories_give_their_json_files_sorted() {
     let folder = Folder::new("discovery");
     for name in ["m.json", "a/z.json", "a/b/c/deep.json", "a/k.json", "z/a.json", "b.json"] {
         folder.write(name, run(name));
     }
     for other in ["notes.txt", "runs.csv", "a/json", "a/old.json.bak", "UPPER.JSON"] {
-        folder.write(other, "this is nobody's run");
+        folder.write(other, "not a run");
     }
     fs::create_dir(folder.path("empty")).unwrap();
     let expected = ["a/b/c/deep.json", "a/k.json", "a/z.json", "b.json", "m.json", "z/a.json"];
@@ -18,7 +18,7 @@ fn directories_give_their_json_files_in_sorted_order() {
         assert_eq!(ids(&files), expected);
         assert!(files.iter().all(|file| file.errors.is_empty()));
     }
-    // Whatever the order in which paths are given, each file comes once, in its place.
+    // Overlapping paths in any order give each file once.
     let paths = [
         folder.path("z"),
         folder.path("m.json"),
@@ -30,14 +30,14 @@ fn directories_give_their_json_files_in_sorted_order() {
         names(&scan(&paths), &folder),
         ["a/b/c/deep.json", "a/k.json", "a/z.json", "m.json", "z/a.json"]
     );
-    // A file that is named is read whatever its name.
+    // A file that is named itself may have any name.
     let named = folder.write("runs.txt", run("named"));
     assert_eq!(ids(&scan(&[named])), ["named"]);
-    // A directory with nothing to read is an error that says so.
+    // A directory without JSON files is an error.
     let files = scan(&[folder.path("empty")]);
     assert_eq!((files.len(), files[0].errors[0].kind()), (1, ErrorKind::Empty));
     assert_eq!(scan(&[]).len(), 0);
-    // What is not read for its name is counted, by directory that was asked for.
+    // Files that are not read for their names are counted for each directory that was named.
     let mut not_read = Vec::new();
     let paths = [folder.0.clone(), folder.path("a"), folder.path("runs.txt")];
     let each = |event: ScanEvent| {
@@ -54,7 +54,7 @@ fn directories_give_their_json_files_in_sorted_order() {
     assert_eq!(not_read, [(folder.0.clone(), all), (folder.path("a"), endings(&[("", 1), ("bak", 1)]))]);
 }
 
-/// Directories with a file for each event, message or part are runs.
+/// Some formats have a directory with a file for each event, message or part.
 #[test]
 fn a_run_in_many_files_is_read_as_one() {
     let folder = Folder::new("composed");
@@ -111,12 +111,12 @@ fn a_run_in_many_files_is_read_as_one() {
         assert_eq!(found, expected);
         assert_eq!(files[2].traces[0].metadata.model.as_deref(), Some("m"));
     }
-    // One event by itself is a file as any other.
+    // A single event is read as a file.
     let files = scan(&[folder.path("v0/events/2.json")]);
     assert_eq!((names(&files, &folder), files[0].traces[0].actions), (vec!["v0/events/2.json".into()], 1));
 }
 
-/// A tau2 directory: what the runs have in common lies in `results.json`.
+/// Writes a tau2 directory: the header and tasks are in `results.json`.
 pub(crate) fn split_results(folder: &Folder) {
     folder.write(
         "split/results.json",
@@ -135,7 +135,7 @@ pub(crate) fn split_results(folder: &Folder) {
     }
 }
 
-/// What there is to know of a run of [`split_results`].
+/// Checks ids, metadata and routes of the runs of [`split_results`].
 fn assert_split_runs(files: &[FileScan], expected: &[&str]) {
     let records: Vec<_> = files.iter().flat_map(|file| &file.traces).collect();
     let ids: Vec<String> = records.iter().map(|record| record.trace_id()).collect();
@@ -150,7 +150,7 @@ fn assert_split_runs(files: &[FileScan], expected: &[&str]) {
 }
 
 #[test]
-fn the_runs_of_a_tau2_directory_know_what_lies_beside_them() {
+fn the_runs_of_a_tau2_directory_have_the_header_of_its_results_file() {
     let folder = Folder::new("split");
     split_results(&folder);
     for count in [1, 2, 8] {
@@ -168,7 +168,7 @@ fn the_runs_of_a_tau2_directory_know_what_lies_beside_them() {
         assert_eq!(files[0].traces.len(), 0);
         assert_split_runs(&files, &["a", "b", "c"]);
     }
-    // Also where the folder of runs, or one run, is named alone.
+    // So do runs whose folder or file is named alone.
     assert_split_runs(&scan(&[folder.path("split/simulations")]), &["a", "b", "c"]);
     assert_split_runs(&scan(&[folder.path("split/simulations/b.json")]), &["b"]);
 }
@@ -185,7 +185,7 @@ fn the_runs_of_a_tau2_directory_may_be_streamed() {
 }
 
 #[test]
-fn a_bad_results_file_costs_no_run() {
+fn a_bad_results_file_loses_no_run() {
     let folder = Folder::new("split-bad");
     split_results(&folder);
     let header = folder.write("split/results.json", "{\"info\": 7,\n\"tasks\": [}");
@@ -201,7 +201,7 @@ fn a_bad_results_file_costs_no_run() {
 }
 
 #[test]
-fn runs_without_a_results_file_are_read_as_they_are() {
+fn runs_without_a_results_file_are_read() {
     let folder = Folder::new("simulations");
     folder.write("simulations/a.json", run("a"));
     let files = scan(std::slice::from_ref(&folder.0));

@@ -1,4 +1,4 @@
-//! Errors, Progress and Records.
+//! Errors, progress and records.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn errors_name_file_run_line_and_column() {
 }
 
 #[test]
-fn one_bad_file_costs_no_other() {
+fn a_bad_file_loses_no_other() {
     let folder = Folder::new("bad");
     let kinds = [
         ("b_empty.json", &b""[..], ErrorKind::Empty),
@@ -55,7 +55,7 @@ fn one_bad_file_costs_no_other() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_nowhere_costs_no_other_file() {
+fn a_dangling_link_loses_no_other_file() {
     let folder = Folder::new("dangling");
     let names: Vec<String> = (0..20).map(|i| format!("{i:02}.json")).collect();
     for name in &names {
@@ -78,7 +78,7 @@ fn a_link_that_leads_nowhere_costs_no_other_file() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_in_circles_costs_no_file() {
+fn a_circular_link_loses_no_file() {
     let folder = Folder::new("circle");
     let names: Vec<String> = (0..20).map(|i| format!("{i:02}.json")).collect();
     for name in &names {
@@ -94,12 +94,12 @@ fn progress_reaches_the_totals() {
     let folder = Folder::new("progress");
     mixed_corpus(&folder);
     for count in [1, 2, 8] {
-        let told = Mutex::new(Vec::new());
+        let progress = Mutex::new(Vec::new());
         let (mut files, mut traces, mut bytes) = (0_u64, 0_u64, 0_u64);
         scanner(threads(count))
             .scan(
                 std::slice::from_ref(&folder.0),
-                |now| told.lock().unwrap().push(now),
+                |now| progress.lock().unwrap().push(now),
                 |event| match event {
                     ScanEvent::Record(_) => traces += 1,
                     ScanEvent::End(summary) => {
@@ -110,20 +110,20 @@ fn progress_reaches_the_totals() {
                 },
             )
             .unwrap();
-        let told = told.into_inner().unwrap();
-        assert!(!told.is_empty() && told.iter().all(|now| now.bytes_total == bytes));
-        assert!(told.windows(2).all(|pair| {
+        let progress = progress.into_inner().unwrap();
+        assert!(!progress.is_empty() && progress.iter().all(|now| now.bytes_total == bytes));
+        assert!(progress.windows(2).all(|pair| {
             pair[0].bytes <= pair[1].bytes
                 && pair[0].traces <= pair[1].traces
                 && pair[0].files <= pair[1].files
         }));
-        let last = *told.last().unwrap();
+        let last = *progress.last().unwrap();
         assert_eq!((last.bytes, last.files, last.traces), (bytes, files, traces));
     }
 }
 
 #[test]
-fn a_record_in_json_is_what_the_page_says() {
+fn a_record_in_json_has_the_documented_members() {
     let detector: Vec<Arc<dyn Detector>> = vec![Arc::new(
         ToolErrorRecovery::new(wrongturn::detect::ToolErrorRecoveryConfig::published()).unwrap(),
     )];
@@ -154,7 +154,7 @@ fn a_record_in_json_is_what_the_page_says() {
 }
 
 #[test]
-fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
+fn a_record_has_every_detector_and_a_fingerprint_if_asked_for() {
     let path = golden_files()[0].clone();
     for fingerprints in [false, true] {
         let scanner = scanner(ScanOptions { fingerprints, ..ScanOptions::default() });
@@ -194,7 +194,7 @@ fn a_record_has_every_detector_and_a_fingerprint_only_where_asked() {
 }
 
 #[test]
-fn documents_in_lines_of_which_none_is_sound_are_an_error() {
+fn lines_without_one_sound_document_are_an_error() {
     let line = |id: &str, text: &str| {
         format!(
             r#"{{"schema_version": "ATIF-v1.4", "session_id": "{id}", "agent": {{"name": "a"}}, "steps": [{{"step_id": 1, "source": "user", "message": "{text}"}}]}}"#
@@ -205,7 +205,7 @@ fn documents_in_lines_of_which_none_is_sound_are_an_error() {
     let number = format!("{}\n{{\"a\": 1}}\n", line("a", "x").replacen("[{", "[1e999, {", 1));
     let sound = format!("{damaged}\n{}\n", line("b", "y"));
     let folder = Folder::new("unsound");
-    // Why no more can be read says enough.
+    // The error of the archive is enough.
     let packed = super::files::gzip(damaged.repeat(20).as_bytes());
     let cut = &packed[..packed.len() - 9];
     for (name, content, traces, expected, passed_over) in [

@@ -1,4 +1,4 @@
-//! Files as people have them: compressed, damaged, under several names, and no files at all.
+//! Compressed files, other encodings, links and pipes.
 
 use std::io::Write as _;
 
@@ -42,7 +42,7 @@ fn compressed_files_are_read_like_plain_ones() {
 }
 
 #[test]
-fn damage_to_a_compressed_file_costs_what_lies_behind_it() {
+fn a_truncated_compressed_file_keeps_the_runs_before_the_cut() {
     let folder = Folder::new("cut");
     let (first, second) = (lines(0..3000), lines(3000..3100));
     for (name, whole) in [
@@ -51,7 +51,7 @@ fn damage_to_a_compressed_file_costs_what_lies_behind_it() {
     ] {
         let file = &scan(&[folder.write(name, &whole[..whole.len() - 9])])[0];
         assert!(file.traces.len() >= 3000, "{name}: {}", file.traces.len());
-        // The run that is cut, perhaps, and why it is.
+        // Perhaps the run at the cut, and always the file.
         let last = file.errors.last().unwrap();
         assert!(file.errors.len() <= 2, "{name}: {:?}", file.errors);
         assert_eq!((last.kind(), last.path()), (ErrorKind::Io, Some(&*file.path)), "{name}: {last}");
@@ -60,7 +60,7 @@ fn damage_to_a_compressed_file_costs_what_lies_behind_it() {
 }
 
 #[test]
-fn what_is_no_text_is_named() {
+fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
     let folder = Folder::new("no-text");
     let utf16: Vec<u8> = run("a").encode_utf16().flat_map(u16::to_le_bytes).collect();
     for (name, content, said) in [
@@ -76,14 +76,14 @@ fn what_is_no_text_is_named() {
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }
-    // A mark of UTF-8 is none of these.
+    // A byte order mark of UTF-8 is not an error.
     let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
     assert_eq!(ids(&scan(&[marked])), ["a"]);
 }
 
 #[cfg(unix)]
 #[test]
-fn a_file_is_read_once_and_a_pipe_only_where_it_is_named() {
+fn a_file_is_read_once_and_a_pipe_only_if_it_is_named() {
     use std::os::unix::fs::symlink;
 
     let folder = Folder::new("spellings");

@@ -1,7 +1,7 @@
-//! Fingerprints.
+//! Fingerprints, and large files in pieces.
 
 use super::*;
-/// The fingerprint of a run with these messages, as JSON, from the scan and from the trace.
+/// Returns the fingerprint of a run with these messages, which must be the same from a scan and from the trace.
 fn fingerprint(messages: &str) -> (Fingerprint, Value) {
     let text = format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#);
     let file = scan_text("r.json", &text);
@@ -114,7 +114,7 @@ fn the_merged_fingerprint_of_a_corpus_is_the_same_in_any_order() {
     assert_eq!(forward.edges().map(|(_, _, count)| count).sum::<u64>(), total);
 }
 
-/// A file that is large enough to be cut up, with what `damage` makes of its text.
+/// Returns a file that is large enough to be split, after `damage` changed its runs and header.
 fn large_file(damage: impl Fn(&mut Vec<String>, &mut String)) -> String {
     let first: Value = serde_json::from_slice(&fs::read(&golden_files()[1]).unwrap()).unwrap();
     let mut runs: Vec<String> = Vec::new();
@@ -127,7 +127,7 @@ fn large_file(damage: impl Fn(&mut Vec<String>, &mut String)) -> String {
 }
 
 #[test]
-fn a_large_file_gives_the_same_bytes_whoever_reads_it() {
+fn a_large_file_gives_the_same_records_at_any_number_of_threads() {
     let folder = Folder::new("large");
     let sound = large_file(|_, _| {});
     let tail = sound.find(",\n\"simulations\"").unwrap();
@@ -159,13 +159,13 @@ fn a_large_file_gives_the_same_bytes_whoever_reads_it() {
     }
 }
 
-/// The runs of a file as a bare list.
+/// Returns the runs of a file as a bare list.
 fn list_of(file: &str) -> String {
     let start = file.find("\"simulations\": ").unwrap() + "\"simulations\": ".len();
     file[start..file.len() - 1].to_owned()
 }
 
-/// Lines of the same runs.
+/// Returns the runs of a file on a line each.
 fn lines_of(file: &str) -> String {
     let runs: Vec<Value> = serde_json::from_str(&list_of(file)).unwrap();
     runs.iter().fold(String::new(), |mut lines, run| {
@@ -174,9 +174,8 @@ fn lines_of(file: &str) -> String {
     })
 }
 
-/// Every framing, with faults in it, in small pieces at any number of threads.
 #[test]
-fn pieces_give_what_the_whole_gives() {
+fn damaged_files_in_pieces_give_the_same_as_whole_ones() {
     let folder = Folder::new("pieces");
     let run = |id: usize| {
         format!(

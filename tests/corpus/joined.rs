@@ -21,7 +21,7 @@ fn span(trace: &str, id: u64, parent: u64, name: &str, attributes: &Value) -> Va
         "attributes": list})
 }
 
-/// A run that asks five times the same: what it calls stands in log records, what comes back in its spans.
+/// A run with five equal calls: the calls are log records, their results are in spans.
 fn run(trace: &str, first: u64) -> (Vec<Value>, Vec<Value>) {
     let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"});
     let mut spans = vec![span(trace, first, 0, "invoke_agent clerk", &agent)];
@@ -51,14 +51,14 @@ fn logs_of(records: &[Value]) -> String {
 
 const TAU2: &str = r#"{"simulations": [{"id": "r", "messages": []}, {"id": "s", "messages": 7}]}"#;
 
-/// A run over two files and the logs beside them, another in one of these files, and files of other kinds.
+/// Writes a run over two files and a file of logs, a second run in one of them, and files of other kinds.
 fn corpus(folder: &Folder) -> Vec<PathBuf> {
     let (spans, records) = run(TRACE, 100);
-    let (others, told) = run(OTHER, 1);
+    let (others, logs) = run(OTHER, 1);
     let chat =
         json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]});
-    // The first lines decide that each is of its own format.
-    let mixed = format!("{}{}\n{chat}\n", format!("{chat}\n").repeat(64), logs_of(&told));
+    // After so many chats, each line is read by its own format.
+    let mixed = format!("{}{}\n{chat}\n", format!("{chat}\n").repeat(64), logs_of(&logs));
     vec![
         folder.write("a.logs.json", logs_of(&records)),
         folder.write("b.json", spans_of(&[&spans[..4], &others[..6]].concat())),
@@ -74,7 +74,7 @@ fn joining(threads: usize) -> Scanner {
 }
 
 #[test]
-fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
+fn spans_and_records_of_a_trace_are_joined_across_files() {
     let folder = Folder::new("joined");
     let paths = corpus(&folder);
     let files = joining(1).collect(&paths).unwrap();
@@ -89,7 +89,7 @@ fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
         (name.to_owned(), traces.iter().map(|trace| (*trace).to_owned()).collect::<Vec<_>>(), errors)
     };
     let chats: Vec<String> = (0..65).map(|number| format!("e#{number}")).collect();
-    // What holds no spans comes first; a trace is of the first file that has a part of it.
+    // Files without spans come first; a trace belongs to the first file with a part of it.
     let expected = [
         row("c.json", &["r"], 1),
         ("e.jsonl".to_owned(), chats, 0),
@@ -102,12 +102,12 @@ fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
     assert_eq!(found, expected);
     assert_eq!(files[3].format, Some(Format::OpenTelemetry));
 
-    // The same from one file with everything in it.
+    // One file with everything gives the same.
     let (spans, records) = run(TRACE, 100);
-    let (others, told) = run(OTHER, 1);
+    let (others, logs) = run(OTHER, 1);
     let whole = json!({
         "resourceSpans": [{"scopeSpans": [{"spans": ([spans, others].concat())}]}],
-        "resourceLogs": [{"scopeLogs": [{"logRecords": ([records, told].concat())}]}],
+        "resourceLogs": [{"scopeLogs": [{"logRecords": ([records, logs].concat())}]}],
     });
     let alone = folder.write("alone/whole.json", whole.to_string());
     let alone = scanner(ScanOptions { digests: true, ..ScanOptions::default() }).collect([alone]).unwrap();
@@ -120,7 +120,7 @@ fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
         );
         assert_eq!(joined.verdict("loop").unwrap().detected(), Some(true));
     }
-    // Without the join nothing meets: the calls are known to the records alone.
+    // Without the join, no span has the arguments of its call.
     let apart = scan(&paths);
     assert!(
         apart
@@ -131,7 +131,7 @@ fn spans_and_records_of_a_trace_meet_wherever_they_lie() {
 }
 
 #[test]
-fn neither_order_nor_threads_change_what_is_joined() {
+fn order_and_threads_do_not_change_joined_runs() {
     let folder = Folder::new("joined-order");
     let mut paths = corpus(&folder);
     let expected = dump(&joining(1).collect(&paths).unwrap());
@@ -153,7 +153,7 @@ fn neither_order_nor_threads_change_what_is_joined() {
 }
 
 #[test]
-fn traces_are_read_joined_as_they_are_scanned() {
+fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
     let folder = Folder::new("joined-read");
     let paths = corpus(&folder);
     let mut read: Vec<String> = Vec::new();
@@ -186,7 +186,7 @@ fn traces_are_read_joined_as_they_are_scanned() {
         |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");
     assert_eq!(read.iter().filter(steps).collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
     assert_eq!(read.iter().filter(|line| *line == "5 clerk").count(), 2, "{read:?}");
-    // Who reads may end the reading.
+    // An error of the callback ends the reading.
     let mut begun = 0;
     let ended = read_joined(&paths, &ReadOptions::default(), |event| {
         begun += u32::from(matches!(event, ScanEvent::Begin(_)));

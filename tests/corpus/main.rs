@@ -1,5 +1,4 @@
-//! Whole corpora: which files are found, in which order results come, what damage costs, and what is made of the
-//! runs: records, the replication, pass^k, fingerprints.
+//! Scans of many files: discovery, order, errors, sidecar files, joins, records, replication, pass^k, fingerprints.
 
 #![allow(
     clippy::unwrap_used,
@@ -41,7 +40,7 @@ use wrongturn::{
     trace::{Actors, Routing},
 };
 
-/// A directory of its own, gone when the test is over.
+/// A temporary directory, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -56,7 +55,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    /// Writes a file, with the directories that it lies in.
+    /// Writes a file and creates its parent directories.
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -99,7 +98,7 @@ fn scan(paths: &[PathBuf]) -> Vec<FileScan> {
     scanner(threads(2)).collect(paths).unwrap()
 }
 
-/// Everything that a scan says, line by line.
+/// Formats everything that a scan reports.
 fn dump(files: &[FileScan]) -> String {
     let mut text = String::new();
     for file in files {
@@ -116,8 +115,8 @@ fn dump(files: &[FileScan]) -> String {
     text
 }
 
-/// As [`dump`], without the reasons for which there is no route: a stream hands its runs on before it can know that
-/// the file has no tasks.
+/// Like [`dump`], without the reasons why there is no route: a stream emits runs before it finds that the file has no
+/// tasks.
 fn dump_without_reasons(files: &[FileScan]) -> String {
     let mut text = String::new();
     for file in files {
@@ -139,7 +138,7 @@ fn run(id: &str) -> String {
     format!(r#"{{"id": "{id}", "task_id": "t", "reward_info": {{"reward": 1.0}}, "messages": []}}"#)
 }
 
-/// The names of the files below a folder, as they came.
+/// Returns the paths of the files below a folder, in their order.
 fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
     files
         .iter()
@@ -151,7 +150,7 @@ fn ids(files: &[FileScan]) -> Vec<String> {
     files.iter().flat_map(|file| &file.traces).map(wrongturn::scan::TraceRecord::trace_id).collect()
 }
 
-/// The scan of a text that is called `name`.
+/// Scans a text as the file `name`.
 fn scan_text(name: &str, text: &str) -> FileScan {
     scanner(ScanOptions { fingerprints: true, ..ScanOptions::default() })
         .scan_slice(Path::new(name), text.as_bytes())

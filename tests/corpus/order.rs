@@ -1,4 +1,4 @@
-//! Order, threads, streams and texts of arguments.
+//! Order, threads, streams, and the texts of arguments.
 
 #[cfg(unix)]
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Copies of the bundled files among damaged ones and other formats.
+/// Writes copies of the bundled files, some of them damaged, and files of other formats.
 pub(crate) fn mixed_corpus(folder: &Folder) {
     for (i, path) in golden_files().iter().enumerate() {
         let name = path.file_name().unwrap().to_str().unwrap();
@@ -78,26 +78,26 @@ fn streams_give_the_same_records_and_errors() {
     let whole = scanner(threads(2)).collect(paths).unwrap();
     let streamed = scanner(ScanOptions { whole_file_limit: 0, ..threads(2) }).collect(paths).unwrap();
     assert_eq!(dump_without_reasons(&streamed), dump_without_reasons(&whole));
-    // Where the tasks come before the runs, as in the bundled files, nothing differs at all.
+    // In the bundled files the tasks come before the runs, and not even the reasons differ.
     let bundled = |options| dump(&scanner(options).collect(&[golden()]).unwrap());
     assert!(bundled(ScanOptions { whole_file_limit: 0, ..threads(2) }) == bundled(threads(2)));
 }
 
 #[test]
-fn a_file_in_memory_gives_what_the_file_gives() {
+fn a_slice_gives_the_same_as_its_file() {
     let path = golden_files()[0].clone();
     let file = scan(std::slice::from_ref(&path));
     let slice = scanner(threads(1)).scan_slice(&path, &fs::read(&path).unwrap());
     assert_eq!(dump(&[slice]), dump(&file));
 }
 
-/// A run, many lines that are none, and a run.
+/// A run, many lines that are not runs, and a run.
 fn lines_with_errors(errors: usize) -> String {
     format!("{}\n{}{}\n", run("first"), "7\n".repeat(errors), run("last"))
 }
 
 #[test]
-fn errors_are_not_kept_until_the_file_ends() {
+fn errors_are_reported_before_the_file_ends() {
     let folder = Folder::new("errors-kept");
     let path = folder.write("lines.jsonl", lines_with_errors(5_000));
     let seen = Mutex::new(0);
@@ -115,13 +115,13 @@ fn errors_are_not_kept_until_the_file_ends() {
         )
         .unwrap();
     assert_eq!(*seen.lock().unwrap(), 5_000);
-    // What is made of the last run is made before the errors are reported that are still kept.
+    // The last run is mapped before the errors that are still held are reported.
     let [first, last] = &before[..] else { panic!("{before:?}") };
     assert_eq!(first, &("first".to_owned(), 0));
     assert!(last.0 == "last" && last.1 > 4_800, "{last:?}");
 }
 
-/// What a scan says of these files. A scan that does not end fails the test.
+/// Returns the dump of a scan. A scan that does not end fails the test.
 fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
     let (done, ended) = mpsc::channel();
     let (paths, count) = (paths.to_vec(), options.threads);
@@ -129,9 +129,9 @@ fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
     ended.recv_timeout(Duration::from_secs(300)).unwrap_or_else(|_| panic!("{count:?} threads do not end"))
 }
 
-/// Each thread has a file of which much comes: what comes of the later ones must not stop the reader of the first.
+/// The events of later files must not block the reader of the first.
 #[test]
-fn large_files_beside_each_other_do_not_wait_for_each_other() {
+fn many_large_files_do_not_block_each_other() {
     let folder = Folder::new("crowded");
     let runs =
         |count: usize| (0..count).fold(String::new(), |text, id| text + &run(&format!("r{id}")) + "\n");
@@ -151,9 +151,8 @@ fn large_files_beside_each_other_do_not_wait_for_each_other() {
     }
 }
 
-/// A panic of a callback reaches the caller, whoever works beside it.
 #[test]
-fn a_panic_of_a_callback_ends_the_scan() {
+fn a_panic_of_a_callback_reaches_the_caller() {
     let folder = Folder::new("panics");
     let lines: String = (0..3_000).map(|id| run(&format!("r{id}")) + "\n").collect();
     let paths: Vec<PathBuf> = (0..5).map(|file| folder.write(&format!("{file}.jsonl"), &lines)).collect();
@@ -185,7 +184,6 @@ fn a_panic_of_a_callback_ends_the_scan() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Files of any framing and size, in pieces of any size.
     #[test]
     fn any_corpus_gives_the_same_at_any_number_of_threads(
         files in vec((0..4_u8, 0..1_500_usize, 0..1_500_usize), 1..9),
@@ -215,7 +213,7 @@ proptest! {
     }
 }
 
-/// Counts the arguments that it can read.
+/// Counts the arguments whose text it can read.
 #[derive(Debug, Clone, Copy)]
 struct Reader {
     reads: bool,
@@ -264,7 +262,7 @@ fn call_and_answer(arguments: &str) -> String {
     )
 }
 
-/// Whether texts are kept changes no verdict, also where the arguments have no digest but that of their text.
+/// Keeping them changes no verdict, even if the digest of arguments is that of their text.
 #[test]
 fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
     let deep = format!(r#", "arguments": {}1{}"#, "[".repeat(100), "]".repeat(100));
@@ -295,7 +293,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
             });
             assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
             for record in &without.traces {
-                // The second call is the first one again, however it is spelled.
+                // The second call repeats the first in another spelling.
                 let blind = record.verdict("feedback_blindness").unwrap().findings();
                 assert_eq!(blind.iter().map(|finding| finding.first).collect::<Vec<_>>(), [1], "{first}");
             }
@@ -316,12 +314,12 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
     }
 }
 
-/// Takes its time with one run.
+/// Sleeps in one run.
 #[cfg(unix)]
 #[derive(Debug, Default)]
 struct Slow {
     begun: AtomicU64,
-    /// How many runs were begun meanwhile.
+    /// How many runs began meanwhile.
     ahead: AtomicU64,
 }
 
@@ -345,7 +343,7 @@ impl Detector for Slow {
     }
 }
 
-/// Behind a run that takes long, only so many pieces are read, also where they come one by one.
+/// Reading ahead is bounded, even if the pieces arrive one by one.
 #[cfg(unix)]
 #[test]
 fn no_thread_runs_far_ahead_of_a_slow_one() {

@@ -1,7 +1,7 @@
 //! Replication and pass^k.
 
 use super::*;
-/// What the replication is to find of one run, counted from its JSON alone.
+/// The figures of one run, counted from its JSON alone.
 #[derive(Debug, Clone, PartialEq)]
 struct Counted {
     model: String,
@@ -76,7 +76,7 @@ fn rows(actors: Actors) -> Vec<SimulationRow> {
     files.iter().flat_map(|file| &file.traces).map(|record| SimulationRow::of(record).unwrap()).collect()
 }
 
-/// Pearson's r, as the textbook has it.
+/// Pearson's r by its definition.
 #[expect(clippy::cast_precision_loss, reason = "there are some hundred pairs")]
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let n = pairs.len() as f64;
@@ -142,7 +142,7 @@ fn keys(value: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
-fn the_replication_counts_what_the_files_hold() {
+fn groups_of_the_replication_match_an_independent_count() {
     for actors in [Actors::All, Actors::Agent, Actors::User] {
         let expected = counted(actors);
         assert_eq!(expected.len(), 408);
@@ -175,7 +175,7 @@ fn the_replication_counts_what_the_files_hold() {
 }
 
 #[test]
-fn every_run_of_the_replication_is_counted_rightly() {
+fn rows_of_the_replication_match_an_independent_count() {
     for actors in [Actors::All, Actors::Agent, Actors::User] {
         for (row, expected) in rows(actors).iter().zip(counted(actors)) {
             let found = Counted {
@@ -192,7 +192,7 @@ fn every_run_of_the_replication_is_counted_rightly() {
 }
 
 #[test]
-fn the_replication_in_json_has_the_keys_that_were_agreed() {
+fn the_replication_in_json_has_the_documented_keys() {
     let replication = serde_json::to_value(Replication::of(&rows(Actors::All))).unwrap();
     assert_eq!(keys(&replication), BTreeSet::from(["overall", "by_model", "by_model_domain", "direction"]));
     let group = BTreeSet::from(GROUP);
@@ -228,14 +228,14 @@ fn the_replication_in_json_has_the_keys_that_were_agreed() {
     }
 }
 
-/// The rows of a text.
+/// Returns the rows of a text.
 fn rows_of(text: &str) -> Vec<SimulationRow> {
     let file = scan_text("runs.json", text);
     assert!(file.errors.is_empty(), "{:?}", file.errors);
     file.traces.iter().map(|record| SimulationRow::of(record).unwrap()).collect()
 }
 
-/// A run whose tool fails so often and succeeds so often thereafter.
+/// A run whose tool fails, and then succeeds, so many times.
 fn outcome(reward: &str, failures: usize, successes: usize) -> String {
     let call = |answer: &str| {
         format!(
@@ -251,7 +251,7 @@ fn outcome(reward: &str, failures: usize, successes: usize) -> String {
 }
 
 #[test]
-fn a_run_without_a_reward_is_counted_and_stays_out_of_the_correlations() {
+fn a_run_without_a_reward_is_counted_but_not_correlated() {
     let rows = rows_of(&format!(
         "[{}, {}, {}, {}]",
         outcome("1.0", 0, 1),
@@ -266,18 +266,18 @@ fn a_run_without_a_reward_is_counted_and_stays_out_of_the_correlations() {
     );
     assert_eq!([&group["recovered"], &group["tool_calls"]], [&json!(4), &json!(9)]);
     assert_eq!([&group["mean_reward"], &group["mean_reward_with_errors"]], [&json!(0.5), &json!(0.25)]);
-    // Three pairs have an r, and no interval.
+    // An interval needs more than three pairs.
     let r = &group["r_error_count_reward"];
     assert_eq!((r["n"].as_u64(), &r["ci95"]), (Some(3), &json!([null, null])));
     assert!((r["r"].as_f64().unwrap() + 1.0).abs() < 1e-12);
-    // Two have none.
+    // An r needs more than two.
     let why = &group["r_recovery_reward_errors_only"];
     assert_eq!(keys(why), BTreeSet::from(["undefined"]));
     assert!(why["undefined"].is_string());
 }
 
 #[test]
-fn a_replication_of_nothing_says_so() {
+fn a_replication_of_no_runs_is_undefined() {
     let group = serde_json::to_value(Replication::of(&[])).unwrap()["overall"].clone();
     assert_eq!(keys(&group), BTreeSet::from(GROUP));
     assert_eq!((&group["sims"], &group["mean_reward"]), (&json!(0), &Value::Null));
@@ -285,7 +285,7 @@ fn a_replication_of_nothing_says_so() {
 }
 
 #[test]
-fn a_row_in_json_has_the_keys_that_were_agreed() {
+fn a_row_in_json_has_the_documented_keys() {
     let rows = rows_of(&format!("[{}]", outcome("0.5", 2, 1)));
     assert_eq!(
         serde_json::to_value(&rows[0]).unwrap(),
@@ -337,18 +337,18 @@ fn pass_k_is_the_mean_over_tasks_up_to_the_fewest_trials() {
 }
 
 #[test]
-fn pass_k_leaves_out_what_says_nothing_of_the_agent() {
+fn pass_k_leaves_out_infrastructure_errors_and_runs_without_task() {
     let group = pass_k(&[
         trial("\"a\"", WON, "agent_stop"),
         trial("\"a\"", WON, "infrastructure_error"),
         trial("\"a\"", LOST, "infrastructure_error"),
-        // A run without a reward is a failure, whatever ended it.
+        // A run without a reward is a failure.
         trial("\"a\"", "null", "timeout"),
         trial("\"a\"", "{}", "max_steps"),
         trial("\"a\"", r#"{"reward": null}"#, "agent_error"),
         trial("null", WON, "user_stop"),
         trial("null", LOST, "user_stop"),
-        // Without a task, and by the infrastructure: left out once.
+        // This one is left out once.
         trial("null", WON, "infrastructure_error"),
     ]);
     assert_eq!((group.tasks, group.runs), (1, 4));
@@ -372,13 +372,13 @@ fn a_success_is_a_reward_within_a_millionth_of_one() {
 }
 
 #[test]
-fn pass_k_of_no_runs_that_count_is_empty() {
+fn pass_k_without_runs_is_empty() {
     let group = pass_k(&[trial("null", WON, "user_stop"), trial("\"a\"", WON, "infrastructure_error")]);
     assert_eq!((group.tasks, group.runs, group.pass.len()), (0, 0, 0));
 }
 
 #[test]
-fn pass_k_stands_by_model_and_domain() {
+fn pass_k_is_grouped_by_model_and_domain() {
     let groups = pass_k_by_pair(&rows(Actors::All));
     let names: Vec<(&str, &str)> = groups
         .iter()

@@ -7,7 +7,7 @@ use wrongturn::{
     scan::{RunTable, ScanOptions, TraceRecord},
 };
 
-/// The records of a native file of these runs, completed by a table, and the rows and runs without a partner.
+/// Scans native runs with a table. Returns the records, and how many rows and runs have no match.
 fn completed(table: RunTable, path: &str, runs: &str) -> (Vec<TraceRecord>, u64, u64) {
     let table = Arc::new(table);
     let options = ScanOptions { run_table: Some(Arc::clone(&table)), ..ScanOptions::default() };
@@ -22,7 +22,7 @@ fn run(metadata: &str) -> String {
 }
 
 #[test]
-fn rows_are_of_files_ids_or_tasks() {
+fn rows_match_files_ids_or_tasks() {
     let csv = "run,file,task,trial,model,domain,reward,seed,note\r\n\
         ,x/a.jsonl,,,m-file,,,,\"one, \"\"two\"\"\"\r\n\
         ,y/a.jsonl,,,m-other,,,,\r\n\
@@ -36,7 +36,7 @@ fn rows_are_of_files_ids_or_tasks() {
     let metadata = &records[0].metadata;
     assert_eq!((metadata.task.as_deref(), metadata.domain.as_deref()), (Some("t-new"), Some("shop")));
     assert_eq!((metadata.labels["seed"].as_str(), metadata.labels["note"].as_str()), ("7", "one, \"two\""));
-    // What the run records stays.
+    // The reward of the run stays.
     assert_eq!(records[0].reward, Some(0.5));
     assert_eq!(records[1].metadata.domain.as_deref(), Some("bank"));
     assert_eq!((rows, runs), (2, 0));
@@ -61,7 +61,7 @@ fn rows_may_override_and_models_have_aliases() {
 }
 
 #[test]
-fn a_table_that_is_wrong_names_the_line() {
+fn a_wrong_table_is_an_error_with_its_line() {
     for (csv, expected) in [
         ("run,reward\nr1,good\n", "line 2: expected a number as reward, got `good`"),
         ("run,reward\nr1,nan\n", "line 2: expected a number as reward, got `nan`"),

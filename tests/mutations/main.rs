@@ -1,7 +1,7 @@
-//! Mutated documents of every format: nothing panics, a slice, a stream and a scan with any number of threads say the
-//! same, every run is counted once, and nothing is passed over in silence.
+//! Mutated documents of every format: no reader panics; a slice, a stream and a scan at any number of threads agree;
+//! every run is counted once; and everything that is skipped is reported.
 //!
-//! `WRONGTURN_CASES` says how many mutations are tried, `WRONGTURN_SEED` which ones, `WRONGTURN_FIRST` from which on:
+//! `WRONGTURN_CASES` sets the number of mutations, `WRONGTURN_SEED` the seed, and `WRONGTURN_FIRST` the first number:
 //! `WRONGTURN_CASES=1000000 cargo test --release --test mutations`.
 
 #![allow(
@@ -34,7 +34,7 @@ use wrongturn::{
     trace::TraceCollector,
 };
 
-/// A directory of its own, gone when the test is over.
+/// A temporary directory, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -51,7 +51,7 @@ impl Drop for Folder {
     }
 }
 
-/// A mutated document, and how it is read.
+/// A mutated document and how to read it.
 struct Case {
     text: Vec<u8>,
     format: Option<Format>,
@@ -69,7 +69,7 @@ impl Case {
         }
         let told = random.below(5) == 0;
         let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
-        // No more than some thousand pieces.
+        // At most some thousand pieces.
         let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
         Self { text, format, piece_bytes }
     }
@@ -91,10 +91,10 @@ impl Case {
         Scanner::new(default_detectors(), options).unwrap()
     }
 
-    /// What is wrong with how the case is read, in a few words, and the details.
+    /// Returns the fault of reading the case, in a few words, and its details.
     fn fault(&self, folder: &Folder) -> Option<(&'static str, String)> {
         let path = folder.0.join("case.json");
-        // The file stays if the process does not survive it.
+        // If the process dies, the file remains.
         fs::write(&path, &self.text).unwrap();
         let check = || self.check(&path).err();
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Some(("a panic", String::new())))
@@ -124,7 +124,7 @@ impl Case {
         counted_once(&held)
     }
 
-    /// The smallest document found that shows the same fault.
+    /// Returns the smallest document found that shows the same fault.
     fn minimized(mut self, what: &str, folder: &Folder) -> Self {
         let mut tries = 3000_usize;
         while tries > 0 {
@@ -140,7 +140,7 @@ impl Case {
     }
 }
 
-/// What became of an input, apart from its runs.
+/// The outcome of reading an input, apart from its runs.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     runs: u64,
@@ -181,7 +181,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     if one == other { Ok(()) } else { Err((what, format!("{one:.300?}\n  against\n{other:.300?}"))) }
 }
 
-/// Whether an input is accounted for: its runs and faults as they are counted, and nothing in silence.
+/// Checks that the counts of runs and faults are right, and that an input without runs is reported.
 fn accounts(text: &[u8], traces: &[Trace], reading: &Reading) -> Result<(), (&'static str, String)> {
     same("the runs are not those that are counted", &(traces.len() as u64), &reading.runs)?;
     same("the faults are not those that are counted", &(reading.errors.len() as u64), &reading.faults)?;
@@ -199,7 +199,7 @@ fn accounts(text: &[u8], traces: &[Trace], reading: &Reading) -> Result<(), (&'s
     Ok(())
 }
 
-/// Whether runs and lost runs have every position once.
+/// Checks that runs and lost runs have every position once.
 fn counted_once(scan: &FileScan) -> Result<(), (&'static str, String)> {
     let read = scan.traces.iter().map(|record| record.position);
     let mut positions: Vec<_> = read.chain(scan.errors.iter().filter_map(Error::run)).collect();
@@ -207,7 +207,7 @@ fn counted_once(scan: &FileScan) -> Result<(), (&'static str, String)> {
     same("positions are given twice, or not at all", &(0..positions.len() as u64).collect(), &positions)
 }
 
-/// Whether an input has an empty list of runs. What stands beside it need not be what another parser takes for sound.
+/// Returns true if an input has an empty list of runs. The rest need not be sound JSON.
 fn lists_nothing(text: &[u8]) -> bool {
     let is_empty_behind = |rest: &[u8]| {
         let list = rest.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
@@ -221,7 +221,7 @@ fn lists_nothing(text: &[u8]) -> bool {
     })
 }
 
-/// How many runs there are in an input that is sound JSON, of a format whose runs are values, by another parser.
+/// Counts, by another parser, the runs of an input that is sound JSON of a format whose runs are values.
 fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let (list, keys): (&str, &[&str]) = match format? {
         Format::Tau2 => ("simulations", &["messages", "reward_info", "termination_reason"]),
@@ -235,7 +235,7 @@ fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let values: Vec<Value> =
         serde_json::Deserializer::from_slice(text).into_iter().collect::<Result<_, _>>().ok()?;
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    // What a line end means within a value depends on the first of them.
+    // A line end within a value means something else after the first value.
     if values.len() > 1 && !lines.all(|line| serde_json::from_slice::<Value>(line).is_ok()) {
         return None;
     }
@@ -259,7 +259,7 @@ fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     Some(runs)
 }
 
-/// How many samples with messages there are in a log of Inspect.
+/// Returns 0 for a log of Inspect without samples.
 fn samples_of(text: &[u8]) -> Option<u64> {
     let value: Value = serde_json::from_slice(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)).ok()?;
     let samples = value.get("samples")?.as_array()?;
@@ -295,28 +295,28 @@ fn a_number_among_messages_steps_or_events_is_reported() {
     assert!(silent.is_empty(), "{}", silent.join("\n"));
 }
 
-/// What mutations have found, as small as it could be made.
+/// Inputs that once showed a fault, minimized.
 const FOUND: [&[u8]; 9] = [
-    // An escaped key, and nothing listed under it.
+    // An escaped key of an empty list.
     br#"{"\u0065pisodes":[]}"#,
-    // What is given twice is read once, and not in silence.
+    // A list that is given twice is read once, with a report.
     b"{\"traces\":[],\"traces\":[]}",
-    // What a run has, beside a list of runs.
+    // A key of a run next to a list of runs.
     b"{\"traces\":[],\"steps\":0}",
-    // A comma with nothing behind it is a fault.
+    // A trailing comma is a fault.
     b"{\"traces\":[],}",
-    // A key without a name is no list of runs.
+    // An empty key is not a list of runs.
     br#"{"task_id": 3, "": 1, "info": 0, "traj": []}"#,
     b"{\"\": 1, \"task_id\": 3, \"info\": 0, \"traj\": []}\n{\"task_id\": 4, \"info\": {}, \"traj\": []}\n",
-    // Lines of several formats are of none together, in whatever pieces they are read.
+    // Lines of several formats have no common format, in pieces of any size.
     b"{\"schema_version\": \"1.4\", \"agent\": {}, \"steps\": []}\n{\"version\": 2, \"eval\": {}, \"samples\": []}\n",
-    // The place of an error behind bytes that are no UTF-8, whether those are looked at or not.
+    // The place of an error after bytes that are not UTF-8, read or skipped.
     b"{\"termination_reason\": \"\", \"messages\": [{\"tool_calls\": [{\"arguments\": \"\xff\"",
     b"{\"environment\": 0, \"trajectory\": []}\n{\"environment\": \"\xff\xff\", \"trajectory\": [7]}\n",
 ];
 
 #[test]
-fn what_was_found_is_mended() {
+fn faults_that_were_found_stay_fixed() {
     let folder = Folder::new("found");
     for text in FOUND {
         for piece_bytes in [1, 20, 300] {
@@ -326,9 +326,8 @@ fn what_was_found_is_mended() {
     }
 }
 
-/// What a file says of its runs is found beside them, in whatever part of a large file that stands.
 #[test]
-fn what_stands_beside_the_runs_is_the_same_in_streams() {
+fn a_header_is_found_in_any_part_of_a_large_file() {
     let folder = Folder::new("beside");
     let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
     let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
@@ -339,7 +338,7 @@ fn what_stands_beside_the_runs_is_the_same_in_streams() {
         format!("{{{before}, \"simulations\": [{runs}], \"tasks\": [["),
         format!("\u{feff}{{\"simulations\": [{runs}], {behind}}}"),
         format!("{{\n{before}, \"simulations\": [{runs}]}}\n{{\"simulations\": [{runs}], {behind}}}"),
-        // Whether an object is a run shows only behind what is nested too deeply to be read.
+        // The member that makes an object a run follows a value that is nested too deeply.
         format!(
             r#"{{"simulations": [{}], {before}}} {{"info": {{}}, "x": {}{}, "messages": []}}"#,
             run(0),
@@ -354,9 +353,8 @@ fn what_stands_beside_the_runs_is_the_same_in_streams() {
     }
 }
 
-/// Where a list of runs ends, and what stands behind it, is the same for all, whatever is wrong within.
 #[test]
-fn what_stands_behind_damaged_runs_is_the_same_in_streams() {
+fn a_header_after_damaged_runs_is_found_by_all_ways_of_reading() {
     let folder = Folder::new("behind");
     let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
     let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
@@ -372,9 +370,8 @@ fn what_stands_behind_damaged_runs_is_the_same_in_streams() {
     }
 }
 
-/// An object that says late what it is, is the same for all.
 #[test]
-fn what_a_large_object_is_shows_at_its_beginning() {
+fn a_large_object_has_the_same_format_for_all_ways_of_reading() {
     let folder = Folder::new("large");
     for padding in [(1 << 20) - 20, 1 << 20] {
         let padding = "x".repeat(padding);
@@ -392,9 +389,8 @@ fn what_a_large_object_is_shows_at_its_beginning() {
     }
 }
 
-/// A value of the wrong kind, at whose far end something else is wrong.
 #[test]
-fn what_is_wrong_far_behind_is_the_same_in_files() {
+fn a_fault_far_into_a_wrong_value_is_the_same_in_pieces() {
     let folder = Folder::new("far");
     let space = "\n".repeat(70_000);
     for (list, beside) in [("episodes", "game"), ("simulations", "info"), ("simulations", "tasks")] {
@@ -409,7 +405,7 @@ fn what_is_wrong_far_behind_is_the_same_in_files() {
 }
 
 #[test]
-fn mutations_are_read_alike_by_all_and_accounted_for() {
+fn mutations_are_read_alike_and_accounted_for() {
     let seeds = seeds::all();
     let keys = mutate::keys(seeds.iter().map(|seed| &*seed.text));
     let (cases, seed) = (setting("WRONGTURN_CASES", 200), setting("WRONGTURN_SEED", 1));

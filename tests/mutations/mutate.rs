@@ -1,8 +1,8 @@
-//! Mutations along the structure of JSON, of text that may be damaged already.
+//! Mutations of JSON text, sound or damaged, along its structure.
 
 use std::ops::Range;
 
-/// A small generator of numbers: the same seed gives the same mutations everywhere (`SplitMix64`).
+/// A random number generator (`SplitMix64`): a seed gives the same mutations on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -20,7 +20,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// A number below this one; 0 below 0.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { usize::try_from(self.next() % bound as u64).unwrap() }
     }
@@ -35,18 +35,18 @@ impl Random {
 struct Node {
     value: Range<usize>,
     key: Option<Range<usize>>,
-    /// The object or list around it.
+    /// The index of the object or list around it.
     parent: Option<usize>,
 }
 
 impl Node {
-    /// The value with its key.
+    /// Returns the range of the key and the value.
     fn element(&self) -> Range<usize> {
         self.key.as_ref().map_or(self.value.start, |key| key.start)..self.value.end
     }
 }
 
-/// The values of a text, whatever is wrong with it.
+/// Finds the values of a text, even if it is damaged.
 fn nodes(text: &[u8]) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -64,7 +64,7 @@ fn nodes(text: &[u8]) -> Vec<Node> {
                 continue;
             }
             b':' => {
-                // What stands before a colon was a key.
+                // A string before a colon was a key.
                 if nodes.last().is_some_and(|last| text[last.value.start] == b'"' && last.key.is_none()) {
                     key = nodes.pop().map(|last| last.value);
                 }
@@ -93,7 +93,7 @@ fn nodes(text: &[u8]) -> Vec<Node> {
     nodes
 }
 
-/// The keys of texts, in quotes.
+/// Returns the keys of texts, with their quotes.
 pub(crate) fn keys<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let of =
         |text: &'a [u8]| nodes(text).into_iter().filter_map(|node| node.key).map(|key| text[key].to_vec());
@@ -103,8 +103,8 @@ pub(crate) fn keys<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     keys
 }
 
-/// The text with a number in place of each of the objects that are items of the lists under these keys, or of the list
-/// that the text is.
+/// Returns a text for each object that is an item of a list under these keys, or of the top-level list, in which a
+/// number replaces the object.
 pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
     let nodes = nodes(text);
     let is_named = |list: &Node| match &list.key {
@@ -120,7 +120,7 @@ pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
     nodes.iter().filter(is_item).map(replaced).collect()
 }
 
-/// Values of every kind, some of them extreme, some of them none.
+/// Values of every kind, extreme ones and broken ones.
 const VALUES: [&str; 62] = [
     "null",
     "true",
@@ -186,7 +186,7 @@ const VALUES: [&str; 62] = [
     "\"user\"",
 ];
 
-/// Bytes that decide something where they should not stand.
+/// Bytes that matter to a parser in the wrong place.
 const LITTER: [&[u8]; 24] = [
     b"{",
     b"}",
@@ -214,7 +214,7 @@ const LITTER: [&[u8]; 24] = [
     b"PK\x03\x04",
 ];
 
-/// One mutation of a text; `other` is another document, `keys` are the keys of all.
+/// Mutates a text once. `other` is another document, and `keys` are the keys of all.
 pub(crate) fn mutate(text: &mut Vec<u8>, other: &[u8], keys: &[Vec<u8>], random: &mut Random) {
     let nodes = nodes(text);
     let at = random.below(text.len() + 1);
@@ -281,7 +281,7 @@ fn replace(text: &mut Vec<u8>, place: Range<usize>, by: &[u8]) {
     text.splice(place, by.iter().copied());
 }
 
-/// Without an element, and without the comma behind or before it.
+/// Removes an element and the comma after or before it.
 fn delete(text: &mut Vec<u8>, node: &Node) {
     let Range { mut start, mut end } = node.element();
     let blank = |byte: &u8| byte.is_ascii_whitespace();
@@ -303,7 +303,7 @@ fn swap(text: &mut Vec<u8>, one: Range<usize>, other: Range<usize>) {
     }
 }
 
-/// A key that is another one, or the same spelled otherwise.
+/// Returns another key, or the same key with an escape.
 fn spelled(new: &[u8], old: &[u8], random: &mut Random) -> Vec<u8> {
     let escaped = |key: &[u8]| match key.get(1) {
         Some(byte @ b'a'..=b'z') => [format!("\"\\u{byte:04x}").as_bytes(), &key[2..]].concat(),
@@ -320,13 +320,13 @@ fn spelled(new: &[u8], old: &[u8], random: &mut Random) -> Vec<u8> {
 fn wrap(text: &mut Vec<u8>, place: Range<usize>, random: &mut Random) {
     let depth = [1, 1, 1, 2, 120, 126, 127, 128, 129, 4000, 100_000][random.below(11)];
     let (open, close) = if random.below(2) == 0 { ("[", "]") } else { ("{\"a\":", "}") };
-    // Brackets alone, or around what was there.
+    // Brackets without the value, or around it.
     let inner = if random.below(4) == 0 { Vec::new() } else { text[place.clone()].to_vec() };
     let closed = if random.below(6) == 0 { 0 } else { depth };
     replace(text, place, &[open.repeat(depth).as_bytes(), &inner, close.repeat(closed).as_bytes()].concat());
 }
 
-/// Other line ends, where they mean nothing in JSON, or none.
+/// Changes, adds or removes line ends.
 fn break_lines(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
     match random.below(4) {
         0 => text.retain(|byte| *byte != b'\n'),
@@ -339,7 +339,7 @@ fn break_lines(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
     }
 }
 
-/// Two documents in one.
+/// Puts two documents into one.
 fn join(text: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let between = random.pick::<[u8]>(&[b"", b" ", b"\n", b",", b"\n\n", b"\0"]);
     match random.below(4) {
@@ -359,7 +359,7 @@ fn join(text: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     }
 }
 
-/// Beyond what is looked at first, or read at once.
+/// Makes the text longer than a sample or a read buffer.
 fn inflate(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
     let size = (64 << 10) - 200 + random.below(400);
     match random.below(4) {
@@ -373,7 +373,7 @@ fn inflate(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
     }
 }
 
-/// Smaller texts that may show the same.
+/// Returns smaller texts that may show the same fault.
 pub(crate) fn smaller(text: &[u8]) -> Vec<Vec<u8>> {
     let mut texts = Vec::new();
     let mut part = text.len() / 2;

@@ -1,4 +1,4 @@
-//! Runs the program and the examples that cargo has built, and gives tests directories of their own.
+//! Runs the program and the examples that cargo has built, in temporary directories.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -43,7 +43,7 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Output {
     command(name).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Runs a subcommand, which must end with this status; gives what it wrote to stdout and stderr.
+/// Runs a subcommand, checks its exit status, and returns stdout and stderr.
 #[track_caller]
 pub(crate) fn ends(name: &str, arguments: &[&str], status: i32) -> (String, String) {
     let (found, out, err) = told(name, arguments);
@@ -51,19 +51,19 @@ pub(crate) fn ends(name: &str, arguments: &[&str], status: i32) -> (String, Stri
     (out, err)
 }
 
-/// Runs a subcommand; gives its status and what it wrote to stdout and stderr.
+/// Runs a subcommand and returns its exit status, stdout and stderr.
 pub(crate) fn told(name: &str, arguments: &[&str]) -> (i32, String, String) {
     let output = run(name, arguments);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A directory of its own, gone when the test is over.
+/// A temporary directory, removed on drop.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Self {
-        // Tests that give one name have folders of their own all the same.
+        // Several tests may use one name.
         static MADE: AtomicU64 = AtomicU64::new(0);
         let program = std::env::current_exe().unwrap();
         let program = program.file_stem().unwrap().to_str().unwrap();
@@ -86,7 +86,7 @@ impl Folder {
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 
-    /// Writes a file, with the directories that it lies in.
+    /// Writes a file and creates its parent directories.
     pub(crate) fn write(&self, name: &str, content: &str) -> String {
         let path = self.0.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -113,7 +113,7 @@ impl Folder {
         serde_json::from_slice(&self.bytes(name)).unwrap()
     }
 
-    /// The objects of a file of one object a line.
+    /// Reads a file with one object per line.
     pub(crate) fn lines(&self, name: &str) -> Vec<Value> {
         let text = self.text(name);
         assert!(text.is_empty() || text.ends_with('\n'));

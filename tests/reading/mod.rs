@@ -8,12 +8,12 @@ pub(crate) mod archive;
 use std::io::{self, Read};
 
 use wrongturn::{
-    Error, ReadOptions, Step, Trace,
+    Error, ReadOptions, Trace,
     read::{Reading, read_stream},
-    trace::{Actor, Event, TraceCollector},
+    trace::TraceCollector,
 };
 
-/// Gives so many bytes at a time, at the most.
+/// Returns at most so many bytes at a time.
 pub(crate) struct Drip<'a>(pub(crate) &'a [u8], pub(crate) usize);
 
 impl Read for Drip<'_> {
@@ -23,24 +23,14 @@ impl Read for Drip<'_> {
     }
 }
 
-/// The traces of a stream.
+/// Reads the traces of a stream.
 pub(crate) fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, Reading) {
     let mut collector = TraceCollector::default();
     let reading = read_stream(input, options, &mut collector);
     (collector.traces, reading)
 }
 
-/// Errors by kind, place and message.
-pub(crate) fn told(errors: &[Error]) -> Vec<String> {
+/// Formats errors with kind, place and message.
+pub(crate) fn describe_errors(errors: &[Error]) -> Vec<String> {
     errors.iter().map(|error| format!("{:?}: {error}", error.kind())).collect()
-}
-
-/// The turns of the messages that bear tokens, with those read, from a cache and written.
-pub(crate) fn said(trace: &Trace) -> Vec<(u64, [Option<u64>; 3])> {
-    let tokens = |step: Step<'_>| {
-        let usage = step.usage().filter(|_| matches!(step.event(), Event::Message(_)))?;
-        assert_eq!((step.actor(), usage.duration_ns), (Actor::Agent, None));
-        Some((step.turn(), [usage.input_tokens, usage.cached_tokens, usage.output_tokens]))
-    };
-    trace.steps().filter_map(tokens).collect()
 }

@@ -282,7 +282,7 @@ fn a_header_after_the_runs_holds_if_litter_follows() {
                 && traces.iter().all(|trace| trace.metadata().model.as_deref() == Some("gpt-4.1"))
         );
         assert_eq!(native(&others), native(&traces));
-        assert_eq!(told(&other.errors), told(&reading.errors));
+        assert_eq!(describe_errors(&other.errors), describe_errors(&reading.errors));
         assert_eq!(reading.errors.len(), 1, "{litter}");
     }
 }

@@ -175,7 +175,7 @@ impl Read for Failing<'_> {
 }
 
 #[test]
-fn a_stream_that_fails_keeps_what_came_before() {
+fn a_stream_that_fails_keeps_the_runs_before() {
     let (text, places) = three_runs("[", "]");
     let whole = clean(&text);
     let mut collector = TraceCollector::default();

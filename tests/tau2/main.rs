@@ -25,7 +25,7 @@ use std::ops::Range;
 use damage::three_runs;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use reading::{Drip, stream, told};
+use reading::{Drip, describe_errors, stream};
 use wrongturn::{
     Detector, Error, ErrorKind, Location, ReadOptions, RouteInefficiency, Scanner, Trace, default_detectors,
     read::{Format, read_stream},
@@ -53,19 +53,27 @@ fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
         [("stream", stream(bytes, options)), ("drip", stream(Drip(bytes, 1), options))]
     {
         assert_eq!(native(&others), native(&traces), "the traces of the {way}");
-        assert_eq!(told(&other.errors), told(&reading.errors), "the errors of the {way}");
+        assert_eq!(
+            describe_errors(&other.errors),
+            describe_errors(&reading.errors),
+            "the errors of the {way}"
+        );
         assert_eq!((other.format, other.runs), (reading.format, reading.runs), "{way}");
     }
     (traces, reading.errors)
 }
 
-/// Reads a text with its format found and told, which must agree.
+/// Reads a text with its format found and given, which must agree.
 #[track_caller]
 fn read(text: impl AsRef<[u8]>) -> (Vec<Trace>, Vec<Error>) {
     let found = read_with(text.as_ref(), &ReadOptions::default());
     let with_format = read_with(text.as_ref(), &tau2());
-    assert_eq!(with_format.0, found.0, "the traces with the format told");
-    assert_eq!(told(&with_format.1), told(&found.1), "the errors with the format told");
+    assert_eq!(with_format.0, found.0, "the traces with the format given");
+    assert_eq!(
+        describe_errors(&with_format.1),
+        describe_errors(&found.1),
+        "the errors with the format given"
+    );
     found
 }
 
@@ -73,7 +81,7 @@ fn read(text: impl AsRef<[u8]>) -> (Vec<Trace>, Vec<Error>) {
 #[track_caller]
 fn clean(text: &str) -> Vec<Trace> {
     let (traces, errors) = read(text);
-    assert_eq!(told(&errors), Vec::<String>::new());
+    assert_eq!(describe_errors(&errors), Vec::<String>::new());
     traces
 }
 

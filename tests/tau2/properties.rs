@@ -108,7 +108,7 @@ proptest! {
             let (traces, reading) = read_traces(&input, &options);
             for (others, other) in [stream(&input[..], &options), stream(Drip(&input, 1), &options)] {
                 prop_assert_eq!(native(&others), native(&traces));
-                prop_assert_eq!(told(&other.errors), told(&reading.errors));
+                prop_assert_eq!(describe_errors(&other.errors), describe_errors(&reading.errors));
             }
         }
     }
