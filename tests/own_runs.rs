@@ -156,7 +156,9 @@ fn a_sheet_is_blind_and_becomes_entries() {
     let (text, page) = (folder.text("sheet.jsonl"), folder.text("sheet.html"));
     ends("label", &draw, 2);
     assert_eq!(text, folder.text("sheet.jsonl"), "an existing sheet may hold labels");
-    fs::remove_file(&sheet).unwrap();
+    for file in [&sheet, &folder.path("sheet.html")] {
+        fs::remove_file(file).unwrap();
+    }
     ends("label", &draw, 0);
     assert_eq!(text, folder.text("sheet.jsonl"), "the same draw");
     let mut rows = folder.lines("sheet.jsonl");
