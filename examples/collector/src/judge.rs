@@ -20,6 +20,9 @@ const TICK: Duration = Duration::from_millis(5);
 /// How often losses are logged.
 const REPORT: Duration = Duration::from_secs(10);
 
+/// How many spans are taken at one time, unless one body has more.
+const MOST_SPANS: usize = 50_000;
+
 /// How many events at most make a batch.
 const MOST_EVENTS: usize = 200;
 
@@ -43,13 +46,12 @@ pub(crate) struct Judge {
 impl Judge {
     /// Works until it is to stop; then saves the open traces or, without a directory for them, closes them.
     pub(crate) fn run(mut self, work: &Receiver<Work>) {
+        let mut next = None;
         let mut reported = (Instant::now(), self.traces.counts());
         loop {
-            match work.recv_timeout(TICK) {
-                Ok(Work::Spans(batch, permit)) => {
-                    self.traces.spans(now(), batch);
-                    drop(permit);
-                }
+            let received = next.take().map_or_else(|| work.recv_timeout(TICK), Ok);
+            match received {
+                Ok(Work::Spans(batch, permit)) => next = self.take(batch, permit, work),
                 Ok(Work::Peek(id, to)) => {
                     let runs = self.traces.peek(&id);
                     let _ = to.send(runs.and_then(|runs| serde_json::to_string(&runs).ok()));
@@ -76,6 +78,33 @@ impl Judge {
             None => self.traces.close_all(now()),
         }
         self.tell();
+    }
+
+    /// Takes spans and all that wait after them. A trace is then judged once for all of its new spans, which is what
+    /// lets the judge catch up. Returns the next task of another kind.
+    fn take(
+        &mut self,
+        mut batch: SpanBatch,
+        mut permit: OwnedSemaphorePermit,
+        work: &Receiver<Work>,
+    ) -> Option<Work> {
+        let mut next = None;
+        while batch.spans() < MOST_SPANS
+            && let Ok(more) = work.try_recv()
+        {
+            match more {
+                Work::Spans(other, held) => {
+                    batch.append(other);
+                    permit.merge(held);
+                }
+                other => {
+                    next = Some(other);
+                    break;
+                }
+            }
+        }
+        self.traces.spans(now(), batch);
+        next
     }
 
     /// Hands on the events of the traces.

@@ -194,7 +194,8 @@ impl Load {
                 attribute("gen_ai.tool.call.result", format!("order {number} is pending")),
             ]
         };
-        let root = spans.to_be_bytes().to_vec();
+        // The span of the agent, which does not come if traces stay open.
+        let root = (spans + u64::from(self.arguments.open)).to_be_bytes().to_vec();
         Span {
             trace_id: u128::from(self.id(trace)).to_be_bytes().to_vec(),
             span_id: (round + 1).to_be_bytes().to_vec(),

@@ -37,7 +37,7 @@ impl SpanBatch {
     }
 
     /// Appends another batch.
-    pub(in crate::read) fn append(&mut self, mut other: Self) {
+    pub fn append(&mut self, mut other: Self) {
         self.spans.append(&mut other.spans);
         self.logs.append(&mut other.logs);
     }
