@@ -4,7 +4,7 @@ import re
 import pytest
 from conftest import ROOT
 
-PAGES = ["src/guide/python.md", "examples/python/README.md"]
+PAGES = ["README.md", "src/guide/python.md", "examples/python/README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
