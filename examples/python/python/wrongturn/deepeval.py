@@ -41,11 +41,11 @@ class WrongturnMetric(BaseMetric):
                 monitor.answer(call, text, error=text.startswith(("Error", "error:")))
         verdicts = [verdict for verdict in monitor.end().values() if verdict.detected is not None]
         passed = sum(not verdict.detected for verdict in verdicts)
-        self.score = passed / len(verdicts) if verdicts else 1.0
+        score = passed / len(verdicts) if verdicts else 1.0
         found = [f"{one.detector}: {one.message}" for verdict in verdicts for one in verdict.findings]
         self.reason = "; ".join(found) or "no findings"
-        self.success = self.score >= self.threshold
-        return self.score
+        self.score, self.success = score, score >= (self.threshold or 0.0)
+        return score
 
     async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float:
         return self.measure(test_case)
@@ -54,5 +54,5 @@ class WrongturnMetric(BaseMetric):
         return bool(self.success)
 
     @property
-    def __name__(self) -> str:
+    def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return "Wrongturn"
