@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use serde_json::Value;
 use wrongturn::trace::{Actor, StepInput, UnknownReason};
 use wrongturn::{Action, Finding, Status};
@@ -50,8 +51,9 @@ impl State {
 }
 
 impl Monitor {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Locks the state. A thread that waits does not hold the interpreter's lock, which a detector in Python needs.
+    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn actor(py: Python<'_>, name: &str) -> PyResult<Actor> {
@@ -75,13 +77,13 @@ impl Monitor {
     fn call(&self, py: Python<'_>, name: String, arguments: &str, id: String, actor: &str) -> PyResult<()> {
         let call =
             OpenCall { id, name, arguments: from_json(py, arguments)?, actor: Self::actor(py, actor)? };
-        self.state().open.push(call);
+        self.state(py).open.push(call);
         Ok(())
     }
 
     /// Takes the answer of an open call: only then do the detectors see it.
     fn answer(&self, py: Python<'_>, id: &str, text: &str, error: bool) -> PyResult<()> {
-        let mut state = self.state();
+        let mut state = self.state(py);
         let Some(place) = state.open.iter().position(|call| call.id == id) else {
             return Err(config_error(py, &format!("expected the id of an open call, got `{id}`")));
         };
@@ -93,29 +95,29 @@ impl Monitor {
 
     fn message(&self, py: Python<'_>, text: &str, actor: &str) -> PyResult<()> {
         let actor = Self::actor(py, actor)?;
-        self.state().observe(py, StepInput::message(actor, text))?;
+        self.state(py).observe(py, StepInput::message(actor, text))?;
         self.fault.check()
     }
 
     #[getter]
-    fn steps(&self) -> u64 {
-        self.state().monitor.steps()
+    fn steps(&self, py: Python<'_>) -> u64 {
+        self.state(py).monitor.steps()
     }
 
     /// The confirmed findings, each as it was when it was confirmed.
     fn confirmed(&self, py: Python<'_>) -> PyResult<String> {
-        to_json(py, &self.state().confirmed)
+        to_json(py, &self.state(py).confirmed)
     }
 
     /// The confirmed findings that reach the latest action.
     fn ongoing(&self, py: Python<'_>) -> PyResult<String> {
-        to_json(py, &self.state().monitor.open_findings())
+        to_json(py, &self.state(py).monitor.open_findings())
     }
 
     /// The verdicts if the run ended here, by detector.
     fn verdicts(&self, py: Python<'_>) -> PyResult<String> {
         let verdicts: serde_json::Map<String, Value> = self
-            .state()
+            .state(py)
             .monitor
             .peek()
             .into_iter()
@@ -127,7 +129,7 @@ impl Monitor {
 
     /// Ends the run: calls without an answer are taken as such.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
-        let mut state = self.state();
+        let mut state = self.state(py);
         for call in std::mem::take(&mut state.open) {
             state.act(py, &call, |action| action.unknown(UnknownReason::Unanswered))?;
         }

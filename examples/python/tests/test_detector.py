@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 import wrongturn as wt
 from conftest import SOUND, STUBBORN
@@ -71,3 +73,19 @@ def test_it_runs_in_a_monitor():
     for _ in range(3):
         monitor.answer(monitor.call("look"), "a wall")
     assert monitor.end()["too_long"].detected
+
+
+def test_threads_share_a_monitor():
+    monitor = wt.Monitor([TooLong])
+
+    def work():
+        for _ in range(200):
+            monitor.answer(monitor.call("look"), "a wall")
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(timeout=30)
+    assert monitor.steps == 800
+    assert monitor.end()["too_long"].findings[0].evidence == {"calls": 800}

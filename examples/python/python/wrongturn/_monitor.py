@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -35,20 +36,19 @@ class Monitor:
     ) -> None:
         options, custom = selection(detectors, config, min_confidence, actors)
         self._native = _native.Monitor(json.dumps(options), custom)
-        self._calls = 0
+        self._numbers = itertools.count(1)
 
     def call(self, name: str, arguments: Any = None, *, id: str | None = None, actor: Actor = "agent") -> str:
         """Takes a call, and returns its id. The detectors see it when it is answered.
 
         `arguments` may be the JSON text that a model wrote.
         """
-        self._calls += 1
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments)
             except ValueError:
                 pass
-        id = id if id is not None else f"call {self._calls}"
+        id = id if id is not None else f"call {next(self._numbers)}"
         self._native.call(name, json.dumps(arguments, default=str), id, actor)
         return id
 
