@@ -70,16 +70,24 @@ def openai(messages):
     chat = []
     for message in messages:
         calls = [
-            {"id": call["id"], "type": "function",
-             "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])}}
+            {
+                "id": call["id"],
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["arguments"])},
+            }
             for call in message.get("tool_calls") or ()
         ]
         for answer in message.get("tool_messages") or (message,):
             if answer["role"] == "tool":
                 chat.append({"role": "tool", "tool_call_id": answer["id"], "content": answer.get("content") or ""})
             else:
-                chat.append({"role": answer["role"], "content": answer.get("content") or "",
-                             **({"tool_calls": calls} if calls else {})})
+                chat.append(
+                    {
+                        "role": answer["role"],
+                        "content": answer.get("content") or "",
+                        **({"tool_calls": calls} if calls else {}),
+                    }
+                )
     return chat
 
 
@@ -101,7 +109,6 @@ def against_tracelint(runs):
 
 
 def against_inspect_scout(runs, folder):
-    from inspect_ai.dataset import Sample
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
     from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageTool, ChatMessageUser
     from inspect_ai.tool import ToolCall, ToolCallError
@@ -112,8 +119,11 @@ def against_inspect_scout(runs, folder):
         for message in run:
             if message["role"] == "assistant":
                 calls = [
-                    ToolCall(id=call["id"], function=call["function"]["name"],
-                             arguments=json.loads(call["function"]["arguments"]) or {})
+                    ToolCall(
+                        id=call["id"],
+                        function=call["function"]["name"],
+                        arguments=json.loads(call["function"]["arguments"]) or {},
+                    )
                     for call in message.get("tool_calls", ())
                 ]
                 names.update((call.id, call.function) for call in calls)
@@ -130,7 +140,13 @@ def against_inspect_scout(runs, folder):
         EvalSample(id=number, epoch=1, input="", target="", messages=list(converted(run)))
         for number, run in enumerate(runs)
     ]
-    spec = EvalSpec(created="2026-01-01T00:00:00+00:00", task="tau2", model="mockllm/model", dataset=EvalDataset(), config=EvalConfig())
+    spec = EvalSpec(
+        created="2026-01-01T00:00:00+00:00",
+        task="tau2",
+        model="mockllm/model",
+        dataset=EvalDataset(),
+        config=EvalConfig(),
+    )
     log = folder / "log.eval"
     write_eval_log(EvalLog(eval=spec, status="success", samples=samples), str(log))
 
@@ -150,7 +166,13 @@ def against_inspect_scout(runs, folder):
         return scanned
 
     theirs, status = cpu(
-        lambda: scan([recovery()], transcripts_from(str(log)), scans=str(folder / "scans"), display="none", max_processes=1)
+        lambda: scan(
+            [recovery()],
+            transcripts_from(str(log)),
+            scans=str(folder / "scans"),
+            display="none",
+            max_processes=1,
+        )
     )
     assert status.complete, status
     ours, report = best(lambda: wt.check(log, detectors=["tool_error_recovery"], config=RATE, threads=1))
@@ -177,12 +199,19 @@ def main():
 
         theirs, counted = best(lambda: with_orjson(repeated))
         ours, report = best(lambda: wt.check(corpus, detectors=["tool_error_recovery"], config=RATE, threads=1))
-        print(f"{len(report)} runs, {megabytes:.0f} MB; errors: orjson and fold {counted}, wrongturn {errors_of(report)}")
+        print(
+            f"{len(report)} runs, {megabytes:.0f} MB; errors: orjson and fold {counted}, wrongturn {errors_of(report)}"
+        )
         print(f"orjson and a fold: {theirs:.2f} s, wt.check: {ours:.2f} s, {theirs / ours:.1f} times as fast")
         ours, report = best(lambda: wt.check(corpus, threads=1))
-        print(f"wt.check with all default detectors: {ours:.2f} s, {theirs / ours:.1f} times as fast as orjson and a fold")
+        print(
+            f"wt.check with all default detectors: {ours:.2f} s, {theirs / ours:.1f} times as fast as orjson and a fold"
+        )
 
-        call = {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]}
+        call = {
+            "role": "assistant",
+            "tool_calls": [{"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+        }
         answer = {"role": "tool", "tool_call_id": "1", "content": "a wall"}
         stuck = json.dumps({"messages": [call, answer] * 4}).encode() + b"\n"
         many = wt.check(stuck * 50_000)
@@ -190,7 +219,11 @@ def main():
         frame, _ = best(found.to_pandas)
         print(f"{len(found)} findings: report.findings {table:.2f} s, to_pandas {frame:.2f} s more")
 
-        runs = [openai(run.get("messages") or ()) for file in files for run in json.loads(file.read_bytes()).get("simulations") or ()]
+        runs = [
+            openai(run.get("messages") or ())
+            for file in files
+            for run in json.loads(file.read_bytes()).get("simulations") or ()
+        ]
         runs = [run for run in runs if run]
         for name, measure in (
             ("tracelint, default rules", lambda: against_tracelint(runs)),
@@ -201,7 +234,9 @@ def main():
             except ImportError as missing:
                 print(f"{name}: skipped, {missing}")
                 continue
-            print(f"{name}, {len(runs)} runs: {theirs:.2f} s, wt.check: {ours:.3f} s, {theirs / ours:.0f} times as fast")
+            print(
+                f"{name}, {len(runs)} runs: {theirs:.2f} s, wt.check: {ours:.3f} s, {theirs / ours:.0f} times as fast"
+            )
 
 
 if __name__ == "__main__":

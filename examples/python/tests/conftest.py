@@ -16,7 +16,10 @@ def golden() -> Path:
 @pytest.fixture
 def program() -> str:
     """The program `wrongturn` of the same source."""
-    built = [os.environ.get("WRONGTURN"), *(ROOT / "target" / place / "wrongturn" for place in ("installed/bin", "debug"))]
+    built = [
+        os.environ.get("WRONGTURN"),
+        *(ROOT / "target" / place / "wrongturn" for place in ("installed/bin", "debug")),
+    ]
     for path in filter(None, built):
         if shutil.which(path):
             return str(path)
@@ -29,7 +32,10 @@ def chat(*calls, answer="Error: no such order"):
     for number, (tool, arguments) in enumerate(calls):
         function = {"name": tool, "arguments": arguments}
         messages.append(
-            {"role": "assistant", "tool_calls": [{"id": str(number), "type": "function", "function": function}]}
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": str(number), "type": "function", "function": function}],
+            }
         )
         messages.append({"role": "tool", "tool_call_id": str(number), "content": answer})
     return messages

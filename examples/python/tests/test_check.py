@@ -29,7 +29,7 @@ def test_findings_are_those_of_the_program(golden, program, tmp_path):
         for verdict in record["verdicts"].values():
             rows += [(record["trace"], found["id"], *found["where"]) for found in verdict.get("findings", ())]
     table = wt.check(golden / "tau2").findings.to_pydict()
-    assert list(zip(table["run"], table["id"], table["first"], table["last"])) == rows != []
+    assert list(zip(table["run"], table["id"], table["first"], table["last"], strict=True)) == rows != []
 
 
 def test_sources_are_paths_globs_bytes_and_files(tmp_path):

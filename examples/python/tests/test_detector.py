@@ -24,7 +24,11 @@ def test_a_detector_in_python_runs_like_others():
     run = wt.check_messages(STUBBORN, detectors=[TooLong, "loop"])
     assert set(run.verdicts) == {"loop", "too_long"}
     (finding,) = run.verdicts["too_long"].findings
-    assert (finding.mode, finding.confidence, finding.evidence) == ("system/too_long", "certain", {"calls": 3})
+    assert (finding.mode, finding.confidence, finding.evidence) == (
+        "system/too_long",
+        "certain",
+        {"calls": 3},
+    )
     assert wt.check_messages(SOUND, detectors=[TooLong]).findings == []
 
 

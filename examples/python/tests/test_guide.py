@@ -29,6 +29,8 @@ def test_a_notebook_runs_from_top_to_bottom(notebook, tmp_path, monkeypatch):
     content = nbformat.read(ROOT / "examples/python/notebooks" / notebook, as_version=4)
     lines = [line for cell in content.cells if cell.cell_type == "code" for line in cell.source.splitlines() if line]
     assert len(lines) <= 30
-    ran = nbclient.NotebookClient(content, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}})
+    ran = nbclient.NotebookClient(
+        content, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    )
     ran.execute()
     assert any("data" in output for cell in content.cells for output in cell.get("outputs", ()))

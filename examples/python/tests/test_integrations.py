@@ -71,7 +71,12 @@ def test_langgraph_stops_a_looping_agent():
         return "pending"
 
     def model(state):
-        call = {"name": "get_order", "args": {"id": "17"}, "id": str(len(state["messages"])), "type": "tool_call"}
+        call = {
+            "name": "get_order",
+            "args": {"id": "17"},
+            "id": str(len(state["messages"])),
+            "type": "tool_call",
+        }
         return {"messages": [messages.AIMessage(content="", tool_calls=[call])]}
 
     graph = graphs.StateGraph(graphs.MessagesState)
@@ -155,9 +160,7 @@ def test_inspect_scout_scans_transcripts(tmp_path):
             call = ToolCall(id=str(number), function="get_order", arguments={"id": "17"})
             messages.append(ChatMessageAssistant(content="", tool_calls=[call]))
             error = ToolCallError("unknown", "no such order")
-            messages.append(
-                ChatMessageTool(content="", tool_call_id=str(number), function="get_order", error=error)
-            )
+            messages.append(ChatMessageTool(content="", tool_call_id=str(number), function="get_order", error=error))
         return scout.Transcript(transcript_id=f"t{times}", messages=messages)
 
     async def scanned(scanner, times):

@@ -52,7 +52,7 @@ def test_a_loop_can_stop_the_agent():
     stuck(monitor, 1)
     monitor.raise_if_looping()
     stuck(monitor, 1)
-    with pytest.raises(wt.LoopDetected, match="feedback_blindness: .*search"):
+    with pytest.raises(wt.LoopDetected, match=r"feedback_blindness: .*search"):
         monitor.raise_if_looping()
     monitor.raise_if_looping(after=2)
     stuck(monitor, 3)

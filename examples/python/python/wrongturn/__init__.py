@@ -11,8 +11,8 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import IO, Any, Union
+from collections.abc import Iterable, Mapping
+from typing import IO, Any
 
 from . import _native
 from ._detector import Actors, Confidence, Detectors, Fold, Found, Step, detector, selection
@@ -44,8 +44,8 @@ __all__ = [
     "replicate",
 ]
 
-_Input = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, IO[str], IO[bytes]]
-Source = Union[_Input, Iterable[_Input]]
+_Input = str | os.PathLike[str] | bytes | bytearray | memoryview | IO[str] | IO[bytes]
+Source = _Input | Iterable[_Input]
 
 
 def check(
@@ -81,7 +81,7 @@ def check(
     paths: list[str] = []
     memory: list[tuple[str, bytes]] = []
     is_several = isinstance(source, Iterable) and not isinstance(source, (str, bytes, bytearray, memoryview))
-    inputs: Iterable[Any] = source if is_several and not hasattr(source, "read") else [source]  # type: ignore[assignment]
+    inputs: Any = source if is_several and not hasattr(source, "read") else [source]
     for one in inputs:
         if isinstance(one, (str, os.PathLike)):
             path = os.fspath(one)
@@ -109,7 +109,7 @@ def _show(done: int, total: int, runs: int) -> None:
 
 
 def check_messages(messages: Any, **options: Any) -> Run:
-    """Runs detectors over the messages of one run, which need not be written to a file first.
+    """Runs detectors over the messages of one run.
 
     `messages` are dicts or objects: of the OpenAI SDKs (chats and responses), of Anthropic's, of Gemini's, of the Claude
     Agent SDK, of Pydantic AI, of LangChain. `options` are those of :func:`check`.
@@ -129,6 +129,6 @@ def check_messages(messages: Any, **options: Any) -> Run:
 
 
 def detectors() -> list[dict[str, Any]]:
-    """Returns the detectors of the library: id, mode, summary, whether each runs only if named, default configuration."""
+    """Returns the detectors of the library, with id, mode, summary, docs, default configuration and `opt_in`."""
     listed: list[dict[str, Any]] = json.loads(_native.detectors())
     return listed

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar, Union
+from typing import Any, Literal, Protocol, TypeVar
 
 Confidence = Literal["likely", "certain"]
 Actors = Literal["agent", "user", "all"]
@@ -66,7 +66,7 @@ class Fold(Protocol):
 
 
 F = TypeVar("F", bound=type)
-Detectors = Sequence[Union[str, type]]
+Detectors = Sequence[str | type]
 
 
 class _Adapter:
@@ -107,7 +107,7 @@ def detector(mode: str, *, id: str | None = None) -> Callable[[F], F]:
 
     def decorate(cls: F) -> F:
         name = id or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
-        setattr(cls, "_wrongturn", (name, mode, lambda: _Adapter(cls())))
+        cls._wrongturn = name, mode, lambda: _Adapter(cls())  # type: ignore[attr-defined]
         return cls
 
     return decorate

@@ -6,13 +6,13 @@ import json
 import math
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Union
+from typing import Any
 
 from . import _native
 from ._detector import Confidence, Detectors, selection
 from ._report import Report, Result
 
-Paths = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def paths_of(source: Paths) -> list[str]:
@@ -40,7 +40,7 @@ def _column(frame: Any, name: str) -> list[Any]:
 def _keys(frame: Any, names: str | Sequence[str], rows: int) -> list[Hashable]:
     """The values of one or more columns, row by row."""
     columns = [_column(frame, name) for name in ([names] if isinstance(names, str) else names)]
-    return list(zip(*columns)) if columns else [()] * rows
+    return list(zip(*columns, strict=True)) if columns else [()] * rows
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:
@@ -84,7 +84,7 @@ def replicate(
     x, y = _column(data, rate), _column(data, reward)
     clusters = _keys(data, cluster, len(x))
     groups = None if group is None else _keys(data, group, len(x))
-    kept = [row for row, pair in enumerate(zip(x, y)) if None not in pair]
+    kept = [row for row, pair in enumerate(zip(x, y, strict=True)) if None not in pair]
     figures: dict[str, Any] = json.loads(
         _native.associate(
             [float(x[row]) for row in kept],
@@ -101,7 +101,10 @@ def replicate(
 def _described(figures: Mapping[str, Any], rate: str, reward: str) -> str:
     """One line for each correlation, with its interval."""
     lines = [f"{rate} against {reward}, {figures['n']} runs in {figures['clustered']['clusters']} clusters"]
-    for label, name, clustered in (("r", "pearson", "clustered"), ("r within groups", "within", "within_clustered")):
+    for label, name, clustered in (
+        ("r", "pearson", "clustered"),
+        ("r within groups", "within", "within_clustered"),
+    ):
         correlation = figures.get(name)
         if correlation is None:
             continue
@@ -109,7 +112,9 @@ def _described(figures: Mapping[str, Any], rate: str, reward: str) -> str:
             lines.append(f"  {label}: not defined, {correlation['undefined']}")
             continue
         widened = figures[clustered]["widened"]
-        interval = "no clustered interval" if widened is None else "clustered interval [{:+.3f}, {:+.3f}]".format(*widened)
+        interval = (
+            "no clustered interval" if widened is None else "clustered interval [{:+.3f}, {:+.3f}]".format(*widened)
+        )
         lines.append(f"  {label} = {correlation['r']:+.3f}, {interval}")
     return "\n".join(lines) + "\n"
 
@@ -126,7 +131,7 @@ def _rows(frame: Any, task: str, reward: str, domain: str | None, trial: str | N
                 "domain": None if place is None else str(place),
                 "trial": None if number is None else int(number),
             }
-            for one, value, place, number in zip(tasks, rewards, domains, trials)
+            for one, value, place, number in zip(tasks, rewards, domains, trials, strict=True)
         ]
     )
 

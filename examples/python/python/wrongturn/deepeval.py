@@ -23,7 +23,11 @@ class WrongturnMetric(BaseMetric):
     """
 
     def __init__(
-        self, threshold: float = 1.0, *, detectors: Detectors | None = None, min_confidence: Confidence = "likely"
+        self,
+        threshold: float = 1.0,
+        *,
+        detectors: Detectors | None = None,
+        min_confidence: Confidence = "likely",
     ) -> None:
         self.threshold = threshold
         self.detectors = detectors

@@ -32,7 +32,13 @@ class LoopCallback(BaseCallbackHandler):
         self.after = after
 
     def on_tool_start(
-        self, serialized: dict[str, Any] | None, input_str: str, *, run_id: Any, inputs: Any = None, **kwargs: Any
+        self,
+        serialized: dict[str, Any] | None,
+        input_str: str,
+        *,
+        run_id: Any,
+        inputs: Any = None,
+        **kwargs: Any,
     ) -> None:
         name = kwargs.get("name") or (serialized or {}).get("name", "tool")
         self.monitor.call(name, input_str if inputs is None else inputs, id=str(run_id))

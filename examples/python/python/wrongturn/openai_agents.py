@@ -25,7 +25,10 @@ class WrongturnProcessor(TracingProcessor):
     """
 
     def __init__(
-        self, on_end: Callable[[str, Monitor], None] | None = None, *, monitor: Callable[[], Monitor] = Monitor
+        self,
+        on_end: Callable[[str, Monitor], None] | None = None,
+        *,
+        monitor: Callable[[], Monitor] = Monitor,
     ) -> None:
         self.on_end = on_end
         self._new = monitor

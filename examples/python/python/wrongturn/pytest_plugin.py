@@ -30,7 +30,9 @@ def assert_no_findings(trace: Any, *, allow: Collection[str] = ()) -> None:
     `trace` is a run or a report, or messages as :func:`wrongturn.check_messages` takes them.
     """
     __tracebackhide__ = True
-    runs: Iterable[Run] = trace if isinstance(trace, Report) else [trace if isinstance(trace, Run) else check_messages(trace)]
+    runs: Iterable[Run] = (
+        trace if isinstance(trace, Report) else [trace if isinstance(trace, Run) else check_messages(trace)]
+    )
     found = [
         f"{run.id}, steps {finding.first}-{finding.last}, {finding.detector}: {finding.message}"
         for run in runs
