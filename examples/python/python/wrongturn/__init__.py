@@ -111,8 +111,8 @@ def _show(done: int, total: int, runs: int) -> None:
 def check_messages(messages: Any, **options: Any) -> Run:
     """Runs detectors over the messages of one run.
 
-    `messages` are dicts or objects: of the OpenAI SDKs (chats and responses), of Anthropic's, of Gemini's, of the Claude
-    Agent SDK, of Pydantic AI, of LangChain. `options` are those of :func:`check`.
+    `messages` are dicts or objects: of the OpenAI SDKs (chats and responses), of Anthropic's, of Gemini's, of the
+    Claude Agent SDK, of Pydantic AI, of LangChain. `options` are those of :func:`check`.
 
     Raises :class:`WrongturnError` if they cannot be read as one run.
 
