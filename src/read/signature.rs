@@ -31,11 +31,13 @@ pub(super) enum Mark {
     Holds(&'static str, &'static Mark),
     /// The first items of the list under the key, at least one, are objects that meet a condition.
     Every(&'static str, &'static Mark),
+    /// One of the first values is an object that meets a condition.
+    Values(&'static Mark),
     /// A condition that no other variant expresses, with its description.
     Test(&'static str, fn(&Members<'_>) -> bool),
 }
 
-use Mark::{All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test};
+use Mark::{All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values};
 
 impl Mark {
     /// Whether an object meets the condition.
@@ -56,6 +58,7 @@ impl Mark {
                 let items = first(object, key, DECISIVE_ITEMS);
                 !items.is_empty() && items.into_iter().all(|item| mark.fits_value(item))
             }
+            Values(mark) => object.iter().take(DECISIVE_ITEMS).any(|(_, value)| mark.fits_value(value)),
             Test(_, fits) => fits(object),
         }
     }
@@ -194,6 +197,7 @@ impl fmt::Display for Mark {
             Not(mark) => write!(f, "not {mark}"),
             In(key, mark) => write!(f, "`{key}` with [{mark}]"),
             Holds(key, mark) | Every(key, mark) => write!(f, "a list `{key}` of objects with [{mark}]"),
+            Values(mark) => write!(f, "objects with [{mark}]"),
             Test(what, _) => f.write_str(what),
         }
     }

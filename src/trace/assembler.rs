@@ -197,9 +197,9 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns true if this call has an answer. Pairing by id happens in [`Assembler::pair_new`].
+    /// Returns true if this call has an answer, or was emitted. Pairing by id happens in [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {
-        matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
+        number < self.gone || matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
     }
 
     /// Changes a call that was not emitted.

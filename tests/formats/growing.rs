@@ -76,6 +76,28 @@ fn calls_of_codex_are_read_when_the_model_goes_on() {
 }
 
 #[test]
+fn calls_of_the_gemini_cli_are_read_with_their_results() {
+    let session = r#"{"type": "init", "timestamp": "2026-01-01T00:00:00Z", "session_id": "s", "model": "m"}
+{"type": "tool_use", "timestamp": "2026-01-01T00:00:01Z", "tool_name": "read_file", "tool_id": "a", "parameters": {}}
+{"type": "tool_result", "timestamp": "2026-01-01T00:00:02Z", "tool_id": "a", "status": "success", "output": "x"}
+{"type": "init", "timestamp": "2026-01-01T00:00:03Z", "session_id": "t", "model": "m"}
+{"type": "tool_use", "timestamp": "2026-01-01T00:00:04Z", "tool_name": "read_file", "tool_id": "a", "parameters": {}}
+"#;
+    assert_eq!(calls_before_each_line(Format::GeminiStream, session), [0, 0, 0, 1, 1, 1, 2]);
+}
+
+#[test]
+fn calls_of_the_copilot_cli_are_read_with_their_results() {
+    let session = r#"{"type": "session.start", "id": "1", "timestamp": "2026-01-01T00:00:00Z", "data": {"sessionId": "s"}}
+{"type": "assistant.message", "id": "2", "timestamp": "2026-01-01T00:00:01Z", "data": {"messageId": "m", "content": "", "toolRequests": [{"toolCallId": "a", "name": "bash", "arguments": {}}]}}
+{"type": "tool.execution_start", "id": "3", "timestamp": "2026-01-01T00:00:02Z", "data": {"toolCallId": "a", "toolName": "bash", "arguments": {}}}
+{"type": "tool.execution_complete", "id": "4", "timestamp": "2026-01-01T00:00:03Z", "data": {"toolCallId": "a", "success": true, "result": {"content": "x"}}}
+{"type": "session.info", "id": "5", "timestamp": "2026-01-01T00:00:04Z", "data": {}}
+"#;
+    assert_eq!(calls_before_each_line(Format::CopilotCli, session), [0, 0, 0, 0, 1, 1, 1]);
+}
+
+#[test]
 fn calls_of_claude_code_are_read_when_the_model_goes_on() {
     let session = r#"{"type": "user", "sessionId": "s", "uuid": "1", "message": {"role": "user", "content": "go"}}
 {"type": "assistant", "sessionId": "s", "uuid": "2", "message": {"id": "m", "content": [{"type": "tool_use", "id": "a", "name": "Bash", "input": {}}], "usage": {"input_tokens": 1, "output_tokens": 1}}}

@@ -2,6 +2,7 @@
 
 use super::copilot_cli_session::Session;
 use super::prelude::*;
+use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotCli,
@@ -19,20 +20,34 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),
         ]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Lines(lines) = document else { return };
-    let mut session = Session::default();
-    for line in lines {
-        let line = Members::from(*line);
-        if line.name("type").as_deref() == Some("session.start") && !session.is_empty() {
-            std::mem::take(&mut session).end(runs);
+/// The sessions of an input, one after the other.
+#[derive(Default)]
+struct Sessions<'a> {
+    ended: Vec<Session<'a>>,
+    open: Session<'a>,
+}
+
+impl<'a> session::Session<'a> for Sessions<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        let line = Members::of(line);
+        if line.name("type").as_deref() == Some("session.start") && !self.open.is_empty() {
+            self.ended.push(std::mem::take(&mut self.open));
         }
-        session.line(&line);
+        self.open.line(&line);
+        Ok(())
     }
-    session.end(runs);
+
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        self.ended.drain(..).for_each(|session| session.end(runs));
+        self.open.hand_on(runs);
+    }
+
+    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
+        self.open.end(runs);
+    }
 }
 
 /// Returns the answer of an execution. The answer of a command ends with its exit code.

@@ -28,6 +28,13 @@ impl<'a> Session<'a> {
         self.agents.is_empty()
     }
 
+    /// Emits complete steps of the first agent.
+    pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        if let Some(first) = self.agents.first_mut() {
+            runs.hand_on(&mut first.steps, first.turn);
+        }
+    }
+
     /// Emits the traces.
     pub(super) fn end(mut self, runs: &mut Runs<'_>) {
         // If only sub-agents acted, the calling agent still has a run.

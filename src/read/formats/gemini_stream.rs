@@ -2,6 +2,7 @@
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
+use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiStream,
@@ -15,21 +16,38 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         ]),
         All(&[Says("type", &["tool_result"]), Is(Kind::String, &["tool_id", "status"])]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Session(SessionReader {
+        open: |_| Box::new(Sessions { ended: Vec::new(), open: Session::new(), others: 0 }),
+        list: "",
+    }),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Lines(lines) = document else { return };
-    let (mut session, mut others) = (Session::new(), 0);
-    for line in lines {
-        let line = Members::from(*line);
-        if line.name("type").as_deref() == Some("init") && session.run.metadata.id.is_some() {
-            std::mem::replace(&mut session, Session::new()).end(runs);
+/// The sessions of an input, one after the other.
+struct Sessions<'a> {
+    ended: Vec<Session<'a>>,
+    open: Session<'a>,
+    others: u64,
+}
+
+impl<'a> session::Session<'a> for Sessions<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        let line = Members::of(line);
+        if line.name("type").as_deref() == Some("init") && self.open.run.metadata.id.is_some() {
+            self.ended.push(std::mem::replace(&mut self.open, Session::new()));
         }
-        others += u64::from(!session.line(&line));
+        self.others += u64::from(!self.open.line(&line));
+        Ok(())
     }
-    session.end(runs);
-    runs.pass_over("lines of other types", others);
+
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        self.ended.drain(..).for_each(|session| session.end(runs));
+        self.open.run.hand_on(runs);
+    }
+
+    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
+        self.open.end(runs);
+        runs.pass_over("lines of other types", self.others);
+    }
 }
 
 /// A session that is being read.

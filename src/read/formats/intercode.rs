@@ -6,19 +6,12 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::InterCode,
     about: "logs of InterCode",
-    signature: &[Shape::Object(Test(
-        "objects whose `turn_history` has lists `actions` and `observations`",
-        has_episodes,
-    ))],
+    signature: &[Shape::Object(Any(&[EPISODES, Values(&EPISODES)]))],
     reader: Reader::Document(read),
 };
 
-fn has_episodes(members: &Members<'_>) -> bool {
-    let episodes = episodes(members);
-    let mut first = episodes.iter().take(words::DECISIVE_ITEMS);
-    first.clone().all(|(_, episode)| episode.kind() == Kind::Object)
-        && first.any(|(_, episode)| is_episode(*episode))
-}
+const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
+const EPISODES: Mark = Values(&EPISODE);
 
 /// Returns the episodes of a log. Some writers put them into an object after one that describes the experiment.
 fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
@@ -29,16 +22,10 @@ fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
     }
 }
 
-fn is_episode(episode: Raw<'_>) -> bool {
-    let Some(history) = episode.member("turn_history") else { return false };
-    let is_list = |key| history.member(key).is_some_and(|list: Raw<'_>| list.kind() == Kind::List);
-    is_list("actions") && is_list("observations")
-}
-
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     for (key, episode) in episodes(members) {
-        if is_episode(episode) {
+        if EPISODE.fits_value(episode) {
             give(key, &Members::from(episode), runs);
         } else {
             runs.pass_over("members that are not episodes", 1);

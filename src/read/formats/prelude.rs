@@ -11,7 +11,7 @@ pub(super) use crate::read::members::Members;
 pub(super) use crate::read::outcome::Outcome;
 pub(super) use crate::read::runs::Runs;
 pub(super) use crate::read::signature::Mark::{
-    self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test,
+    self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values,
 };
 pub(super) use crate::read::signature::{self, Look, Shape};
 pub(super) use crate::read::{common, time, tokens, wire, words};

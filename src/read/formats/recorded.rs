@@ -187,6 +187,11 @@ impl<'a> Recording<'a> {
         None
     }
 
+    /// Emits the steps that are complete.
+    pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        runs.hand_on(&mut self.steps, u64::MAX);
+    }
+
     /// Emits the run.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         runs.give_unrouted(&mut self.steps, self.metadata, self.reward);

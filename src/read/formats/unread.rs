@@ -4,13 +4,14 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 13] = [
+const OF_JSON: [(&str, Mark); 14] = [
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
     ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
     ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("Cursor composer", Has(&["composerId", "fullConversationHeadersOnly"])),
     ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
+    ("Langfuse ChatML", Values(&In("output", &Has(&["success", "data"])))),
     ("LangGraph checkpoint", Has(&["channel_versions", "versions_seen", "channel_values"])),
     ("LlamaIndex event", Has(&["qualified_name", "__is_pydantic", "value"])),
     ("n8n execution", Has(&["workflowData", "mode", "startedAt"])),
@@ -20,9 +21,12 @@ const OF_JSON: [(&str, Mark); 13] = [
     ("Weave call", Has(&["op_name", "trace_id", "inputs"])),
 ];
 
-/// Formats of text, by their beginnings.
-const OF_TEXT: [(&str, &str); 2] =
-    [("Aider history", "\n# aider chat started at "), ("Aider history", "# aider chat started at ")];
+/// Formats of text, by their beginning and a part of their first line.
+const OF_TEXT: [(&str, &str, &str); 3] = [
+    ("Aider history", "\n# aider chat started at ", ""),
+    ("Aider history", "# aider chat started at ", ""),
+    ("Gemini CLI debug log", "[", "Z] [DEBUG] "),
+];
 
 /// Makes the error for an input of this format.
 pub(in crate::read) fn error(name: &str) -> Error {
@@ -39,7 +43,11 @@ pub(in crate::read) fn of_document(document: &Document<'_>) -> Option<&'static s
 
 /// Returns the name of a text's format, if it is known but not read.
 pub(in crate::read) fn of_text(text: &[u8]) -> Option<&'static str> {
-    OF_TEXT.iter().find(|(_, begins)| text.starts_with(begins.as_bytes())).map(|(name, _)| *name)
+    let line = text.trim_ascii_start().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let fits = |(_, begins, holds): &&(&str, &str, &str)| {
+        text.starts_with(begins.as_bytes()) && memchr::memmem::find(line, holds.as_bytes()).is_some()
+    };
+    OF_TEXT.iter().find(fits).map(|(name, ..)| *name)
 }
 
 #[cfg(test)]
@@ -53,6 +61,8 @@ mod tests {
             Has(keys) => keys.iter().map(|key| format!("{key:?}: null")).collect(),
             Says(key, patterns) => vec![format!("{key:?}: {:?}", patterns.concat())],
             All(marks) => marks.iter().flat_map(members).collect(),
+            Values(mark) => vec![format!("\"any\": {{{}}}", members(mark).join(", "))],
+            In(key, mark) => vec![format!("{key:?}: {{{}}}", members(mark).join(", "))],
             other => unreachable!("a mark without an example: {other}"),
         }
     }
@@ -69,8 +79,8 @@ mod tests {
                 assert_eq!(errors, [(ErrorKind::Format, format!("{name}: not read"))], "{input}");
             }
         }
-        for (name, begins) in OF_TEXT {
-            let input = format!("{begins}2026-01-02 10:00:00\n\n#### hello\n");
+        for (name, begins, holds) in OF_TEXT {
+            let input = format!("{begins}2026-01-02 10:00:00{holds}\n\n#### hello\n");
             let (_, reading) = read_traces(input.as_bytes(), &ReadOptions::default());
             assert_eq!(reading.errors.first().map(Error::message), Some(format!("{name}: not read")));
         }
@@ -91,7 +101,7 @@ mod tests {
     #[test]
     fn the_guide_names_every_format() {
         let guide = include_str!("../../guide/formats.md");
-        let names = OF_JSON.iter().map(|(name, _)| *name).chain(OF_TEXT.iter().map(|(name, _)| *name));
+        let names = OF_JSON.iter().map(|(name, _)| *name).chain(OF_TEXT.iter().map(|(name, ..)| *name));
         for name in names {
             assert!(guide.contains(name), "{name} is missing in the guide");
         }
