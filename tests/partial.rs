@@ -217,18 +217,18 @@ proptest! {
     }
 
     #[test]
-    fn no_input_makes_reading_panic(at in 0..4000_usize, byte in any::<u8>(), cut in 0..4000_usize) {
+    fn any_other_byte_is_refused(at in 0..4000_usize, byte in any::<u8>(), cut in 0..4000_usize) {
         let scanned = scanned(&[json!({"simulations": [json_of(&(Some(1), Some(1), None, Some(0.1), vec![(1, true); 4]))]})
             .to_string()]);
         for content in [scan_part(&scanned), replication_part(9, &scanned), replication_part(0, &scanned)] {
-            let mut bytes = state("a", content.clone()).to_json().unwrap();
-            let _ = PartialState::from_json(&bytes[..cut.min(bytes.len())]);
-            let place = at % bytes.len();
-            bytes[place] = byte;
-            if let Ok(mut read) = PartialState::from_json(&bytes) {
-                let _ = read.merge(&state("b", content));
-                let _ = reports(read.into_content());
-            }
+            let state = state("a", content);
+            let bytes = state.to_json().unwrap();
+            let mut edited = bytes.clone();
+            let place = at % (bytes.len() - 1);
+            edited[place] = byte;
+            prop_assert_eq!(PartialState::from_json(&edited).ok(), (edited == bytes).then(|| state.clone()));
+            let cut = cut % (bytes.len() - 1);
+            prop_assert!(PartialState::from_json(&bytes[..cut]).is_err());
         }
     }
 }
@@ -323,11 +323,13 @@ fn bundled() -> Vec<String> {
 fn merging_prints_what_one_scan_prints() {
     let folder = Folder::new("check");
     let (html, merged_html) = (folder.path("one.html"), folder.path("merged.html"));
-    let (whole, _) = ends("check", &["golden/tau2", "--html", &html], 0);
+    let one_json = folder.path("one.json");
+    let (whole, _) =
+        ends("check", &["golden/tau2", "--fingerprints", "--html", &html, "--json", &one_json], 0);
     let states = folder.path("states");
     fs::create_dir(&states).unwrap();
     for (number, file) in bundled().iter().enumerate() {
-        ends("check", &[file, "--partial", &format!("{states}/{number}.json")], 0);
+        ends("check", &[file, "--fingerprints", "--partial", &format!("{states}/{number}.json")], 0);
     }
     let summary = folder.path("summary.json");
     let (out, _) = ends("merge", &[&states, "--html", &merged_html, "--json", &summary], 0);
@@ -335,13 +337,16 @@ fn merging_prints_what_one_scan_prints() {
     assert_eq!(folder.text("merged.html"), folder.text("one.html"));
     let figures: Value = serde_json::from_str(&folder.text("summary.json")).unwrap();
     assert_eq!(figures["runs"], 408);
+    assert!(figures["fingerprints"]["scripted-quitter"]["agent"].is_object());
+    assert_eq!(folder.text("summary.json"), folder.text("one.json"));
     // Merged in two steps, and with a part that comes twice.
     let (few, again) = (folder.path("few.json"), format!("{states}/3.json"));
     ends("merge", &[&format!("{states}/1.json"), &again, "--partial", &few], 0);
     let (_, told) = ends("merge", &[&few, &again, &states], 0);
     assert_eq!(told, "");
     let certain = folder.path("certain.json");
-    ends("check", &[&bundled()[0], "--min-confidence", "certain", "--partial", &certain], 0);
+    let options = ["--fingerprints", "--min-confidence", "certain", "--partial", &certain];
+    ends("check", &[&[bundled()[0].as_str()], &options[..]].concat(), 0);
     let (_, told) = ends("merge", &[&certain, &again], 2);
     assert!(told.contains("made with other options: `min_confidence` differ"), "{told}");
     let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 2);

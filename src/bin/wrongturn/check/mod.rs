@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         if let Some(groups) = &mut groups {
             groups.add(&record);
         }
-        if let Some(fingerprint) = record.fingerprint.take().filter(|_| arguments.partial.path.is_some()) {
+        if let Some(fingerprint) = record.fingerprint.take() {
             let model = record.metadata.model.as_deref().unwrap_or_default().to_owned();
             part.fingerprints.entry(model).or_default().merge(&fingerprint);
         }
