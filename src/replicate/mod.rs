@@ -18,6 +18,7 @@ mod grouped;
 mod inference;
 mod pass_k;
 mod published;
+mod regression;
 mod relation;
 mod row;
 mod signals;
@@ -40,6 +41,7 @@ pub use inference::{
 };
 pub use pass_k::{PassK, pass_k_by_pair};
 pub use published::Replication;
+pub use regression::{MeasureEffect, RewardModel, RewardRegression};
 pub use relation::Relation;
 pub use row::SimulationRow;
 pub use signals::Signal;

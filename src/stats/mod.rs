@@ -9,6 +9,7 @@
 //! |---|---|---|
 //! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
 //! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
+//! | still, next to other columns? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
 //! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
 //! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
@@ -40,6 +41,7 @@ mod pearson;
 mod permutation;
 mod random_effects;
 mod ratio_bootstrap;
+mod regression;
 mod resampling;
 mod rng;
 mod spearman;
@@ -65,6 +67,7 @@ pub use pearson::{Correlation, PearsonAccumulator, pearson};
 pub use permutation::{PermutationTest, permutation_test};
 pub use random_effects::{RandomEffects, random_effects};
 pub(crate) use ratio_bootstrap::ratio_bootstrap;
+pub use regression::{Effect, Regression, linear_regression, logistic_regression};
 pub use resampling::Resampling;
 pub(crate) use rng::{Rng, SplitMix};
 pub use spearman::{point_biserial, spearman};

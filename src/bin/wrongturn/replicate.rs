@@ -71,6 +71,9 @@ pub(crate) struct Arguments {
     /// Runs that are kept one by one; of more, sums by model, domain and task are kept
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     exact_runs: u64,
+    /// Add regressions of the reward on recovery, errors and calls together, with cluster-robust errors
+    #[arg(long, conflicts_with = "as_published")]
+    regression: bool,
     /// Add tau-bench's pass^k per model and domain
     #[arg(long)]
     pass_k: bool,
@@ -128,6 +131,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         keep_duplicates: arguments.keep_duplicates,
         resamples: arguments.resampling.resamples,
         seed: arguments.resampling.seed.seed,
+        regression: arguments.regression,
         pass_k: arguments.pass_k,
         exact_runs: arguments.exact_runs,
     };

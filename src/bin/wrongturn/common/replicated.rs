@@ -7,12 +7,12 @@ use wrongturn::{
     merge::{Files, ReplicationPart},
     replicate::{
         ClusterBy, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation, Replication,
-        SimulationRow, SummedReplication, distinct_runs, pass_k_by_pair,
+        RewardRegression, SimulationRow, SummedReplication, distinct_runs, pass_k_by_pair,
     },
     report::{
-        TEXT_WIDTH, Table, forest_chart, grouped_tables, pass_k_table, render_grouped, render_inference,
-        render_pass_k, render_replication, render_summed, replication_html, replication_tables,
-        simulation_table, summed_html, summed_tables,
+        TEXT_WIDTH, Table, forest_chart, grouped_tables, pass_k_table, regression_table, render_grouped,
+        render_inference, render_pass_k, render_replication, render_summed, replication_html,
+        replication_tables, simulation_table, summed_html, summed_tables,
     },
     stats::Resampling,
     trace::Actors,
@@ -63,6 +63,8 @@ pub(crate) struct Options {
     pub(crate) keep_duplicates: bool,
     pub(crate) resamples: u32,
     pub(crate) seed: u64,
+    #[serde(default)]
+    pub(crate) regression: bool,
     pub(crate) pass_k: bool,
     pub(crate) exact_runs: u64,
 }
@@ -103,6 +105,8 @@ struct Summary<'r, F: Serialize, I: Serialize> {
     pass_k: Option<&'r [PassK]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     grouped: Option<&'r GroupedReplication>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    regression: Option<&'r RewardRegression>,
     inputs: I,
     config: Config,
 }
@@ -158,10 +162,11 @@ impl Writing<'_> {
         figures: &F,
         pass_k: Option<&[PassK]>,
         grouped: Option<&GroupedReplication>,
+        regression: Option<&RewardRegression>,
     ) -> Result<(), Failure> {
         let Options { actors, threshold, rate, .. } = *self.options;
         let config = Config { actors, threshold, rate, version: env!("CARGO_PKG_VERSION") };
-        let summary = Summary { figures, pass_k, grouped, inputs: self.files.figures(), config };
+        let summary = Summary { figures, pass_k, grouped, regression, inputs: self.files.figures(), config };
         self.outputs.files.write_json(&summary)
     }
 
@@ -173,7 +178,7 @@ impl Writing<'_> {
     fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
         let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
         let replication = Replication::of(rows);
-        self.summary(&replication, pass_k.as_deref(), None)?;
+        self.summary(&replication, pass_k.as_deref(), None, None)?;
         let more = pass_k.as_deref().map(render_pass_k).unwrap_or_default();
         self.print(&(render_replication(&replication) + &more))
     }
@@ -191,6 +196,12 @@ impl Writing<'_> {
             text += &format!("\n{}", render_grouped(grouped));
             all.extend(grouped_tables(grouped));
         }
+        let regression = self.options.regression.then(|| RewardRegression::of(rows, &options));
+        if let Some(regression) = &regression {
+            let table = regression_table(regression);
+            text += &format!("\n{}", table.text(TEXT_WIDTH));
+            all.push(table);
+        }
         add_pass_k(pass_k.as_deref(), &mut text, &mut all);
         let page = || replication_html(&distinct_runs(rows).0, &inference, &pass_k_by_pair(rows));
         self.files(&all, page)?;
@@ -198,28 +209,29 @@ impl Writing<'_> {
             let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
             write_text(path, &chart.svg())?;
         }
-        self.summary(&inference, pass_k.as_deref(), grouped.as_ref())?;
+        self.summary(&inference, pass_k.as_deref(), grouped.as_ref(), regression.as_ref())?;
         self.print(&text)
     }
 
     /// What can be told of more runs than are kept one by one.
     fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
-        if self.outputs.out.is_some() || self.outputs.chart.is_some() {
+        if self.outputs.out.is_some() || self.outputs.chart.is_some() || self.options.regression {
             let most = self.options.exact_runs;
-            return Err(
-                format!("--out and --chart need the runs, and only {most} are kept (--exact-runs)").into()
-            );
+            return Err(format!(
+                "--out, --chart and --regression need the runs, and only {most} are kept (--exact-runs)"
+            )
+            .into());
         }
         let pass_k = self.options.pass_k.then_some(summed.pass_k.as_slice());
         if self.options.as_published {
-            self.summary(&summed.published, pass_k, None)?;
+            self.summary(&summed.published, pass_k, None, None)?;
             let more = pass_k.map(render_pass_k).unwrap_or_default();
             return self.print(&(render_replication(&summed.published) + &more));
         }
         let (mut text, mut all) = (render_summed(summed), summed_tables(summed));
         add_pass_k(pass_k, &mut text, &mut all);
         self.files(&all, || summed_html(summed))?;
-        self.summary(summed, pass_k, None)?;
+        self.summary(summed, pass_k, None, None)?;
         self.print(&text)
     }
 

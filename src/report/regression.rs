@@ -1,0 +1,55 @@
+//! The table of the regressions of the reward.
+
+use super::cell::{Cell, counted};
+use super::table::{Kind, Table};
+use crate::replicate::{RewardModel, RewardRegression};
+
+/// The regressions of the reward as a table: effects of one unit, with intervals and p-values.
+#[must_use]
+pub fn regression_table(found: &RewardRegression) -> Table {
+    let mut table = Table::new(
+        "regression",
+        "Reward by recovery, errors and calls together",
+        &[
+            ("model", "", Kind::Text),
+            ("measure", "one unit of", Kind::Text),
+            ("effect", "effect", Kind::Number),
+            ("ci95", "95% CI", Kind::Interval),
+            ("p", "p", Kind::Number),
+        ],
+    );
+    for (name, model) in [("odds ratio of success", &found.logistic), ("change of reward", &found.linear)] {
+        for one in &model.effects {
+            let (effect, interval) = match one.odds_ratio {
+                Some((odds, interval)) => (Cell::Real(odds, 3), Cell::Interval(interval, 3)),
+                None => (Cell::Signed(one.effect.estimate, 3), Cell::SignedInterval(one.effect.ci95, 3)),
+            };
+            let measure = Cell::text(one.measure.to_string());
+            table.row([Cell::text(name), measure, effect, interval, Cell::P(one.effect.p)]);
+        }
+        table.note(about(name, model, found));
+    }
+    table.note(
+        "Each effect is that of one unit with the other measures unchanged. Every pair of model and domain has a level \
+         of its own. Success is a reward of at least 1.",
+    );
+    table
+}
+
+/// The sample of a regression, or why it is undefined.
+fn about(name: &str, model: &RewardModel, found: &RewardRegression) -> String {
+    if let Some(why) = &model.undefined {
+        return format!("{name}: undefined, {why}");
+    }
+    let left_out = match model.left_out {
+        0 => String::new(),
+        count => format!("; {} left out, as all or none of their pair succeed", counted(count, "run")),
+    };
+    format!(
+        "{name}: {}, {} of model and domain, 95% CI robust to {} {}{left_out}",
+        counted(model.runs, "run"),
+        counted(model.groups, "pair"),
+        model.clusters,
+        found.cluster.plural(),
+    )
+}
