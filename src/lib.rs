@@ -89,16 +89,16 @@
 //!
 //! # Features
 //!
-//! `scan`, `statistics`, `html`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
+//! `scan`, `statistics`, `benchmarks`, `html`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
 //! [embedding](guide::embedding) lists the dependencies of each. Without any feature the crate has the model, the
 //! readers, the detectors, the monitor and the assembler.
 
 #![cfg_attr(
-    not(feature = "statistics"),
+    not(feature = "benchmarks"),
     allow(dead_code, reason = "helpers that only these features use are compiled without them as well")
 )]
 
-#[cfg(feature = "statistics")]
+#[cfg(feature = "benchmarks")]
 pub mod benchmarks;
 #[cfg(feature = "statistics")]
 pub mod calibrate;

@@ -401,7 +401,7 @@ fn paper_and_code_part_on_milestones() {
         {"step": 0, "obs": "** Kitchen **", "action": "take sword", "reward": 0, "cum_score": 0},
         {"step": 1, "obs": "Taken.", "action": "look", "reward": 0, "cum_score": 0}],
         "milestones": [{"action": "take lamp", "score_after": 5, "room": "kitchen",
-            "observation_after": "** Kitchen **"}]}));
+            "observation_after": "** KITCHEN **"}]}));
     let paper = detect_modes(&episode, ModeRules::Paper);
     assert_eq!(findings(paper.perception_error.as_ref()), json!([]));
     assert_eq!(

@@ -3,6 +3,7 @@
 mod calibration;
 mod cell;
 mod comparison;
+#[cfg(feature = "benchmarks")]
 mod evaluation;
 mod explanation;
 mod files;
@@ -11,6 +12,7 @@ mod grouped;
 #[cfg(feature = "html")]
 mod html;
 mod published;
+#[cfg(feature = "benchmarks")]
 mod recovery;
 mod regression;
 mod replication;
@@ -24,6 +26,7 @@ mod wrap;
 
 pub use calibration::{calibration_tables, render_calibration, render_sweeps, sweep_table};
 pub use comparison::{comparison_tables, render_comparison};
+#[cfg(feature = "benchmarks")]
 pub use evaluation::{
     agreement_tables, call_tables, evolution_tables, mode_tables, proximity_tables, reflection_tables,
     relation_tables,
@@ -35,6 +38,7 @@ pub use grouped::{grouped_tables, render_grouped};
 #[cfg(feature = "html")]
 pub use html::*;
 pub use published::{render_pass_k, render_replication};
+#[cfg(feature = "benchmarks")]
 pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
 pub use regression::regression_table;
 pub use replication::render_inference;

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, counted};
 use super::table::{Kind, Table};
-use crate::replicate::{RewardModel, RewardRegression};
+use crate::replicate::{Relation, RewardModel, RewardRegression};
 
 /// The regressions of the reward as a table: effects of one unit, with intervals and p-values.
 #[must_use]
@@ -18,20 +18,23 @@ pub fn regression_table(found: &RewardRegression) -> Table {
             ("p", "p", Kind::Number),
         ],
     );
-    for (name, model) in [("odds ratio of success", &found.logistic), ("change of reward", &found.linear)] {
+    for (name, model) in [("odds ratio", &found.logistic), ("reward", &found.linear)] {
         for one in &model.effects {
             let (effect, interval) = match one.odds_ratio {
                 Some((odds, interval)) => (Cell::Real(odds, 3), Cell::Interval(interval, 3)),
                 None => (Cell::Signed(one.effect.estimate, 3), Cell::SignedInterval(one.effect.ci95, 3)),
             };
-            let measure = Cell::text(one.measure.to_string());
+            let measure = match one.measure {
+                Relation::Recovery => Cell::text("recovery rate"),
+                measure => Cell::text(measure.to_string()),
+            };
             table.row([Cell::text(name), measure, effect, interval, Cell::P(one.effect.p)]);
         }
         table.note(about(name, model, found));
     }
     table.note(
-        "Each effect is that of one unit with the other measures unchanged. Every pair of model and domain has a level \
-         of its own. Success is a reward of at least 1.",
+        "Effect of one unit on the odds of success (a reward of at least 1) and on the reward, with the other measures \
+         unchanged. Every pair of model and domain has a level of its own.",
     );
     table
 }

@@ -146,11 +146,12 @@ fn code(episode: &ModeEpisode, findings: &mut Vec<ModeFinding>) {
     let reached = |milestone: &&ModeMilestone| end.is_some_and(|score| milestone.score_after <= score);
     for milestone in episode.milestones.iter().filter(|milestone| !reached(milestone)) {
         let Some(room) = milestone.observation_after.as_deref().and_then(room) else { continue };
-        let wanted = Wanted::of(milestone);
+        let (wanted, here) = (Wanted::of(milestone), room.to_lowercase());
+        let is_here = |headed: &str| headed.to_lowercase() == here;
         let in_room: Vec<(&ModeStep, &str)> = steps
             .iter()
             .zip(&rooms)
-            .filter(|(_, headed)| headed.as_deref() == Some(room))
+            .filter(|(_, headed)| headed.as_deref().is_some_and(is_here))
             .map(|(step, _)| (step, step.action.as_deref().unwrap_or_default()))
             .collect();
         let exact = |action: &str| wanted.is_exact(action);

@@ -9,6 +9,7 @@ mod chart;
 mod comparison;
 mod cost;
 mod draw;
+#[cfg(feature = "benchmarks")]
 mod evaluation;
 mod markup;
 mod page;
@@ -20,6 +21,7 @@ pub use calibration::calibration_html;
 pub use chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart};
 pub use comparison::comparison_html;
 pub use cost::{FailureCost, cost_charts};
+#[cfg(feature = "benchmarks")]
 pub use evaluation::{evolution_chart, recovery_charts, reflection_chart};
 pub use page::HtmlReport;
 pub use replication::{forest_chart, replication_html, summed_html};
