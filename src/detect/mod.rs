@@ -30,7 +30,7 @@ pub use confident::at_least;
 pub use cost::Cost;
 pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};
-#[cfg(feature = "statistics")]
+#[cfg(feature = "benchmarks")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
 pub use finding::{Confidence, FailureClass, FailureMode, Finding, Judgement, Verdict};
@@ -40,7 +40,7 @@ pub(crate) use registry::check_ids;
 pub use rule::{DetectorInfo, Grid, Preset, Rule};
 #[cfg(feature = "statistics")]
 pub(crate) use shared::is_known_tool;
-#[cfg(feature = "statistics")]
+#[cfg(feature = "benchmarks")]
 pub(crate) use shared::{CallRules, Written};
 pub use shared::{PollingCall, TransientRules};
 #[cfg(feature = "statistics")]

@@ -49,8 +49,10 @@ mod two_proportions;
 mod within_group;
 
 pub use benjamini_hochberg::benjamini_hochberg;
+pub(crate) use bootstrap::quantile;
+#[cfg(feature = "benchmarks")]
+pub(crate) use bootstrap::without_tails;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
-pub(crate) use bootstrap::{quantile, without_tails};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSums, PairedDifference};
@@ -66,10 +68,13 @@ pub use pass_k::{TaskTrials, pass_hat_k};
 pub use pearson::{Correlation, PearsonAccumulator, pearson};
 pub use permutation::{PermutationTest, permutation_test};
 pub use random_effects::{RandomEffects, random_effects};
+#[cfg(feature = "benchmarks")]
 pub(crate) use ratio_bootstrap::ratio_bootstrap;
 pub use regression::{Effect, Regression, linear_regression, logistic_regression};
 pub use resampling::Resampling;
-pub(crate) use rng::{Rng, SplitMix};
+pub(crate) use rng::Rng;
+#[cfg(feature = "benchmarks")]
+pub(crate) use rng::SplitMix;
 pub use spearman::{point_biserial, spearman};
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;

@@ -23,7 +23,7 @@ use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 use call::Tool;
 pub(crate) use call::{Call, Part, identifiers, names_value};
-#[cfg(feature = "statistics")]
+#[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, is_system};
 pub(crate) use failure::{Failure, FailureKind, found_nothing};
