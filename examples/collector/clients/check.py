@@ -1,0 +1,104 @@
+"""Sends looping runs of real clients to a collector, and checks that each is reported while its trace is open.
+
+python check.py http://127.0.0.1:4318 http://127.0.0.1:4317
+
+The collector runs with the default settings. Nothing leaves the machine: the models are scripted.
+"""
+
+import json
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.instrumented import InstrumentationSettings
+
+
+def provider(exporter):
+    made = TracerProvider(resource=Resource.create({"service.name": "clients"}))
+    made.add_span_processor(SimpleSpanProcessor(exporter))
+    return made
+
+
+def by_hand(tracers):
+    """Five equal calls of a tool, with the attributes of the conventions for generative AI."""
+    tracer = tracers.get_tracer("check")
+    with tracer.start_as_current_span("invoke_agent clerk") as root:
+        root.set_attributes({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"})
+        for _ in range(5):
+            with tracer.start_as_current_span("execute_tool get_order") as call:
+                call.set_attributes(
+                    {
+                        "gen_ai.operation.name": "execute_tool",
+                        "gen_ai.tool.name": "get_order",
+                        "gen_ai.tool.call.arguments": '{"id": 17}',
+                        "gen_ai.tool.call.result": "pending",
+                    }
+                )
+        yield root.get_span_context().trace_id
+    yield
+
+
+def with_pydantic_ai(tracers):
+    """An agent whose model asks for the same order five times."""
+    asked = []
+
+    def model(messages, info):
+        asked.append(messages)
+        if len(asked) > 5:
+            return ModelResponse(parts=[TextPart("pending")])
+        return ModelResponse(parts=[ToolCallPart("get_order", {"id": 17})])
+
+    settings = InstrumentationSettings(tracer_provider=tracers, include_content=True)
+    agent = Agent(FunctionModel(model), name="clerk")
+    agent.instrument = settings
+
+    @agent.tool_plain
+    def get_order(id: int) -> str:
+        return "pending"
+
+    tracer = tracers.get_tracer("check")
+    with tracer.start_as_current_span("request") as root:
+        agent.run_sync("Where is order 17?")
+        yield root.get_span_context().trace_id
+    yield
+
+
+def is_reported(collector, trace):
+    """Whether the collector knows a loop in an open trace."""
+    try:
+        with urllib.request.urlopen(f"{collector}/traces/{trace:032x}") as answer:
+            runs = json.load(answer)
+    except urllib.error.HTTPError:
+        return False
+    return any(run["verdicts"]["loop"].get("detected") for run in runs)
+
+
+def main(http, grpc):
+    failed = False
+    exporters = {"http": lambda: Http(endpoint=f"{http}/v1/traces"), "grpc": lambda: Grpc(endpoint=grpc)}
+    for transport, exporter in exporters.items():
+        for run in (by_hand, with_pydantic_ai):
+            tracers = provider(exporter())
+            steps = run(tracers)
+            trace = next(steps)
+            deadline = time.monotonic() + 5
+            while not (found := is_reported(http, trace)) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            print(f"{run.__name__} over {transport}: {'reported' if found else 'NOT reported'}")
+            failed |= not found
+            next(steps)
+            tracers.shutdown()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
