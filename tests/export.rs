@@ -193,3 +193,26 @@ fn both_encodings_agree() {
         assert_eq!(sent.attributes.len(), written["attributes"].as_array().unwrap().len());
     }
 }
+
+#[test]
+fn events_are_grouped_by_the_service_that_sent_the_trace() {
+    let events = |service: Option<&str>| {
+        let mut metadata = Metadata::default();
+        let label = service.map(|service| ("resource.service.name".to_owned(), service.to_owned()));
+        metadata.labels.extend(label);
+        EventContext::new(TRACE, &metadata).of_verdicts(&verdicts())
+    };
+    let all = [events(Some("shop")), events(Some("shop")), events(None)].concat();
+    let request: Value = serde_json::from_str(&otlp_json(&all)).unwrap();
+    let senders: Vec<_> = request["resourceLogs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|logs| {
+            (&logs["resource"]["attributes"][0]["value"]["stringValue"], &logs["scopeLogs"][0]["logRecords"])
+        })
+        .map(|(service, records)| (service.as_str().unwrap(), records.as_array().unwrap().len()))
+        .collect();
+    let one = events(None).len();
+    assert_eq!(senders, [("shop", 2 * one), ("wrongturn", one)]);
+}

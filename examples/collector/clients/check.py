@@ -11,6 +11,12 @@ import time
 import urllib.error
 import urllib.request
 
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+from openinference.instrumentation.langchain import LangChainInstrumentor
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
 from opentelemetry.sdk.resources import Resource
@@ -72,6 +78,34 @@ def with_pydantic_ai(tracers):
     yield
 
 
+def with_langgraph(tracers):
+    """A graph whose model asks for the same order five times, instrumented by OpenInference."""
+    instrumentor = LangChainInstrumentor()
+    instrumentor.instrument(tracer_provider=tracers)
+
+    @tool
+    def get_order(id: int) -> str:
+        """Looks an order up."""
+        return "pending"
+
+    def call(number):
+        return {"name": "get_order", "args": {"id": 17}, "id": f"call-{number}"}
+
+    answers = [AIMessage(content="", tool_calls=[call(number)]) for number in range(5)]
+    model = GenericFakeChatModel(messages=iter([*answers, AIMessage(content="pending")]))
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_node("tools", ToolNode([get_order]))
+    graph.set_entry_point("model")
+    graph.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    graph.add_edge("tools", "model")
+    with tracers.get_tracer("check").start_as_current_span("request") as root:
+        graph.compile().invoke({"messages": [("user", "Where is order 17?")]})
+        instrumentor.uninstrument()
+        yield root.get_span_context().trace_id
+    yield
+
+
 def is_reported(collector, trace):
     """Whether the collector knows a loop in an open trace."""
     try:
@@ -86,7 +120,7 @@ def main(http, grpc):
     failed = False
     exporters = {"http": lambda: Http(endpoint=f"{http}/v1/traces"), "grpc": lambda: Grpc(endpoint=grpc)}
     for transport, exporter in exporters.items():
-        for run in (by_hand, with_pydantic_ai):
+        for run in (by_hand, with_pydantic_ai, with_langgraph):
             tracers = provider(exporter())
             steps = run(tracers)
             trace = next(steps)
