@@ -13,32 +13,38 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use programs::{Folder, command, ends, run};
+use programs::{Folder, command, ends, example, run};
 use serde_json::{Value, json};
 use wrongturn::default_detectors;
 
-/// The examples: name, arguments with which it succeeds, what its output then holds. One line each.
+/// The examples that teach the library, and what their output holds.
+const TAUGHT: &[(&str, &str)] = &[
+    ("calibrate", "loop"),
+    ("check_folder", "of 407 runs flagged"),
+    ("monitor", "support-17: closed: loop: 1 finding(s)"),
+    ("own_detector", "calls, more than 12"),
+    ("replicate_tau2", "407 runs, 407 with a reward"),
+    ("spans", "gen_ai.evaluation.result"),
+];
+
+/// The subcommands: name, arguments with which it succeeds, what its output then holds. One line each.
 const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("bench benchtrace", &["reflect"], "weighted by episodes"),
     ("calibrate", &[], "tool_error_recovery"),
     ("compare", &["--resamples", "200"], "scripted-persistent succeeds more often than scripted-careless"),
-    ("coverage", &["--samples", "20", "--resamples", "50"], "Permutation test without association"),
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
-    ("embed", &[], "support-17: closed: loop: detected"),
     ("guard", &["--install", "claude-code", "--block-after", "3"], "--block-after 3"),
     ("label", &["golden/loop.jsonl", "--second", "golden/loop.jsonl"], "Cohen's kappa 1.0000"),
     // What it merges is made by others: tests/partial.rs.
     ("merge", &["--help"], "Partial states, or directories of them"),
     ("bench recovery", &["compare"], "Kendall's tau-b"),
     ("replicate", &[], "407 runs, 407 with a reward"),
-    ("replicate_tau2", &[], "407 runs, 407 with a reward"),
     ("formats", &[], "openai-chat"),
     ("detectors", &[], "the agent repeats what was just refused"),
     ("check", &["golden/tau2"], "tool_error_recovery"),
     ("show", &["golden/tau2/scripted-quitter_airline.json", "--run", "0"], " agent  "),
-    ("throughput", &["--rounds", "1", "golden/tau2/scripted-quitter_airline.json"], "\"ratio_1t\""),
 ];
 
 // ---- Helpers -----------------------------------------------------------------------------------------------------
@@ -73,6 +79,11 @@ fn every_example_succeeds() {
         let (out, _) = ends(name, arguments, 0);
         assert!(out.contains(says), "{name}: {out}");
     }
+    for (name, says) in TAUGHT {
+        let output = Command::new(example(name)).output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && out.contains(says), "{name}: {out}");
+    }
 }
 
 #[test]
@@ -86,10 +97,7 @@ fn no_example_is_left_out() {
         })
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
-    let listed: BTreeSet<&str> = EXAMPLES.iter().map(|(name, ..)| *name).collect();
-    let built = programs::EXAMPLES.into_iter().map(str::to_owned).collect();
-    assert_eq!(found, built, "the list in tests/programs");
-    assert!(programs::EXAMPLES.iter().all(|name| listed.contains(name)), "the list at the head of this file");
+    assert_eq!(found, TAUGHT.iter().map(|(name, _)| (*name).to_owned()).collect());
 }
 
 // ---- replicate_tau2 and scan: exit statuses ----------------------------------------------------------------------
@@ -958,7 +966,7 @@ fn the_scan_reads_standard_input() {
     }
 }
 
-// ---- calibrate, throughput ---------------------------------------------------------------------------------------
+// ---- calibrate ---------------------------------------------------------------------------------------------------
 
 #[test]
 fn the_calibration_is_the_same_bytes_every_time() {
@@ -1019,54 +1027,6 @@ fn wrong_usage_of_the_calibration_ends_with_1() {
     }
     let (_, err) = ends("calibrate", &["--golden", &folder.path("broken")], 2);
     assert!(err.contains(&broken) && err.contains("line 2"), "{err}");
-}
-
-#[test]
-fn the_throughput_ends_with_one_object() {
-    let file = "golden/tau2/scripted-quitter_airline.json";
-    let expected = ["ratio_1t", "speedup_2t", "floor_speedup_2t", "mb_per_s_1t", "runs_per_s_1t", "peak_mib"];
-    let of_files = ["files_mb_per_s_1t", "lines_to_files"];
-    for layout in ["files", "lines"] {
-        let (out, _) = ends("throughput", &["--rounds", "2", "--min-mb", "1", "--layout", layout, file], 0);
-        let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-        assert_eq!(keys(&figures), expected.into_iter().chain(of_files).collect());
-        for (key, figure) in figures.as_object().unwrap() {
-            let known = figure.as_f64().is_some_and(|figure| figure > 0.0);
-            let is_of_files = of_files.contains(&&**key);
-            assert!(known || figure.is_null() && (key == "peak_mib" || is_of_files), "{key}: {figure}");
-            assert!(!is_of_files || known == (layout == "lines"), "{layout}: {key}: {figure}");
-        }
-    }
-    let (out, _) = ends("throughput", &["--by-format", "--rounds", "2", file, "golden"], 0);
-    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-    assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
-    assert!(out.lines().any(|line| line.starts_with("tau2 ") && line.contains(" to ")), "{out}");
-    let (out, _) = ends("throughput", &["--by-format", "--on-disk", "--rounds", "2", file], 0);
-    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-    assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
-    let (out, _) = ends("throughput", &["--by-format", "--rounds", "1", "--made=400"], 0);
-    let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
-    let formats = [
-        "anthropic-messages",
-        "atif",
-        "claude-code",
-        "codex-exec",
-        "codex-rollout",
-        "gemini-cli",
-        "inspect",
-        "mini-swe-agent-1",
-        "openai-chat",
-        "openai-responses",
-        "opencode",
-        "openhands",
-        "opentelemetry",
-        "swe-agent",
-        "tau-bench",
-    ];
-    assert_eq!(keys(&figures), BTreeSet::from(formats), "each drawn file is read as its own format");
-    assert!(!out.contains("left out"), "{out}");
-    ends("throughput", &[], 2);
-    ends("throughput", &["no/such/file.json"], 2);
 }
 
 // ---- Threads -----------------------------------------------------------------------------------------------------

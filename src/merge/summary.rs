@@ -1,7 +1,7 @@
 //! What a scan counts: runs, flagged runs, and per detector and model how often it fires and what it costs.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,7 +33,16 @@ pub struct ScanSummary {
     steps: CostPart,
     ids: Ids,
     pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
+    detectors: BTreeSet<Cow<'static, str>>,
+    /// The models that are counted one by one.
+    models: BTreeSet<Arc<str>>,
 }
+
+/// How many models are counted one by one: the first by name, which are the same in whichever order parts are merged.
+const MOST_MODELS: usize = 1000;
+
+/// The name under which the runs of all other models are counted.
+const OTHER: &str = "(other)";
 
 /// A detector, and the model of the runs that it looked at.
 pub(crate) type DetectorOfModel = (Cow<'static, str>, Option<Arc<str>>);
@@ -105,6 +114,7 @@ impl ScanSummary {
         let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
         let inside = union(findings.map(|finding| (finding.first, finding.last)).collect());
         self.steps.add(CostPart::of(Some(inside), Some(record.cost.steps)));
+        let model = self.counted_as(record.metadata.model.as_ref());
         for (detector, verdict) in &record.verdicts {
             let detected = verdict.detected();
             let inside = record.costs_inside.iter().find(|(id, _)| id == detector).map(|(_, cost)| *cost);
@@ -112,8 +122,7 @@ impl ScanSummary {
                 Some(_) => CostPart::of(inside.as_ref().and_then(of), of(&record.cost)),
                 None => CostPart::default(),
             };
-            let key = (detector.clone(), record.metadata.model.clone());
-            self.counts.entry(key).or_default().add(Counts {
+            self.counts_of(detector.clone(), model.clone()).add(Counts {
                 traces: 1,
                 applicable: u64::from(detected.is_some()),
                 detected: u64::from(detected == Some(true)),
@@ -130,12 +139,54 @@ impl ScanSummary {
         self.flagged = self.flagged.saturating_add(other.flagged);
         self.steps.add(other.steps);
         self.ids.merge(&other.ids);
-        for (key, counts) in &other.counts {
-            match self.counts.get_mut(key) {
-                Some(own) => own.add(*counts),
-                None => drop(self.counts.insert(key.clone(), *counts)),
+        for ((detector, model), counts) in &other.counts {
+            self.add_counts(detector.clone(), model.as_ref(), *counts);
+        }
+    }
+
+    fn add_counts(&mut self, detector: Cow<'static, str>, model: Option<&Arc<str>>, counts: Counts) {
+        let model = self.counted_as(model);
+        self.counts_of(detector, model).add(counts);
+    }
+
+    fn counts_of(&mut self, detector: Cow<'static, str>, model: Option<Arc<str>>) -> &mut Counts {
+        if !self.detectors.contains(&detector) {
+            self.detectors.insert(detector.clone());
+        }
+        self.counts.entry((detector, model)).or_default()
+    }
+
+    /// Returns the model under which a run is counted. A model that comes before one of the first takes its place.
+    fn counted_as(&mut self, model: Option<&Arc<str>>) -> Option<Arc<str>> {
+        let model = model?;
+        if &**model == OTHER || self.models.contains(model) {
+            return Some(Arc::clone(model));
+        }
+        let is_first = self.models.last().is_none_or(|last| model < last);
+        if self.models.len() >= MOST_MODELS {
+            if !is_first {
+                return Some(OTHER.into());
+            }
+            if let Some(last) = self.models.pop_last() {
+                self.count_as_other(&last);
             }
         }
+        self.models.insert(Arc::clone(model));
+        Some(Arc::clone(model))
+    }
+
+    fn count_as_other(&mut self, model: &Arc<str>) {
+        for detector in &self.detectors {
+            if let Some(counts) = self.counts.remove(&(detector.clone(), Some(Arc::clone(model)))) {
+                self.counts.entry((detector.clone(), Some(OTHER.into()))).or_default().add(counts);
+            }
+        }
+    }
+
+    /// Returns true if there are more models than are counted one by one: the rest is counted as `(other)`.
+    #[must_use]
+    pub fn has_other_models(&self) -> bool {
+        self.counts.keys().any(|(_, model)| model.as_deref() == Some(OTHER))
     }
 
     /// Runs.
@@ -206,10 +257,40 @@ impl Serialize for ScanSummary {
 impl<'de> Deserialize<'de> for ScanSummary {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Written { runs, flagged, steps, ids, detectors } = Written::deserialize(deserializer)?;
-        let mut counts: BTreeMap<DetectorOfModel, Counts> = BTreeMap::new();
-        for (detector, model, more) in detectors {
-            counts.entry((Cow::Owned(detector.into_owned()), model)).or_default().add(more);
+        let mut summary = Self { runs, flagged, steps, ids: ids.into_owned(), ..Self::default() };
+        for (detector, model, counts) in detectors {
+            summary.add_counts(Cow::Owned(detector.into_owned()), model.as_ref(), counts);
         }
-        Ok(Self { runs, flagged, steps, ids: ids.into_owned(), counts })
+        Ok(summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_beyond_the_first_are_counted_together_in_any_order() {
+        let of = |models: &mut dyn Iterator<Item = usize>| {
+            let mut summary = ScanSummary::default();
+            for model in models {
+                let model: Arc<str> = format!("m{model:04}").into();
+                summary.add_counts(
+                    Cow::Borrowed("loop"),
+                    Some(&model),
+                    Counts { traces: 1, ..Counts::default() },
+                );
+            }
+            summary
+        };
+        let all = of(&mut (0..2500));
+        assert_eq!(all.counts.len(), MOST_MODELS + 1);
+        let other = all.counts.get(&(Cow::Borrowed("loop"), Some(OTHER.into())));
+        assert_eq!(other.map(|counts| counts.traces), Some(1500));
+        assert!(all.has_other_models());
+        assert_eq!(of(&mut (0..2500).rev()), all);
+        let mut merged = of(&mut (1200..2500));
+        merged.merge(&of(&mut (0..1200).rev()));
+        assert_eq!(merged, all);
     }
 }

@@ -22,19 +22,10 @@ pub(crate) fn example(name: &str) -> PathBuf {
     program
 }
 
-/// The programs in `examples/` that the default features build.
-pub(crate) const EXAMPLES: [&str; 4] = ["coverage", "embed", "replicate_tau2", "throughput"];
-
-/// An example, or a subcommand of the program (`bench recovery` is two words), in the directory of this package.
+/// A subcommand of the program (`bench recovery` is two words), in the directory of this package.
 pub(crate) fn command(name: &str) -> Command {
-    let mut command = if EXAMPLES.contains(&name) {
-        Command::new(example(name))
-    } else {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wrongturn"));
-        command.args(name.split(' '));
-        command
-    };
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wrongturn"));
+    command.args(name.split(' ')).current_dir(env!("CARGO_MANIFEST_DIR"));
     command
 }
 

@@ -95,6 +95,9 @@ fn totals(part: &ScanPart, width: usize) -> String {
     if inside > 0 {
         text += &format!(" {} of all steps lie in findings.", percent(inside, all));
     }
+    if part.summary.has_other_models() {
+        text += " Of more than 1,000 models, the first by name are counted one by one.";
+    }
     let without = runs_without_actions(&part.files);
     if without > 0 {
         text += &format!(

@@ -4,7 +4,7 @@
 //! bootstrap on each, and counts how often they hold the truth; then checks that p-values of the
 //! permutation test are uniform where there is no association. All draws are seeded.
 //!
-//! `cargo run --release --example coverage -- --help`
+//! `cargo run --release -p wrongturn-benches --bin coverage -- --help`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -20,12 +20,10 @@ use wrongturn::stats::{
 
 /// Simulates coverage of intervals and uniformity of p-values.
 #[derive(Parser)]
-#[command(after_help = common::notes(
-    "none: samples are drawn by a seed.",
-    "tables on standard output.",
-    "Exit status: 0; 3 if the p-values are not uniform; 2 for wrong usage.",
-    "coverage --samples 4000",
-))]
+#[command(after_help = "\
+Exit status: 0; 3 if the p-values are not uniform; 2 for wrong usage.
+
+Example: coverage --samples 4000")]
 struct Arguments {
     /// Samples drawn for each line
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -36,10 +34,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
+    common::run(run)
 }
 
 /// Normal columns: clusters share half of each variance, correlated by 0.6 between clusters, 0.2 within.

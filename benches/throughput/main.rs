@@ -4,10 +4,10 @@
 //! every value) and the scan with all detectors over several rounds, on one thread and on two; of runs that are laid out
 //! in lines, also the scan of the files that they stand in. Prints medians; the last line is one JSON object.
 //!
-//! `cargo run --release --example throughput -- --help`
+//! `cargo run --release -p wrongturn-benches --bin throughput -- --help`
 
 mod by_format;
-#[path = "../common/mod.rs"]
+#[path = "../common.rs"]
 mod common;
 mod drawn;
 mod layout;
@@ -31,12 +31,10 @@ use wrongturn::{
 
 /// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
 #[derive(Parser)]
-#[command(after_help = common::notes(
-    "runs of any format that are not packed, in *.json, *.jsonl, *.ndjson and *.traj; directories are searched.",
-    "a table on standard output, whose last line is one JSON object.",
-    "Exit status: 0; 2 for wrong usage, or if nothing could be read.",
-    "throughput --rounds 15 --min-mb 200 --layout lines golden/tau2",
-))]
+#[command(after_help = "\
+Exit status: 0; 2 for wrong usage, or if nothing could be read.
+
+Example: throughput --rounds 15 --min-mb 200 --layout lines golden/tau2")]
 struct Arguments {
     /// Files or directories
     #[arg(required_unless_present = "made")]
@@ -75,10 +73,7 @@ struct Input {
 }
 
 fn main() -> ExitCode {
-    match common::parse() {
-        Ok(arguments) => common::finish(run(&arguments)),
-        Err(status) => status,
-    }
+    common::run(run)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
