@@ -146,3 +146,123 @@ fn an_error_of_the_guard_blocks_no_agent() {
     let output = run("check", &["--no-such-flag"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn a_gate_against_earlier_runs_fails_only_where_the_pairs_say_so() {
+    let folder = Folder::new("against");
+    let runs = |loops: usize| -> String {
+        let run = |task: usize| {
+            let text = looping(&format!("r{task}"), "look", "m").replace("\"t1\"", &format!("\"t{task}\""));
+            if task < loops { text } else { text.replace("\"observation\":\"nothing new\",", "") }
+        };
+        let one_call = |text: String, task: usize| {
+            let mut run: Value = serde_json::from_str(&text).unwrap();
+            if task >= loops {
+                run["steps"].as_array_mut().unwrap().truncate(1);
+            }
+            format!("{run}\n")
+        };
+        (0..12).map(|task| one_call(run(task), task)).collect()
+    };
+    let [good, bad] =
+        [("good.jsonl", 2), ("bad.jsonl", 12)].map(|(name, loops)| folder.write(name, &runs(loops)));
+    let (text, _) = ends("gate", &[&good, "--against", &good], 0);
+    assert!(
+        text.contains("ok      loop                   2 before, 2 now, of 12 pairs; p = 1.0000"),
+        "{text}"
+    );
+    let (text, _) = ends("gate", &[&bad, "--against", &good], 1);
+    assert!(
+        text.contains("FAILED  loop                   2 before, 12 now, of 12 pairs; p = 0.0020"),
+        "{text}"
+    );
+    ends("gate", &[&good, "--against", &bad], 0);
+    ends("gate", &[&bad, "--against", &good, "--detectors", "malformed_call"], 0);
+    let (_, error) = ends("gate", &[&bad, "--against", &good, "--detectors", "loops"], 2);
+    assert!(error.contains("did you mean `loop`?"), "{error}");
+    let other = folder.write("other.jsonl", &looping("r", "look", "m").replace("\"t1\"", "\"elsewhere\""));
+    let (_, error) = ends("gate", &[&other, "--against", &good], 2);
+    assert!(error.contains("no task is in both"), "{error}");
+}
+
+#[test]
+fn runs_are_sorted_as_asked() {
+    let folder = Folder::new("sort");
+    folder.write("b.jsonl", &looping("r1", "look", "m1"));
+    folder.write(
+        "a.jsonl",
+        &looping("r2", "look", "m2").replacen("[{", "[{\"name\":\"x\",\"status\":\"ok\"},{", 1),
+    );
+    let first = |order: &str| {
+        let (text, _) = ends("check", &[&folder.path(""), "--sort", order], 0);
+        text.lines().next().unwrap().to_owned()
+    };
+    assert!(first("path").contains("a.jsonl"), "{}", first("path"));
+    assert!(first("model").contains("b.jsonl"), "{}", first("model"));
+    assert!(first("steps").contains("a.jsonl"), "{}", first("steps"));
+}
+
+#[test]
+fn the_command_line_is_described_for_shells_and_readers() {
+    let folder = Folder::new("described");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let (script, _) = ends("completions", &[shell], 0);
+        assert!(script.contains("doctor") && script.contains("fail-on"), "{shell}");
+    }
+    ends("man", &[&folder.path("man")], 0);
+    assert!(folder.text("man/wrongturn.1").contains("wrongturn"));
+    assert!(folder.text("man/wrongturn-check.1").contains("fail\\-on"));
+}
+
+#[test]
+fn the_schema_of_settings_has_the_keys_that_are_read() {
+    let (schema, _) = ends("schema", &[], 0);
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let folder = Folder::new("schema");
+    let run = folder.write("runs/a.jsonl", &looping("r1", "look", "m"));
+    let read = |settings: &str| {
+        let path = folder.write("settings.toml", settings);
+        let (status, _, error) = programs::told("check", &[&run, "--config", &path]);
+        (status, error)
+    };
+    // A key that is unknown is refused with all that are known.
+    for (key, _) in schema["properties"].as_object().unwrap() {
+        let (_, error) = read(&format!("{key} = 7"));
+        assert!(!error.is_empty() && !error.contains("unknown key"), "{key}: {error}");
+    }
+    for (id, detector) in schema["properties"]["detectors"]["properties"].as_object().unwrap() {
+        for (key, value) in detector["properties"].as_object().unwrap() {
+            let default = &value["default"];
+            if default.is_number() || default.is_boolean() || default.is_string() {
+                let (status, error) = read(&format!("[detectors.{id}]\n{key} = {default}\n"));
+                assert_eq!(status, 0, "{id}.{key}: {error}");
+            }
+        }
+        assert_eq!(read(&format!("[detectors.{id}]\nno_such_key = 1\n")).0, 2, "{id}");
+    }
+}
+
+#[test]
+fn a_sarif_log_has_the_members_that_the_standard_requires() {
+    let folder = Folder::new("sarif");
+    let input = folder.write("a b.jsonl", &looping("r1", "look", "m"));
+    ends("check", &[&input, "--output", &folder.path("log.sarif")], 0);
+    let log = folder.json("log.sarif");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    assert!(run["tool"]["driver"]["name"].is_string());
+    let results = run["results"].as_array().unwrap();
+    assert!(!results.is_empty());
+    for result in results {
+        assert!(result["message"]["text"].is_string());
+        assert!(["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()));
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+        let location = &result["locations"][0];
+        let uri = location["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.ends_with("a%20b.jsonl"), "{uri}");
+        assert_eq!(location["logicalLocations"][0]["kind"], "element");
+        assert!(result["partialFingerprints"].as_object().unwrap().values().all(Value::is_string));
+    }
+}

@@ -118,6 +118,8 @@ fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
+    // Held open: the program waits for more.
+    let input = child.stdin.take();
     let part = folder.0.join(format!(".out.jsonl.{}.part", child.id()));
     while !part.exists() {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -125,6 +127,7 @@ fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
     assert!(!part.exists() && !folder.0.join("out.jsonl").exists());
 }
 

@@ -131,6 +131,8 @@ pub struct DetectorComparison {
     pub first: DetectionRate,
     /// The second side.
     pub second: DetectionRate,
+    /// Pairs of runs of the same task, by whether the detector fires in both, one or none.
+    pub paired: PairedOutcomes,
     /// The second rate less the first, by task; none where a side has no applicable run.
     pub difference: Option<MeanDifference>,
 }
@@ -263,7 +265,7 @@ impl Comparison {
             first,
             second,
             tasks: tasks.len() as u64,
-            paired: paired(&tasks),
+            paired: paired(&tasks, |run| Some(run.succeeded())),
             success: difference(&tasks, options, |run| Some(f64::from(u8::from(run.succeeded())))),
             reward: difference(&tasks, options, |run| run.reward),
             pass_k: pass_k(&tasks),
@@ -290,11 +292,13 @@ fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
     }
 }
 
-fn paired(tasks: &Tasks<'_>) -> PairedOutcomes {
+/// Counts pairs of runs of the same task by an outcome of both. A pair without one is skipped.
+fn paired(tasks: &Tasks<'_>, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> PairedOutcomes {
     let mut outcomes = PairedOutcomes::default();
     for [first, second] in tasks.values() {
-        for (first, second) in first.iter().zip(second) {
-            *match (first.succeeded(), second.succeeded()) {
+        for pair in first.iter().zip(second).filter_map(|(first, second)| outcome(first).zip(outcome(second)))
+        {
+            *match pair {
                 (true, true) => &mut outcomes.both,
                 (true, false) => &mut outcomes.first_only,
                 (false, true) => &mut outcomes.second_only,
@@ -357,6 +361,7 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
                 detector: name.to_owned(),
                 first: rate(0),
                 second: rate(1),
+                paired: paired(tasks, |run| fires(run, name)),
                 difference: difference(tasks, options, |run| {
                     fires(run, name).map(|fired| f64::from(u8::from(fired)))
                 }),

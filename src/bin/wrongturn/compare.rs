@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads};
+use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads, detector};
+use crate::common::findings::counted;
 use crate::common::inputs::{self, Inputs};
 use crate::common::tables::TableFiles;
 use clap::Parser;
 use wrongturn::{
     Scanner,
-    compare::{ComparedRun, Comparison},
+    compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
     default_detectors,
     detect::at_least,
     report::{comparison_html, comparison_tables, render_comparison},
@@ -48,17 +49,48 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODEL")]
     second_model: Option<String>,
     #[command(flatten)]
+    scan: Scan,
+    #[command(flatten)]
+    resampling: Resamples,
+    #[command(flatten)]
+    files: TableFiles,
+}
+
+/// How both sides are read.
+#[derive(clap::Args)]
+struct Scan {
+    #[command(flatten)]
     surety: Surety,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     metadata: Metadata,
     #[command(flatten)]
-    resampling: Resamples,
-    #[command(flatten)]
     threads: Threads,
+}
+
+/// Fails if the detectors fire more often than on earlier runs of the same tasks.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "files or directories of runs of any format, of the same tasks.",
+    "a line for each detector, with the exact test of McNemar over pairs of runs of a task, on standard output.",
+    common::STATUS,
+    "wrongturn gate runs/new --against runs/old --detectors loop",
+))]
+pub(crate) struct Gate {
+    /// File or directory of the new runs
+    new: PathBuf,
+    /// File or directory of the earlier runs
+    #[arg(long, value_name = "OLD")]
+    against: PathBuf,
+    /// Detectors that the gate is about, with commas between; default: all
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector())]
+    detectors: Vec<String>,
+    /// Fail on p-values below this
+    #[arg(long, default_value_t = 0.05, value_name = "P")]
+    alpha: f64,
     #[command(flatten)]
-    files: TableFiles,
+    scan: Scan,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
@@ -72,65 +104,108 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     ];
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
-    common::output::protect(&paths)?;
-    let run_table = arguments.metadata.table()?;
-    let options = ScanOptions {
-        read: arguments.reading.options(),
-        join: arguments.reading.join,
-        fingerprints: true,
-        run_table: run_table.clone(),
-        threads: arguments.threads.wanted(),
-        ..ScanOptions::default()
-    };
-    let scanner = Scanner::new(at_least(default_detectors(), arguments.surety.min_confidence), options)?;
-    let mut sides = Vec::new();
-    let mut inputs: Vec<Inputs> = Vec::new();
-    for (path, model) in paths.iter().zip(&models) {
-        let mut runs = Vec::new();
-        let mut models = BTreeSet::new();
-        let chosen = |record: TraceRecord| {
-            let named = record.metadata.model.clone();
-            let chosen = model.is_none() || named.as_deref() == model.as_deref();
-            (named, chosen.then(|| ComparedRun::of(&record)))
-        };
-        inputs.push(inputs::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
-            models.extend(named);
-            runs.extend(run);
-            Ok(())
-        })?);
-        if let Some(model) = model
-            && runs.is_empty()
-            && inputs.last().is_some_and(|inputs| !inputs.is_nothing_read())
-        {
-            inputs::tell(&inputs);
-            return Err(nobody(model, path, &models).into());
-        }
-        sides.push((label(path, model.as_deref()), runs));
-    }
-    let status = inputs::status(inputs.iter().map(|inputs| &inputs.files));
-    if inputs::is_nothing_read(inputs.iter().map(|inputs| &inputs.files)) {
-        inputs::tell(&inputs);
-        return Err(common::Unread::nothing_read());
-    }
-    let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
-        return Err("two sides are needed".into());
-    };
-    let options = Resampling {
+    let resampling = Resampling {
         resamples: arguments.resampling.resamples as usize,
         seed: arguments.resampling.seed.seed,
         ..Resampling::default()
     };
-    let comparison = arguments
-        .threads
-        .pool()?
-        .install(|| Comparison::of((first, first_runs), (second, second_runs), &options))?;
-    arguments.files.write(&comparison_tables(&comparison))?;
-    arguments.files.write_page(|| comparison_html(&comparison))?;
-    arguments.files.write_json(&comparison)?;
-    arguments.files.print(&render_comparison(&comparison))?;
-    arguments.metadata.tell(run_table.as_ref());
-    inputs::tell(&inputs);
-    Ok(status)
+    arguments.scan.compare(&paths, &models, true, &resampling, |comparison| {
+        arguments.files.write(&comparison_tables(comparison))?;
+        arguments.files.write_page(|| comparison_html(comparison))?;
+        arguments.files.write_json(comparison)?;
+        arguments.files.print(&render_comparison(comparison))?;
+        Ok(0)
+    })
+}
+
+pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
+    // The intervals of rates are not shown.
+    let resampling = Resampling { resamples: 1, ..Resampling::default() };
+    let paths = [arguments.against.clone(), arguments.new.clone()];
+    arguments.scan.compare(&paths, &[None, None], false, &resampling, |comparison| {
+        if comparison.tasks == 0 {
+            return Err("no task is in both the old and the new runs".into());
+        }
+        let (mut text, mut status) = (String::new(), 0);
+        for DetectorComparison { detector, paired, .. } in &comparison.detectors {
+            if !arguments.detectors.is_empty() && !arguments.detectors.contains(detector) {
+                continue;
+            }
+            let PairedOutcomes { both, first_only, second_only, neither, .. } = *paired;
+            let p = paired.p.unwrap_or(1.0);
+            let is_worse = second_only > first_only && p < arguments.alpha;
+            let (old, new) = (both + first_only, both + second_only);
+            let pairs = counted(both + first_only + second_only + neither, "pair");
+            let verdict = if is_worse { "FAILED" } else { "ok" };
+            text += &format!("{verdict:7} {detector:22} {old} before, {new} now, of {pairs}; p = {p:.4}\n");
+            status = if is_worse { common::FAILED } else { status };
+        }
+        common::print(&text)?;
+        Ok(status)
+    })
+}
+
+impl Scan {
+    /// Reads both sides and compares them. What could not be read is reported after what `show` prints.
+    fn compare(
+        &self,
+        paths: &[PathBuf; 2],
+        models: &[Option<String>; 2],
+        fingerprints: bool,
+        resampling: &Resampling,
+        show: impl FnOnce(&Comparison) -> Result<u8, common::Failure>,
+    ) -> Result<u8, common::Failure> {
+        common::output::protect(paths)?;
+        let run_table = self.metadata.table()?;
+        let options = ScanOptions {
+            read: self.reading.options(),
+            join: self.reading.join,
+            fingerprints,
+            run_table: run_table.clone(),
+            threads: self.threads.wanted(),
+            ..ScanOptions::default()
+        };
+        let scanner = Scanner::new(at_least(default_detectors(), self.surety.min_confidence), options)?;
+        let mut sides = Vec::new();
+        let mut inputs: Vec<Inputs> = Vec::new();
+        for (path, model) in paths.iter().zip(models) {
+            let mut runs = Vec::new();
+            let mut models = BTreeSet::new();
+            let chosen = |record: TraceRecord| {
+                let named = record.metadata.model.clone();
+                let chosen = model.is_none() || named.as_deref() == model.as_deref();
+                (named, chosen.then(|| ComparedRun::of(&record)))
+            };
+            inputs.push(inputs::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
+                models.extend(named);
+                runs.extend(run);
+                Ok(())
+            })?);
+            if let Some(model) = model
+                && runs.is_empty()
+                && inputs.last().is_some_and(|inputs| !inputs.is_nothing_read())
+            {
+                inputs::tell(&inputs);
+                return Err(nobody(model, path, &models).into());
+            }
+            sides.push((label(path, model.as_deref()), runs));
+        }
+        let files = || inputs.iter().map(|inputs| &inputs.files);
+        if inputs::is_nothing_read(files()) {
+            inputs::tell(&inputs);
+            return Err(common::Unread::nothing_read());
+        }
+        let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
+            return Err("two sides are needed".into());
+        };
+        let pool = self.threads.pool()?;
+        let comparison =
+            pool.install(|| Comparison::of((first, first_runs), (second, second_runs), resampling))?;
+        let status = show(&comparison)?;
+        self.metadata.tell(run_table.as_ref());
+        inputs::tell(&inputs);
+        Ok(if status == 0 { inputs::status(files()) } else { status })
+    }
 }
 
 /// Says that a side has no run of the model that was asked for, and which models it has.

@@ -1,13 +1,17 @@
-//! `wrongturn formats` and `wrongturn detectors`: the registries.
+//! Subcommands that print what the program knows: formats, detectors, settings, its own command line.
 
-use serde_json::{Value, json};
+use std::path::PathBuf;
+
+use clap_complete::Shell;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use wrongturn::{
     detect::{ALL, Preset},
     read::Format,
     trace::Actors,
 };
 
-use crate::common;
+use crate::common::{self, Failure};
 
 /// Lists the formats that can be read.
 #[derive(clap::Args)]
@@ -31,10 +35,96 @@ pub(crate) struct Detectors {
     actors: Actors,
 }
 
-pub(crate) fn formats(arguments: &Formats) -> Result<u8, common::Failure> {
+/// Prints a script that completes the command line in a shell.
+#[derive(clap::Args)]
+#[command(after_help = common::notes("none.", "the script on standard output.", common::STATUS, "wrongturn completions bash"))]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Writes the manual pages into a directory.
+#[derive(clap::Args)]
+#[command(after_help = common::notes("none.", "a page for each subcommand, such as wrongturn-check.1.", common::STATUS, "wrongturn man target/man"))]
+pub(crate) struct Man {
+    /// The directory
+    directory: PathBuf,
+}
+
+/// Prints the JSON Schema of wrongturn.toml, for editors.
+#[derive(clap::Args)]
+#[command(after_help = common::notes("none.", "the schema on standard output.", common::STATUS, "wrongturn schema"))]
+pub(crate) struct Schema {}
+
+pub(crate) fn completions(arguments: &Completions, mut program: clap::Command) -> Result<u8, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut program, "wrongturn", &mut script);
+    common::print_raw(&String::from_utf8(script)?)?;
+    Ok(0)
+}
+
+pub(crate) fn man(arguments: &Man, program: clap::Command) -> Result<u8, Failure> {
+    let place = |error: std::io::Error| format!("{}: {error}", arguments.directory.display());
+    std::fs::create_dir_all(&arguments.directory).map_err(place)?;
+    clap_mangen::generate_to(program, &arguments.directory).map_err(place)?;
+    Ok(0)
+}
+
+/// The keys of each detector are those of its default configuration.
+pub(crate) fn schema() -> Result<u8, Failure> {
+    let object = |properties: Value| json!({"type": "object", "additionalProperties": false, "properties": properties});
+    let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+    let id = json!({"enum": ids});
+    let detectors = ALL.iter().map(|info| {
+        let config = info.config(Preset::Default, Actors::Agent);
+        let keys = config.as_object().into_iter().flatten();
+        let keys: Map<String, Value> =
+            keys.map(|(key, default)| (key.clone(), key_schema(default))).collect();
+        let mut schema = object(keys.into());
+        schema["description"] = info.summary.into();
+        (info.id.to_owned(), schema)
+    });
+    let detectors: Map<String, Value> = detectors.collect();
+    let mut ignore = object(json!({
+        "detector": id,
+        "task": {"type": "string"},
+        "model": {"type": "string"},
+        "message": {"type": "string", "description": "a part of the message"},
+        "reason": {"type": "string", "minLength": 1},
+    }));
+    ignore["required"] = json!(["reason"]);
+    let mut schema = object(json!({
+        "select": {"type": "array", "items": id},
+        "min-confidence": {"enum": ["likely", "certain"]},
+        "fail-on": {"type": "array", "items": {"type": "string"}},
+        "baseline": {"type": "string"},
+        "detectors": object(detectors.into()),
+        "ignore": {"type": "array", "items": ignore},
+    }));
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "wrongturn.toml".into();
+    print_json(&schema)?;
+    Ok(0)
+}
+
+/// The schema of a key by its default. A key whose default is absent takes any value.
+fn key_schema(default: &Value) -> Value {
+    let name = match default {
+        Value::Null => return json!({}),
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    json!({"type": name, "default": default})
+}
+
+pub(crate) fn formats(arguments: &Formats) -> Result<u8, Failure> {
     if arguments.json {
         let format = |format: &Format| json!({"name": format.name(), "about": format.about(), "signature": format.signature()});
-        print_json(&Format::VARIANTS.iter().map(format).collect())?;
+        print_json(&Format::VARIANTS.iter().map(format).collect::<Vec<_>>())?;
     } else {
         let rows = Format::VARIANTS.iter().map(|format| (format.name(), format.about()));
         common::print(&table(rows))?;
@@ -42,7 +132,7 @@ pub(crate) fn formats(arguments: &Formats) -> Result<u8, common::Failure> {
     Ok(0)
 }
 
-pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, common::Failure> {
+pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
     if arguments.json {
         let detector = |info: &wrongturn::detect::DetectorInfo| {
             json!({
@@ -53,7 +143,7 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, common::Failure> {
                 "config": info.config(arguments.preset, arguments.actors),
             })
         };
-        print_json(&ALL.iter().map(detector).collect())?;
+        print_json(&ALL.iter().map(detector).collect::<Vec<_>>())?;
     } else {
         let opt_in =
             |info: &wrongturn::detect::DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
@@ -73,6 +163,6 @@ fn table<'t>(rows: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> String {
     rows.map(line).collect()
 }
 
-fn print_json(values: &Vec<Value>) -> Result<(), common::Failure> {
-    common::print(&format!("{}\n", serde_json::to_string_pretty(values)?))
+fn print_json(values: &impl Serialize) -> Result<(), Failure> {
+    common::print(&common::json_text(values)?)
 }

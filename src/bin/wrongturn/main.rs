@@ -19,7 +19,7 @@ mod show;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Finds where and how AI agents go wrong in their recorded runs.
 #[derive(Parser)]
@@ -34,6 +34,7 @@ enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
     Compare(compare::Arguments),
+    Gate(compare::Gate),
     Convert(convert::Arguments),
     Replicate(replicate::Arguments),
     Calibrate(calibrate::Arguments),
@@ -45,6 +46,9 @@ enum Command {
     Doctor(doctor::Arguments),
     Formats(list::Formats),
     Detectors(list::Detectors),
+    Completions(list::Completions),
+    Man(list::Man),
+    Schema(list::Schema),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Gate(arguments) => compare::gate(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Replicate(arguments) => replicate::run(arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
@@ -70,6 +75,9 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Formats(arguments) => list::formats(&arguments),
         Command::Detectors(arguments) => list::detectors(&arguments),
+        Command::Completions(arguments) => list::completions(&arguments, Program::command()),
+        Command::Man(arguments) => list::man(&arguments, Program::command()),
+        Command::Schema(_) => list::schema(),
     };
     common::finish(status, usage)
 }

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use clap::builder::{StringValueParser, TypedValueParser};
 use wrongturn::{
     Confidence, ReadOptions, Trace,
+    detect::ALL,
     read::{Alignment, Format},
     scan::{RunTable, ScanEvent, read_files, read_joined},
 };
 
+use super::config::nearest_of;
 use super::{Failure, output};
 
 /// How the inputs are read.
@@ -107,6 +109,14 @@ pub(crate) struct Surety {
 /// A name in a list, without the space that may stand around it.
 pub(crate) fn name() -> impl TypedValueParser<Value = String> {
     StringValueParser::new().map(|text| text.trim().to_owned())
+}
+
+/// The id of a detector in a list.
+pub(crate) fn detector() -> impl TypedValueParser<Value = String> {
+    name().try_map(|id| match ALL.iter().any(|info| info.id == id) {
+        true => Ok(id),
+        false => Err(format!("unknown detector{}", nearest_of(&id, ALL.iter().map(|info| info.id)))),
+    })
 }
 
 /// How many threads work.

@@ -151,7 +151,7 @@ fn nearest() -> Option<PathBuf> {
 }
 
 /// A hint at the known name that is most like a misspelt one.
-fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+pub(crate) fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
     let near = near.max_by(|(one, _), (other, _)| one.total_cmp(other));
     near.map(|(_, known)| format!("; did you mean `{known}`?")).unwrap_or_default()

@@ -12,10 +12,10 @@ const FINDINGS_OF_A_RUN: usize = 4;
 /// The most lines of a message.
 const LINES_OF_A_MESSAGE: usize = 3;
 
-/// Renders the `top` worst runs of a scan and its totals, in lines of at most `width` columns.
-pub(crate) fn render(part: &ScanPart, top: usize, width: usize) -> String {
-    let mut text: String = part.worst.iter().take(top).map(|run| render_run(run, width)).collect();
-    let shown = u64::try_from(part.worst.iter().len().min(top)).unwrap_or(u64::MAX);
+/// Renders flagged runs of a scan and its totals, in lines of at most `width` columns.
+pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> String {
+    let mut text: String = runs.iter().map(|run| render_run(run, width)).collect();
+    let shown = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
         let line =

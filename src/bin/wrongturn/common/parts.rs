@@ -1,12 +1,13 @@
 //! Partial states: `check` and `replicate` write them, `merge` reads them.
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::Value;
 use wrongturn::{
     ReadOptions,
-    merge::{FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
+    merge::{FlaggedRun, FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
     report::{Table, render_files, scan_html},
     trace::Digest,
 };
@@ -74,6 +75,9 @@ pub(crate) struct TextOptions {
     /// Runs that are shown with their findings, at most 50
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(..=50))]
     top: u8,
+    /// Order of these runs: worst, path, model, findings, steps
+    #[arg(long, value_enum, default_value_t = Sort::Worst, value_name = "ORDER", hide_possible_values = true)]
+    sort: Sort,
     /// Add tables of rates by detector and model, and of costs
     #[arg(long)]
     stats: bool,
@@ -83,6 +87,28 @@ pub(crate) struct TextOptions {
     /// Print nothing but errors
     #[arg(long, short, conflicts_with = "verbose")]
     quiet: bool,
+}
+
+/// The order of the runs that are shown: worst, path, model, findings, steps.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Sort {
+    Worst,
+    Path,
+    Model,
+    Findings,
+    Steps,
+}
+
+impl Sort {
+    fn apply(self, runs: &mut [&FlaggedRun]) {
+        match self {
+            Self::Worst => {}
+            Self::Path => runs.sort_by_key(|run| run.file()),
+            Self::Model => runs.sort_by_key(|run| run.model()),
+            Self::Findings => runs.sort_by_key(|run| Reverse(run.findings().len())),
+            Self::Steps => runs.sort_by_key(|run| Reverse(run.steps())),
+        }
+    }
 }
 
 /// Prints the findings of a scan as `text` asks for, and draws its page. `more` comes last.
@@ -101,7 +127,13 @@ pub(crate) fn report_scan(
         if options.stats || options.verbose {
             rendered += &format!("{}\n", printable(&part.summary.render()));
         }
-        rendered + &findings::render(&part, usize::from(options.top), super::width()) + &printable(more)
+        rendered
+            + &{
+                let mut runs: Vec<_> = part.worst.iter().take(options.top.into()).collect();
+                options.sort.apply(&mut runs);
+                findings::render(&part, &runs, super::width())
+            }
+            + &printable(more)
     });
     if let (Some(path), Some(text)) = (&files.text, &rendered) {
         write_text(path, text)?;
