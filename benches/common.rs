@@ -1,5 +1,7 @@
 //! Command lines of the measuring programs.
 
+#![allow(dead_code, reason = "not every program uses all of it")]
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
