@@ -159,8 +159,9 @@ fn subcommands() -> Vec<String> {
 
 /// The words of every subcommand whose help ends with an example.
 fn with_example() -> Vec<Vec<String>> {
-    let listed =
-        subcommands().into_iter().filter(|name| !["bench", "formats", "detectors"].contains(&&**name));
+    let listed = subcommands()
+        .into_iter()
+        .filter(|name| !["bench", "formats", "detectors", "completions", "schema"].contains(&&**name));
     let bench = ["benchtrace", "recovery"].map(|name| vec!["bench".to_owned(), name.to_owned()]);
     listed.map(|name| vec![name]).chain(bench).collect()
 }
@@ -246,11 +247,8 @@ fn the_example_of_every_help_works() {
     for words_of_command in with_example() {
         let name = words_of_command.join(" ");
         let help = help(&words_of_command.iter().map(String::as_str).collect::<Vec<_>>());
-        let mut line = help.lines().find_map(|line| line.strip_prefix("Example: ")).unwrap().to_owned();
+        let line = help.lines().find_map(|line| line.strip_prefix("Example: ")).unwrap().to_owned();
         assert!(help.ends_with(&format!("Example: {line}\n")), "{name}: an example is one line");
-        for (from, to) in SHORTER {
-            line = line.replace(from, to);
-        }
         let words = words(&line);
         assert_eq!(words[1..=words_of_command.len()], words_of_command);
         let output = run(&words);

@@ -75,7 +75,7 @@ struct Scan {
     "files or directories of runs of any format, of the same tasks.",
     "a line for each detector, with the exact test of McNemar over pairs of runs of a task, on standard output.",
     common::STATUS,
-    "wrongturn gate runs/new --against runs/old --detectors loop",
+    "wrongturn gate golden/tau2 --against golden/tau2 --detectors loop",
 ))]
 pub(crate) struct Gate {
     /// File or directory of the new runs

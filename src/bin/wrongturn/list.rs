@@ -45,7 +45,7 @@ pub(crate) struct Completions {
 
 /// Writes the manual pages into a directory.
 #[derive(clap::Args)]
-#[command(after_help = common::notes("none.", "a page for each subcommand, such as wrongturn-check.1.", common::STATUS, "wrongturn man target/man"))]
+#[command(after_help = common::notes("none.", "a page for each subcommand, such as wrongturn-check.1; the directory on standard output.", common::STATUS, "wrongturn man target/man"))]
 pub(crate) struct Man {
     /// The directory
     directory: PathBuf,
@@ -67,42 +67,52 @@ pub(crate) fn man(arguments: &Man, program: clap::Command) -> Result<u8, Failure
     let place = |error: std::io::Error| format!("{}: {error}", arguments.directory.display());
     std::fs::create_dir_all(&arguments.directory).map_err(place)?;
     clap_mangen::generate_to(program, &arguments.directory).map_err(place)?;
+    common::print(&format!("{}\n", arguments.directory.display()))?;
     Ok(0)
 }
 
 /// The keys of each detector are those of its default configuration.
 pub(crate) fn schema() -> Result<u8, Failure> {
-    let object = |properties: Value| json!({"type": "object", "additionalProperties": false, "properties": properties});
     let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    let id = json!({"enum": ids});
     let detectors = ALL.iter().map(|info| {
         let config = info.config(Preset::Default, Actors::Agent);
         let keys = config.as_object().into_iter().flatten();
         let keys: Map<String, Value> =
             keys.map(|(key, default)| (key.clone(), key_schema(default))).collect();
-        let mut schema = object(keys.into());
-        schema["description"] = info.summary.into();
+        let schema = json!({
+            "type": "object",
+            "description": info.summary,
+            "additionalProperties": false,
+            "properties": keys,
+        });
         (info.id.to_owned(), schema)
     });
     let detectors: Map<String, Value> = detectors.collect();
-    let mut ignore = object(json!({
-        "detector": id,
-        "task": {"type": "string"},
-        "model": {"type": "string"},
-        "message": {"type": "string", "description": "a part of the message"},
-        "reason": {"type": "string", "minLength": 1},
-    }));
-    ignore["required"] = json!(["reason"]);
-    let mut schema = object(json!({
-        "select": {"type": "array", "items": id},
-        "min-confidence": {"enum": ["likely", "certain"]},
-        "fail-on": {"type": "array", "items": {"type": "string"}},
-        "baseline": {"type": "string"},
-        "detectors": object(detectors.into()),
-        "ignore": {"type": "array", "items": ignore},
-    }));
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    schema["title"] = "wrongturn.toml".into();
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "wrongturn.toml",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "select": {"type": "array", "items": {"enum": ids}},
+            "min-confidence": {"enum": ["likely", "certain"]},
+            "fail-on": {"type": "array", "items": {"type": "string"}},
+            "baseline": {"type": "string"},
+            "detectors": {"type": "object", "additionalProperties": false, "properties": detectors},
+            "ignore": {"type": "array", "items": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["reason"],
+                "properties": {
+                    "detector": {"enum": ids},
+                    "task": {"type": "string"},
+                    "model": {"type": "string"},
+                    "message": {"type": "string", "description": "a part of the message"},
+                    "reason": {"type": "string", "minLength": 1},
+                },
+            }},
+        },
+    });
     print_json(&schema)?;
     Ok(0)
 }

@@ -113,9 +113,13 @@ pub(crate) fn name() -> impl TypedValueParser<Value = String> {
 
 /// The id of a detector in a list.
 pub(crate) fn detector() -> impl TypedValueParser<Value = String> {
-    name().try_map(|id| match ALL.iter().any(|info| info.id == id) {
-        true => Ok(id),
-        false => Err(format!("unknown detector{}", nearest_of(&id, ALL.iter().map(|info| info.id)))),
+    name().try_map(|id| {
+        let known = || ALL.iter().map(|info| info.id);
+        if known().any(|known| known == id) {
+            Ok(id)
+        } else {
+            Err(format!("unknown detector{}", nearest_of(&id, known())))
+        }
     })
 }
 
