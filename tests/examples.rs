@@ -22,7 +22,7 @@ use wrongturn::default_detectors;
 /// The examples that teach the library, and what their output holds.
 const TAUGHT: &[(&str, &str)] = &[
     ("calibrate", "loop"),
-    ("check_folder", "of 407 runs flagged"),
+    ("check_folder", "of 408 runs flagged"),
     ("monitor", "support-17: closed: loop: 1 finding(s)"),
     ("own_detector", "calls, more than 12"),
     ("replicate_tau2", "407 runs, 407 with a reward"),
