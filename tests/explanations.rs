@@ -141,7 +141,7 @@ proptest! {
             ("loop", json!({"min_repeats": 3, "max_gap": 1, "min_failures": 4, "max_polls": 5})),
             ("loop", json!({"min_repeats": 6, "max_gap": 0, "transient": null})),
             ("loop", json!({"min_looks": 6, "min_failures": 8})),
-            ("feedback_blindness", json!({"max_gap": 0, "max_failures": 2})),
+            ("feedback_blindness", json!({"max_failures": 2})),
             ("feedback_blindness", json!({"definition": "phrases", "patterns": ["wall"], "window": 3})),
             ("tool_error_recovery", json!({"min_attempts": 5})),
             ("tool_error_recovery", json!({"definition": "rate", "threshold": 1.0})),

@@ -1,6 +1,7 @@
 //! `expected_action`: an action that the reference expects was not taken.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,8 @@ use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
 use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
-use super::rule::{Grid, Rule};
-use crate::error::{Error, Result};
+use super::rule::{Grid, Rule, at_least, rule};
+use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, Content, Members, ReferenceAction, Routing, Status, Step, Target};
 
@@ -34,6 +35,12 @@ impl Default for ExpectedActionConfig {
     }
 }
 
+impl ExpectedActionConfig {
+    fn check(&self) -> Result<()> {
+        at_least("min_missed", self.min_missed, 1)
+    }
+}
+
 /// What became of an expected action that was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -48,43 +55,20 @@ pub enum Miss {
 
 named! { Miss, "kind" { NeverCalled => "never_called", Arguments => "arguments", Rejected => "rejected" } }
 
-#[doc = include_str!("docs/expected_action.md")]
-#[derive(Debug, Clone, Default)]
-pub struct ExpectedAction {
-    config: ExpectedActionConfig,
-}
-
-impl ExpectedAction {
-    /// Creates the detector.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `min_missed` is 0.
-    pub fn new(config: ExpectedActionConfig) -> Result<Self> {
-        if config.min_missed == 0 {
-            return Err(Error::config("min_missed", "0 would find every run; it must be at least 1"));
-        }
-        Ok(Self { config })
-    }
+rule! {
+    #[doc = include_str!("docs/expected_action.md")]
+    ExpectedAction(ExpectedActionConfig)
 }
 
 impl Rule for ExpectedAction {
-    type Config = ExpectedActionConfig;
     const ID: &'static str = "expected_action";
     const CLASS: FailureClass = FailureClass::Operation;
     const SUMMARY: &'static str = "an action that the reference expects was not taken";
     const DOCS: &'static str = include_str!("docs/expected_action.md");
     const OPT_IN: bool = true;
 
-    fn config(&self) -> &ExpectedActionConfig {
-        &self.config
-    }
-
-    fn configured(config: ExpectedActionConfig) -> Result<Self> {
-        Self::new(config)
-    }
-
     fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
-        Box::new(State::new(self.config.clone(), routing))
+        Box::new(State::new(&self.config, routing))
     }
 
     fn needs_argument_texts(&self) -> bool {
@@ -112,7 +96,7 @@ pub struct ExpectedActionEvidence {
 
 #[derive(Debug, Default)]
 struct State {
-    config: ExpectedActionConfig,
+    config: Arc<ExpectedActionConfig>,
     /// The expected actions of the chosen actors, and their places in the route.
     expected: Vec<(u64, ReferenceAction)>,
     calls: ExpectedCalls<u64>,
@@ -194,8 +178,8 @@ impl Fold for State {
 }
 
 impl State {
-    fn new(config: ExpectedActionConfig, routing: &Routing) -> Self {
-        let mut state = Self { config, ..Self::default() };
+    fn new(config: &Arc<ExpectedActionConfig>, routing: &Routing) -> Self {
+        let mut state = Self { config: Arc::clone(config), ..Self::default() };
         state.not_applicable = state.expect(routing).err();
         state
     }

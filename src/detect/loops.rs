@@ -10,12 +10,12 @@ use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{Confidence, FailureClass, Finding, Verdict};
 use super::measures::Measure;
 use super::published::LoopRepeat;
-use super::rule::{Grid, Rule};
+use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, NoCall, PassedOver, Past, PollingCall,
     Said, TransientRules, after_colon, excerpt, no_call,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Action, Actors, Digest, Routing, Step, Text};
 
@@ -79,52 +79,22 @@ impl LoopConfig {
         let (exempt, transient) = (Vec::new(), None);
         Self { definition: LoopDefinition::Repeat, min_repeats: 2, exempt, transient, ..Self::default() }
     }
-}
 
-#[doc = include_str!("docs/loop.md")]
-#[derive(Debug, Clone)]
-pub struct Loop {
-    config: Arc<LoopConfig>,
-    passed_over: Arc<PassedOver>,
-}
-
-impl Default for Loop {
-    fn default() -> Self {
-        Self::from_checked(LoopConfig::default())
+    fn check(&self) -> Result<()> {
+        at_least("min_repeats", self.min_repeats, 2)?;
+        at_least("min_failures", self.min_failures, 2)?;
+        at_least("min_looks", self.min_looks, 2)?;
+        at_least("max_polls", self.max_polls, 2)?;
+        PassedOver::check(&self.exempt, self.transient.as_ref())
     }
 }
 
-impl Loop {
-    /// Returns the detector with this configuration.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a minimum is below 2 or an exempt tool has no name.
-    pub fn new(config: LoopConfig) -> Result<Self> {
-        let LoopConfig { min_repeats, min_failures, min_looks, max_polls, .. } = config;
-        for (field, least) in [
-            ("min_repeats", min_repeats),
-            ("min_failures", min_failures),
-            ("min_looks", min_looks),
-            ("max_polls", max_polls),
-        ] {
-            if least < 2 {
-                return Err(Error::config(field, format!("expected at least 2, got {least}")));
-            }
-        }
-        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
-        Ok(Self::from_checked(config))
-    }
-
-    fn from_checked(config: LoopConfig) -> Self {
-        Self {
-            passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
-            config: Arc::new(config),
-        }
-    }
+rule! {
+    #[doc = include_str!("docs/loop.md")]
+    Loop(LoopConfig), ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
 }
 
 impl Rule for Loop {
-    type Config = LoopConfig;
     const ID: &'static str = "loop";
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "the same action again and again, without headway";
@@ -132,14 +102,6 @@ impl Rule for Loop {
 
     fn bench_trace() -> LoopConfig {
         LoopConfig::bench_trace()
-    }
-
-    fn config(&self) -> &LoopConfig {
-        &self.config
-    }
-
-    fn configured(config: LoopConfig) -> Result<Self> {
-        Self::new(config)
     }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
@@ -254,7 +216,7 @@ impl Stuck {
     fn new(rule: &Loop) -> Self {
         Self {
             config: Arc::clone(&rule.config),
-            attempts: Attempts::new(rule.config.actors, &rule.passed_over),
+            attempts: Attempts::new(rule.config.actors, &rule.ready),
             gains: Gains::default(),
             history: History::default(),
             looks: Looks::default(),

@@ -1,7 +1,5 @@
 //! `malformed_call`: calls that never reached a tool, and turns refused for want of one.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
@@ -9,7 +7,7 @@ use super::detector::Fold;
 use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{Confidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
 use super::measures::Measure;
-use super::rule::{Grid, Rule};
+use super::rule::{Grid, Rule, at_least, rule};
 pub use super::shared::call_form::MalformedReason;
 use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written};
 use super::shared::no_call::{Attempt, NoCall};
@@ -49,56 +47,28 @@ pub struct MalformedCallEvidence {
     pub turns: Option<u64>,
 }
 
-#[doc = include_str!("docs/malformed_call.md")]
-#[derive(Debug, Clone)]
-pub struct MalformedCall {
-    config: MalformedCallConfig,
-    rules: Arc<CallRules>,
+rule! {
+    #[doc = include_str!("docs/malformed_call.md")]
+    MalformedCall(MalformedCallConfig),
+    ready: CallRules = |config| CallRules::new(config.rejections.iter().map(String::as_str))
 }
 
-impl Default for MalformedCall {
-    fn default() -> Self {
-        Self::from_checked(MalformedCallConfig::default())
-    }
-}
-
-impl MalformedCall {
-    /// Creates the detector.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `min_calls` is 0 or a rejection is blank.
-    pub fn new(config: MalformedCallConfig) -> Result<Self> {
-        if config.min_calls == 0 {
-            return Err(Error::config("min_calls", "0 would find every run; it must be at least 1"));
-        }
-        if config.rejections.iter().any(|rejection| rejection.trim().is_empty()) {
+impl MalformedCallConfig {
+    fn check(&self) -> Result<()> {
+        if self.rejections.iter().any(|rejection| rejection.trim().is_empty()) {
             return Err(Error::config("rejections", "an empty text would match every error"));
         }
-        Ok(Self::from_checked(config))
-    }
-
-    fn from_checked(config: MalformedCallConfig) -> Self {
-        let rules = CallRules::new(config.rejections.iter().map(String::as_str));
-        Self { config, rules: Arc::new(rules) }
+        at_least("min_calls", self.min_calls, 1)
     }
 }
 
 impl Rule for MalformedCall {
-    type Config = MalformedCallConfig;
     const ID: &'static str = "malformed_call";
     const CLASS: FailureClass = FailureClass::System;
     const SUMMARY: &'static str = "calls that never reached a tool";
     const DOCS: &'static str = include_str!("docs/malformed_call.md");
     const MODE: FailureMode = FailureMode::new(FailureClass::System, "format");
     const OPT_IN: bool = true;
-
-    fn config(&self) -> &MalformedCallConfig {
-        &self.config
-    }
-
-    fn configured(config: MalformedCallConfig) -> Result<Self> {
-        Self::new(config)
-    }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(State::new(self.clone()))
@@ -140,7 +110,7 @@ impl State {
         let written = given.filter(|_| self.detector.config.objects_only).and_then(read);
         let failure = action.observation.present().filter(|_| action.status == Status::Error);
         let answer = failure.map(|answer| answer.head(HEAD));
-        let reason = self.detector.rules.reason(action.name, written, answer.as_deref());
+        let reason = self.detector.ready.reason(action.name, written, answer.as_deref());
         let Some(reason) = reason else { return };
         let tool = super::shared::quoted(action.name);
         let given = given.and_then(Arguments::canonical).unwrap_or_default();

@@ -37,7 +37,7 @@ pub use finding::{Confidence, FailureClass, FailureMode, Finding, Judgement, Ver
 pub use measures::{Measure, Measures};
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
-pub use rule::{DetectorInfo, Grid, Preset, Rule};
+pub use rule::{Configured, DetectorInfo, Grid, Preset, Rule};
 #[cfg(feature = "statistics")]
 pub(crate) use shared::is_known_tool;
 #[cfg(feature = "benchmarks")]

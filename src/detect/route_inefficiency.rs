@@ -1,6 +1,7 @@
 //! `route_inefficiency`: far more steps than the reference route needs.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +12,9 @@ use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
-use super::rule::{Grid, Rule};
+use super::rule::{Grid, Rule, positive, rule};
 use super::wasted_actions::{Waste, WastedActions, WastedActionsConfig};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, Routing, Step};
 
@@ -70,33 +71,24 @@ impl RouteInefficiencyConfig {
     pub fn bench_trace() -> Self {
         Self { min_extra: 0, routes: Routes::Pairs, ..Self::default() }
     }
-}
 
-#[doc = include_str!("docs/route_inefficiency.md")]
-#[derive(Debug, Clone, Default)]
-pub struct RouteInefficiency {
-    config: RouteInefficiencyConfig,
-    waste: WastedActions,
-}
+    fn check(&self) -> Result<()> {
+        positive("ratio", self.ratio)?;
+        self.waste().check()
+    }
 
-impl RouteInefficiency {
-    /// The detector with this configuration.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if `ratio` or `min_wasted` is not above 0 and finite, or `min_impact`
-    /// is below 0.
-    pub fn new(config: RouteInefficiencyConfig) -> Result<Self> {
-        if !(config.ratio > 0.0 && config.ratio.is_finite()) {
-            return Err(Error::config("ratio", format!("{} is not above 0 and finite", config.ratio)));
-        }
-        let RouteInefficiencyConfig { actors, min_wasted, min_impact, .. } = config;
-        let waste = WastedActionsConfig { actors, min_wasted, min_impact, ..WastedActionsConfig::default() };
-        Ok(Self { waste: WastedActions::new(waste)?, config })
+    fn waste(&self) -> WastedActionsConfig {
+        let Self { actors, min_wasted, min_impact, .. } = *self;
+        WastedActionsConfig { actors, min_wasted, min_impact, ..WastedActionsConfig::default() }
     }
 }
 
+rule! {
+    #[doc = include_str!("docs/route_inefficiency.md")]
+    RouteInefficiency(RouteInefficiencyConfig), ready: WastedActions = |config| WastedActions::from_checked(config.waste())
+}
+
 impl Rule for RouteInefficiency {
-    type Config = RouteInefficiencyConfig;
     const ID: &'static str = "route_inefficiency";
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "far more steps than the reference route needs";
@@ -106,25 +98,17 @@ impl Rule for RouteInefficiency {
         RouteInefficiencyConfig::bench_trace()
     }
 
-    fn configured(config: RouteInefficiencyConfig) -> Result<Self> {
-        Self::new(config)
-    }
-
-    fn config(&self) -> &Self::Config {
-        &self.config
-    }
-
     fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
         let mut state = State {
             tracker: Tracker::default(),
             pairs: Pairs::new(&self.config),
-            waste: self.waste.count(),
+            waste: self.ready.count(),
             whole: false,
             comparable: false,
             not_applicable: None,
-            config: self.config.clone(),
+            config: Arc::clone(&self.config),
         };
-        let RouteInefficiencyConfig { actors, from_start, routes, .. } = self.config;
+        let RouteInefficiencyConfig { actors, from_start, routes, .. } = *self.config;
         state.not_applicable = match routing {
             Routing::Unknown(reason) => Some(reason.clone()),
             Routing::Known(route) => state.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
@@ -198,7 +182,7 @@ pub struct RunEvidence {
 
 #[derive(Debug)]
 struct State {
-    config: RouteInefficiencyConfig,
+    config: Arc<RouteInefficiencyConfig>,
     tracker: Tracker,
     pairs: Pairs,
     waste: Waste,

@@ -43,7 +43,7 @@ pub struct Grid {
 /// ```
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
-/// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Rule}, trace::{Actors, Routing}};
+/// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Configured, Rule}, trace::{Actors, Routing}};
 ///
 /// /// Runs of more actions than somebody wants to pay for.
 /// #[derive(Debug, Default)]
@@ -62,11 +62,8 @@ pub struct Grid {
 ///     }
 /// }
 ///
-/// impl Rule for TooLong {
+/// impl Configured for TooLong {
 ///     type Config = Config;
-///     const ID: &'static str = "too_long";
-///     const CLASS: FailureClass = FailureClass::System;
-///     const SUMMARY: &'static str = "more actions than allowed";
 ///
 ///     fn configured(config: Config) -> Result<Self> {
 ///         Ok(Self(config))
@@ -75,6 +72,12 @@ pub struct Grid {
 ///     fn config(&self) -> &Config {
 ///         &self.0
 ///     }
+/// }
+///
+/// impl Rule for TooLong {
+///     const ID: &'static str = "too_long";
+///     const CLASS: FailureClass = FailureClass::System;
+///     const SUMMARY: &'static str = "more actions than allowed";
 ///
 ///     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
 ///         Box::new(Count { config: self.0.clone(), actions: 0, last: 0 })
@@ -116,10 +119,7 @@ pub struct Grid {
 /// assert_eq!(short.detect(&run.build()?).detected(), Some(true));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
-pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
-    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it has
-    /// one, says whose actions count.
-    type Config: Serialize + DeserializeOwned + Default;
+pub trait Rule: Configured {
     /// The detector's name, in `snake_case`.
     const ID: &'static str;
     /// The class of its failure mode.
@@ -139,15 +139,6 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
         Self::Config::default()
     }
 
-    /// The detector with this configuration.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`], naming the field, where a value is out of range; see [`Error::config`].
-    fn configured(config: Self::Config) -> Result<Self>;
-
-    /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
-    fn config(&self) -> &Self::Config;
-
     /// As [`Detector::start`].
     fn fold(&self, routing: &Routing) -> Box<dyn Fold>;
 
@@ -161,6 +152,90 @@ pub trait Rule: fmt::Debug + Default + Send + Sync + 'static {
     fn grid() -> Option<Grid> {
         None
     }
+}
+
+/// What is made from a configuration.
+pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
+    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it has
+    /// one, says whose actions count.
+    type Config: Serialize + DeserializeOwned + Default;
+
+    /// Returns the detector with this configuration.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`], naming the field, if a value is out of range; see [`Error::config`].
+    fn configured(config: Self::Config) -> Result<Self>;
+
+    /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
+    fn config(&self) -> &Self::Config;
+}
+
+/// Defines the type of a rule of this crate: a checked configuration, and what its folds look up, built once by `ready`.
+///
+/// The configuration has a method `check`, which fails if a value is out of range.
+macro_rules! rule {
+    ($(#[$docs:meta])* $rule:ident($config:ident) $(, ready: $ready:ty = $build:expr)?) => {
+        $(#[$docs])*
+        #[derive(Debug, Clone)]
+        pub struct $rule {
+            config: std::sync::Arc<$config>,
+            $(ready: std::sync::Arc<$ready>,)?
+        }
+
+        impl $rule {
+            /// Returns the detector with this configuration.
+            ///
+            /// # Errors
+            /// [`ErrorKind::Config`](crate::ErrorKind::Config), naming the field, if a value is out of range.
+            pub fn new(config: $config) -> crate::error::Result<Self> {
+                config.check()?;
+                Ok(Self::from_checked(config))
+            }
+
+            pub(in crate::detect) fn from_checked(config: $config) -> Self {
+                Self {
+                    $(ready: ($build as fn(&$config) -> $ready)(&config).into(),)?
+                    config: config.into(),
+                }
+            }
+        }
+
+        impl Default for $rule {
+            fn default() -> Self {
+                Self::from_checked($config::default())
+            }
+        }
+
+        impl crate::detect::rule::Configured for $rule {
+            type Config = $config;
+
+            fn configured(config: $config) -> crate::error::Result<Self> {
+                Self::new(config)
+            }
+
+            fn config(&self) -> &$config {
+                &self.config
+            }
+        }
+    };
+}
+
+pub(super) use rule;
+
+/// Checks that a field of a configuration is a count of at least `least`.
+pub(super) fn at_least(field: &str, value: u64, least: u64) -> Result<()> {
+    if value < least {
+        return Err(Error::config(field, format!("expected at least {least}, got {value}")));
+    }
+    Ok(())
+}
+
+/// Checks that a field of a configuration is a finite number above 0.
+pub(super) fn positive(field: &str, value: f64) -> Result<()> {
+    if !(value > 0.0 && value.is_finite()) {
+        return Err(Error::config(field, format!("expected a number above 0, got {value}")));
+    }
+    Ok(())
 }
 
 impl<R: Rule> Detector for R {

@@ -11,9 +11,9 @@ use super::detector::Fold;
 use super::explanation::{Comparator, Condition, NearMiss};
 use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
-use super::rule::{Grid, Rule};
+use super::rule::{Grid, Rule, positive, rule};
 use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, Pattern, PollingCall, ShownLines,
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, PollingCall, ShownLines,
     TransientRules, found_nothing, names_value,
 };
 use crate::error::{Error, Result};
@@ -49,51 +49,29 @@ impl Default for WastedActionsConfig {
     }
 }
 
-#[doc = include_str!("docs/wasted_actions.md")]
-#[derive(Debug, Clone)]
-pub struct WastedActions {
-    config: Arc<WastedActionsConfig>,
-    passed_over: Arc<PassedOver>,
+impl WastedActionsConfig {
+    pub(super) fn check(&self) -> Result<()> {
+        positive("min_wasted", self.min_wasted)?;
+        if !(self.min_impact >= 0.0 && self.min_impact.is_finite()) {
+            let message = format!("expected a number of at least 0, got {}", self.min_impact);
+            return Err(Error::config("min_impact", message));
+        }
+        PassedOver::check(&self.exempt, self.transient.as_ref())
+    }
 }
 
-impl Default for WastedActions {
-    fn default() -> Self {
-        Self::from_checked(WastedActionsConfig::default())
-    }
+rule! {
+    #[doc = include_str!("docs/wasted_actions.md")]
+    WastedActions(WastedActionsConfig),
+    ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
 }
 
 impl WastedActions {
-    /// Returns the detector with this configuration.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a limit is out of range or an exempt tool has no name.
-    pub fn new(config: WastedActionsConfig) -> Result<Self> {
-        let (wasted, impact) = (config.min_wasted, config.min_impact);
-        if !(wasted > 0.0 && wasted.is_finite()) {
-            return Err(Error::config("min_wasted", format!("expected a number above 0, got {wasted}")));
-        }
-        if !(impact >= 0.0 && impact.is_finite()) {
-            return Err(Error::config(
-                "min_impact",
-                format!("expected a number of at least 0, got {impact}"),
-            ));
-        }
-        PassedOver::validate(&config.exempt, config.transient.as_ref())?;
-        Ok(Self::from_checked(config))
-    }
-
-    fn from_checked(config: WastedActionsConfig) -> Self {
-        Self {
-            passed_over: Arc::new(PassedOver::new(&config.exempt, config.transient.as_ref())),
-            config: Arc::new(config),
-        }
-    }
-
     /// Starts counting the waste of a trace.
     pub(super) fn count(&self) -> Waste {
         Waste {
             config: Arc::clone(&self.config),
-            attempts: Attempts::new(self.config.actors, &self.passed_over),
+            attempts: Attempts::new(self.config.actors, &self.ready),
             no_call: NoCall::default(),
             actions: 0,
             changes: 0,
@@ -112,19 +90,10 @@ impl WastedActions {
 }
 
 impl Rule for WastedActions {
-    type Config = WastedActionsConfig;
     const ID: &'static str = "wasted_actions";
     const CLASS: FailureClass = FailureClass::Strategy;
     const SUMMARY: &'static str = "clearly more actions than the run needed";
     const DOCS: &'static str = include_str!("docs/wasted_actions.md");
-
-    fn config(&self) -> &WastedActionsConfig {
-        &self.config
-    }
-
-    fn configured(config: WastedActionsConfig) -> Result<Self> {
-        Self::new(config)
-    }
 
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
         Box::new(self.count())
@@ -223,11 +192,6 @@ pub struct WastedTool {
 
 /// The tool of turns without a call.
 const NO_CALL: &str = "no call";
-
-/// What a user says that asks for nothing.
-static COURTESY: Pattern = Pattern::new(
-    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
-);
 
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
@@ -362,7 +326,6 @@ impl Fold for Waste {
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else if let Event::Message(text) = step.event()
             && step.actor() == Actor::User
-            && !(text.len() <= 100 && COURTESY.is_match(&text.to_str()))
         {
             self.spoken += 1;
             self.user_said.clear();

@@ -104,7 +104,7 @@ fn a_configuration_error_names_the_field() {
         ("expected_action", r#"{"min_missed": 0}"#, "min_missed"),
         ("feedback_blindness", r#"{"window": 0}"#, "window"),
         ("feedback_blindness", r#"{"patterns": [""]}"#, "patterns"),
-        ("feedback_blindness", r#"{"max_gap": -1}"#, "max_gap"),
+        ("feedback_blindness", r#"{"max_failures": 1}"#, "max_failures"),
         ("feedback_blindness", r#"{"transient": {"code": []}}"#, "transient"),
         ("malformed_call", r#"{"min_calls": 0}"#, "min_calls"),
         ("malformed_call", r#"{"rejections": [" "]}"#, "rejections"),

@@ -190,7 +190,7 @@ fn fields(detector: &str) -> Value {
     let (wasted, impact) = (json!([0.5, 1.5, 3.0, 5.0]), json!([0.0, 0.5, 1.0, 2.0]));
     match detector {
         "expected_action" => json!({"min_missed": [1, 2]}),
-        "feedback_blindness" => json!({"max_gap": [0, 1, 2, 3], "max_failures": [2, 3, 4], "exempt": exempt,
+        "feedback_blindness" => json!({"max_failures": [2, 3, 4], "exempt": exempt,
             "transient": transient, "window": [1, 2, 3, 5],
             "patterns": [["NOT found", "fine", "503"], FeedbackBlindnessConfig::bench_trace().patterns]}),
         "loop" => json!({"min_repeats": [2, 3, 4, 5], "max_gap": [0, 1, 2, 3], "min_failures": [2, 3, 4, 5],

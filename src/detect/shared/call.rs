@@ -34,8 +34,6 @@ pub(crate) struct Call {
     /// Equal for calls that do the same: tool, place and normal text or arguments. `None` if the arguments were not
     /// recorded.
     pub(crate) key: Option<Digest>,
-    /// Tells calls apart that differ in their time limits only.
-    pub(crate) limits: Option<Digest>,
 }
 
 /// One simple command of a command line, or a whole call.
@@ -102,7 +100,6 @@ const TARGETS: [&str; 11] = ["file_path", "path", "filepath", "filename", "file"
 #[rustfmt::skip]
 const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "security_risk", "is_background",
     "run_in_background", "timeout", "timeout_ms", "max_output_tokens", "yield_time_ms", "yieldms", "tty", "login"];
-const LIMITS: [&str; 3] = ["timeout", "timeout_ms", "yield_time_ms"];
 
 /// The names of all these, and the beginning of a patch, to pass over most arguments at once.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
@@ -177,7 +174,6 @@ impl Call {
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
             call.key = digests.arguments.map(|_| with_place(Digest::of_text(&call.text)));
-            call.limits = given.limits;
             return call;
         }
         let (does, program) = match &given.subcommand {
@@ -201,7 +197,6 @@ impl Call {
             names,
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
-            limits: given.limits,
         }
     }
 
@@ -287,7 +282,6 @@ impl Call {
                 target,
                 text,
                 key: None,
-                limits: None,
             }
         })
     }
@@ -297,11 +291,6 @@ impl Call {
         let mut text = String::new();
         append_words(&mut text, Given::by(action).line.as_deref()?);
         Some(Digest::of_text(&text))
-    }
-
-    /// The names of the files in its text.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.text.split_whitespace().filter(|word| is_path(word)).map(last_part)
     }
 
     /// The program of the last simple command: the one whose status a command line ends with.
@@ -376,7 +365,6 @@ struct Given<'a> {
     patch: Option<Cow<'a, str>>,
     /// The digest of all other arguments, if some say only how the call is made.
     without_asides: Option<Digest>,
-    limits: Option<Digest>,
 }
 
 impl<'a> Given<'a> {
@@ -431,9 +419,7 @@ impl<'a> Given<'a> {
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
         if asides {
-            let members = Members::of(json);
-            given.without_asides = Some(members.without(&ASIDE));
-            given.limits = LIMITS.iter().find_map(|name| members.get(name));
+            given.without_asides = Some(Members::of(json).without(&ASIDE));
         }
         given
     }

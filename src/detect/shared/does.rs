@@ -73,9 +73,6 @@ impl Meaning {
     const NEAR_CHECK: Self = Self(1 << 12);
     /// A program or tool that says "nothing found" by failing, or by an empty answer.
     const SEARCHES: Self = Self(1 << 13);
-    /// A program that works on remote things, which are not what is worked on.
-    const REMOTE: Self = Self(1 << 14);
-
     /// Returns what a word says.
     pub(crate) fn of(word: &str) -> Self {
         LEXICON.meaning(word)
@@ -86,7 +83,7 @@ impl Meaning {
     }
 }
 
-const LISTS: [(Meaning, &str); 15] = [
+const LISTS: [(Meaning, &str); 14] = [
     (
         Meaning::READS,
         "[ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
@@ -132,7 +129,6 @@ const LISTS: [(Meaning, &str); 15] = [
     ),
     (Meaning::NEAR_CHECK, "all code exec execute project run script suite unit"),
     (Meaning::SEARCHES, "[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which"),
-    (Meaning::REMOTE, "curl docker gh git kubectl ssh wget"),
 ];
 
 /// All these words, and by first byte the lengths that they have, to pass over most words at once.
@@ -373,14 +369,6 @@ pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
 pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     const HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/"];
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
-}
-
-/// Whether a program is one of the system's, which does not run what is worked on.
-pub(crate) fn is_system(program: &str) -> bool {
-    let (name, subcommand) = program.split_once(' ').unwrap_or((program, ""));
-    let meaning = Meaning::of(name);
-    [Meaning::READS, Meaning::WRITES, Meaning::REMOTE].into_iter().any(|list| meaning.is(list))
-        || meaning.is(Meaning::INSTALLER) && Meaning::of(subcommand).is(Meaning::INSTALLS)
 }
 
 /// Whether a program or tool looks for something that may not be there.

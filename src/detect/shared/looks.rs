@@ -104,19 +104,19 @@ impl Look {
 }
 
 /// The lines of an answer, by their digests.
-pub(crate) fn line_digests(answer: &str) -> Vec<Digest> {
+fn line_digests(answer: &str) -> Vec<Digest> {
     lines(answer).filter(|line| line.len() >= 3).map(Digest::of_text).collect()
 }
 
 /// The neighbouring words of a text, to compare it with others.
 #[derive(Debug, Clone)]
-pub(crate) struct Bigrams(DigestSet);
+struct Bigrams(DigestSet);
 
 impl Bigrams {
     /// How many words are looked at.
     const MOST: usize = 2_000;
 
-    pub(crate) fn of(text: &str) -> Self {
+    fn of(text: &str) -> Self {
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         let mut before = Digest::NONE;
         let pair = |word: &str| {
@@ -128,7 +128,7 @@ impl Bigrams {
 
     /// The share of pairs that both texts have, of those that either has (Jaccard): 0 to 1; 1 if both are empty.
     #[expect(clippy::cast_precision_loss, reason = "at most 2,000 words")]
-    pub(crate) fn likeness(&self, other: &Self) -> f64 {
+    fn likeness(&self, other: &Self) -> f64 {
         let both = self.0.intersection(&other.0).count();
         let either = self.0.len() + other.0.len() - both;
         if either == 0 { 1.0 } else { both as f64 / either as f64 }

@@ -25,12 +25,12 @@ use call::Tool;
 pub(crate) use call::{Call, Part, identifiers, names_value};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
-pub(crate) use does::{Check, Does, is_system};
+pub(crate) use does::{Check, Does};
 pub(crate) use failure::{Failure, FailureKind, found_nothing};
 pub(crate) use history::{History, Past, Said};
-pub(crate) use looks::{Bigrams, Looks, ShownLines};
+pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
-pub(super) use phrases::{Pattern, Phrases};
+pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub use transient::TransientRules;

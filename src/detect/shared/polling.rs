@@ -139,10 +139,7 @@ impl PassedOver {
     }
 
     /// Checks the fields of a configuration.
-    pub(in crate::detect) fn validate(
-        exempt: &[PollingCall],
-        transient: Option<&TransientRules>,
-    ) -> Result<()> {
+    pub(in crate::detect) fn check(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Result<()> {
         if exempt.iter().any(|call| call.tool.trim().is_empty()) {
             return Err(Error::config("exempt", "a tool without a name"));
         }

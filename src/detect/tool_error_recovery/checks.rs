@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::goals::key;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Does, Excuse, FailureKind, Part, after_colon};
-use crate::trace::{Action, Digest, Status};
+use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, after_colon};
+use crate::trace::{Action, Status};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -33,9 +32,6 @@ struct FailedCheck {
     program: String,
     step: u64,
     check: Check,
-    key: Digest,
-    /// The module or command that is missing.
-    missing: Option<String>,
     shown: String,
     line: String,
 }
@@ -53,19 +49,10 @@ impl Checks {
             }
             self.scripts.extend(part.script.map(str::to_owned));
         }
-        if failure.is_none() && attempt.call.call.does != Does::Read {
-            for failed in self.all.failed.iter_mut().chain(&mut self.work.failed) {
-                failed.missing.take_if(|name| attempt.call.call.text.contains(&**name));
-            }
-        }
         let Some(check) = told.check else { return false };
         let is_test = matches!(check, Check::Tests | Check::Form);
         let of_work = is_test || told.script.is_some_and(|script| self.files.contains(script));
-        let raises = |answer: &str| answer.contains("Traceback (most recent call last)");
-        let answer = action.observation.present();
-        let passed = failure.is_none()
-            && action.status == Status::Ok
-            && (is_test || !answer.is_some_and(|answer| raises(&answer.to_str())));
+        let passed = failure.is_none() && action.status == Status::Ok;
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
@@ -77,11 +64,6 @@ impl Checks {
                         program: told.program.to_owned(),
                         step: attempt.step,
                         check,
-                        key: key(told, true),
-                        missing: match &failure.kind {
-                            FailureKind::Missing(name) => Some(name.clone()),
-                            _ => None,
-                        },
                         shown: attempt.call.shown_part(Some(told)),
                         line: failure.line.clone(),
                     });
@@ -90,14 +72,7 @@ impl Checks {
                 None if passed && check == Check::Form => {
                     since.failed.retain(|failed| failed.check != Check::Form);
                 }
-                None if passed => {
-                    // Code of the agent's own says nothing of a check that could not run.
-                    let could_not_run =
-                        |last: &FailedCheck| last.missing.is_some() && last.key != key(told, true);
-                    if is_test || !since.failed.last().is_some_and(could_not_run) {
-                        *since = Since::default();
-                    }
-                }
+                None if passed => *since = Since::default(),
                 _ => {}
             }
         }
@@ -122,12 +97,8 @@ impl Checks {
     pub(super) fn finding(&self) -> Option<Finding> {
         let ([first, .., last] | [first @ last]) = self.failing() else { return None };
         let (count, line) = (self.failing().len() as u64, after_colon(&last.line));
-        let (failed, none) = match last.missing {
-            Some(_) => ("could not run", "no test"),
-            None => ("failed", "no check"),
-        };
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
-        let message = format!("{} {failed},{of} and {none} passed after it{line}", last.shown);
+        let message = format!("{} failed,{of} and no check passed after it{line}", last.shown);
         Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
     }
 

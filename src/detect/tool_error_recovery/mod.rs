@@ -3,8 +3,6 @@
 mod checks;
 mod goals;
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
@@ -16,7 +14,7 @@ use super::explanation::NearMiss;
 use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::published::RecoveryRate;
-use super::rule::{Grid, Rule};
+use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{Attempt, Attempts, Check, Does, Part, PassedOver, PollingCall, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -62,50 +60,23 @@ impl ToolErrorRecoveryConfig {
     pub fn published() -> Self {
         Self { definition: RecoveryDefinition::Rate, by_program: false, ..Self::default() }
     }
-}
 
-#[doc = include_str!("../docs/tool_error_recovery.md")]
-#[derive(Debug, Clone)]
-pub struct ToolErrorRecovery {
-    config: ToolErrorRecoveryConfig,
-    passed_over: Arc<PassedOver>,
-}
-
-impl Default for ToolErrorRecovery {
-    fn default() -> Self {
-        Self::from_checked(ToolErrorRecoveryConfig::default())
-    }
-}
-
-impl ToolErrorRecovery {
-    /// Returns the detector with this configuration.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if a limit is out of range.
-    pub fn new(config: ToolErrorRecoveryConfig) -> Result<Self> {
-        if !(config.threshold > 0.0 && config.threshold <= 1.0) {
-            return Err(Error::config(
-                "threshold",
-                format!("expected a number in (0, 1], got {}", config.threshold),
-            ));
+    fn check(&self) -> Result<()> {
+        if !(self.threshold > 0.0 && self.threshold <= 1.0) {
+            let message = format!("expected a number in (0, 1], got {}", self.threshold);
+            return Err(Error::config("threshold", message));
         }
-        if config.min_attempts < 2 {
-            return Err(Error::config(
-                "min_attempts",
-                format!("expected at least 2, got {}", config.min_attempts),
-            ));
-        }
-        Ok(Self::from_checked(config))
+        at_least("min_attempts", self.min_attempts, 2)
     }
+}
 
-    fn from_checked(config: ToolErrorRecoveryConfig) -> Self {
-        let passed_over = PassedOver::new(&PollingCall::known(), Some(&TransientRules::default()));
-        Self { config, passed_over: Arc::new(passed_over) }
-    }
+rule! {
+    #[doc = include_str!("../docs/tool_error_recovery.md")]
+    ToolErrorRecovery(ToolErrorRecoveryConfig),
+    ready: PassedOver = |_| PassedOver::new(&PollingCall::known(), Some(&TransientRules::default()))
 }
 
 impl Rule for ToolErrorRecovery {
-    type Config = ToolErrorRecoveryConfig;
     const ID: &'static str = "tool_error_recovery";
     const CLASS: FailureClass = FailureClass::Operation;
     const SUMMARY: &'static str = "the agent does not get over its failures";
@@ -115,16 +86,8 @@ impl Rule for ToolErrorRecovery {
         ToolErrorRecoveryConfig::published()
     }
 
-    fn config(&self) -> &ToolErrorRecoveryConfig {
-        &self.config
-    }
-
-    fn configured(config: ToolErrorRecoveryConfig) -> Result<Self> {
-        Self::new(config)
-    }
-
     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
-        let ToolErrorRecoveryConfig { actors, definition, threshold, by_program, .. } = self.config;
+        let ToolErrorRecoveryConfig { actors, definition, threshold, by_program, .. } = *self.config;
         let rate = RecoveryRate::new(actors, threshold, by_program);
         match definition {
             RecoveryDefinition::Rate => Box::new(rate),
@@ -233,7 +196,7 @@ impl Recovery {
         Self {
             actors: rule.config.actors,
             rate,
-            attempts: Attempts::new(rule.config.actors, &rule.passed_over),
+            attempts: Attempts::new(rule.config.actors, &rule.ready),
             goals: Goals::new(rule.config.min_attempts),
             checks: Checks::default(),
         }
@@ -242,16 +205,13 @@ impl Recovery {
     fn attempt(&mut self, attempt: &Attempt, action: &Action<'_>) {
         let call = &attempt.call.call;
         let failed = attempt.failure().is_some();
-        let rejects = |answer: &str| answer.to_lowercase().contains("tool use was rejected");
-        let user_refused =
-            failed && action.observation.present().is_some_and(|answer| rejects(&answer.head(300)));
         let is_note = call.does == Does::Note && action.status != Status::Error;
         // The answer speaks of the last check, else of what was run or written, else of what was read.
         let last = |wanted: fn(&Part<'_>) -> bool| call.parts().rfind(wanted);
         let told = last(|part| part.check.is_some())
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| last(|_| true));
-        let Some(told) = &told.filter(|_| !user_refused && !is_note) else { return };
+        let Some(told) = &told.filter(|_| !is_note) else { return };
         let known = self.goals.observe(attempt, told);
         let passed = self.checks.observe(attempt, told, action);
         if told.check.is_some() {
