@@ -287,8 +287,12 @@ impl Refusal {
             failure.kind != FailureKind::Other || !call.is_shell || self.call.line == now.call.line;
         let same_call = call.key.is_some() && before.key == call.key && same_line;
         same_call
-            || match failure.kind {
-                FailureKind::Usage | FailureKind::Missing(_) if call.is_shell => true,
+            || match &failure.kind {
+                FailureKind::Usage if call.is_shell => true,
+                // `python -c "import numpy"` asks whether it is there now.
+                FailureKind::Missing(name) if call.is_shell => {
+                    !call.parts().any(|part| part.shown.ends_with(&format!("import {name}")))
+                }
                 FailureKind::Refused => self.writes_as(now),
                 _ => !call.is_shell && self.writes_as(now),
             }
