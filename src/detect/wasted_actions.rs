@@ -13,7 +13,7 @@ use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::rule::{Grid, Rule, positive, rule};
 use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, PollingCall, ShownLines,
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, Pattern, PollingCall, ShownLines,
     TransientRules, found_nothing, names_value,
 };
 use crate::error::{Error, Result};
@@ -193,6 +193,11 @@ pub struct WastedTool {
 /// The tool of turns without a call.
 const NO_CALL: &str = "no call";
 
+/// A message of a user that asks for nothing.
+static COURTESY: Pattern = Pattern::new(
+    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
+);
+
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
 pub(super) struct Waste {
@@ -326,6 +331,7 @@ impl Fold for Waste {
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else if let Event::Message(text) = step.event()
             && step.actor() == Actor::User
+            && !(text.len() <= 100 && COURTESY.is_match(&text.to_str()))
         {
             self.spoken += 1;
             self.user_said.clear();

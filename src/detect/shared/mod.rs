@@ -30,7 +30,7 @@ pub(crate) use failure::{Failure, FailureKind, found_nothing};
 pub(crate) use history::{History, Past, Said};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
-pub(super) use phrases::Phrases;
+pub(super) use phrases::{Pattern, Phrases};
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub use transient::TransientRules;
