@@ -30,9 +30,9 @@ pub(super) fn normal_cdf(x: f64) -> f64 {
     Normal::standard().cdf(x)
 }
 
-/// `P(|Z| >= |z|)`.
+/// `P(|Z| >= |z|)`, as the tail of z², which has more digits than [`normal_cdf`].
 pub(super) fn normal_two_sided_p(z: f64) -> f64 {
-    2.0 * normal_cdf(-z.abs())
+    chi_squared_tail(z * z, 1.0)
 }
 
 /// The `q` quantile, `q` in [0, 1]; infinite at its ends.

@@ -76,7 +76,7 @@ mod tests {
         ] {
             let found = two_proportions(first, second).unwrap();
             assert_close(found.z, z, 1e-12);
-            assert_close(found.p / p, 1.0, 1e-9);
+            assert_close(found.p / p, 1.0, 1e-11);
         }
     }
 
