@@ -13,8 +13,8 @@ use wrongturn::{
     Detector, ReadOptions, Scanner, ToolErrorRecovery,
     detect::ToolErrorRecoveryConfig,
     read::Format,
-    replicate::{Inference, InferenceOptions, SimulationRow},
-    report::render_inference,
+    replicate::{ReplicationAnalysis, ReplicationOptions, SimulationRow},
+    report::{Detail, ReplicationView, replication_document},
     scan::{ScanEvent, ScanOptions},
     trace::Actors,
 };
@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         },
     )?;
-    print!("{}", render_inference(&Inference::of(&rows, &InferenceOptions::default())?));
+    let analysis = ReplicationAnalysis::of(&rows, &ReplicationOptions::default())?;
+    print!("{}", replication_document(&analysis, &ReplicationView::default()).text(Detail::Short));
     Ok(())
 }

@@ -89,7 +89,7 @@
 //!
 //! # Features
 //!
-//! `scan`, `statistics`, `benchmarks`, `html`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
+//! `scan`, `statistics`, `benchmarks`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
 //! [embedding](guide::embedding) lists the dependencies of each. Without any feature the crate has the model, the
 //! readers, the detectors, the monitor and the assembler.
 

@@ -216,8 +216,9 @@ fn every_help_says_the_same_things_in_the_same_way() {
             .map(|command| help(&[&words[..], &[command]].concat()))
             .collect::<Vec<_>>();
         for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
-            // An entry or a detector is explained; a state is a file or a directory of them.
-            if ["explain", "state"].contains(&&*option) {
+            // These differ: an entry or a detector is explained, a state is a file or a directory of them, a step or a
+            // report is shown in full.
+            if ["explain", "state", "full"].contains(&&*option) {
                 continue;
             }
             let known = values.entry(option.clone()).or_insert_with(|| (value.clone(), name.clone()));

@@ -40,7 +40,7 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     // What it merges is made by others: tests/partial.rs.
     ("merge", &["--help"], "Partial states, or directories of them"),
     ("bench recovery", &["compare"], "Kendall's tau-b"),
-    ("replicate", &[], "407 runs, 407 with a reward"),
+    ("replicate", &[], "408 runs (3 models, 9 pairs of model and domain), 408 with a reward"),
     ("formats", &[], "openai-chat"),
     ("detectors", &[], "the agent repeats what was just refused"),
     ("check", &["golden/tau2"], "tool_error_recovery"),
@@ -230,7 +230,9 @@ fn the_replication_writes_its_rows_and_its_summary() {
         rows[0],
         json!({
             "file": good, "id": "r", "model": "m", "domain": "d", "task": "t", "trial": 1, "reward": 1.0,
-            "tool_calls": 2, "errors": 1, "recovered": 1, "recovery_rate": 1.0, "detected": false
+            "tool_calls": 2, "errors": 1, "recovered": 1, "recovery_rate": 1.0, "detected": false,
+            "recovered_by_program": 1, "recovery_rate_by_program": 1.0, "goals": 0, "reached": 0,
+            "goal_recovery": 1.0, "duplicate_of": null
         })
     );
     let ids: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
@@ -324,22 +326,28 @@ fn the_replication_reads_the_bundled_files_by_default() {
         assert_eq!(first[key], second[key]);
     }
     assert_eq!(first["inputs"].as_array().unwrap().len(), 9);
-    assert_eq!(first["overall"]["sims"], 407);
-    assert_eq!(first["duplicates"].as_array().unwrap().len(), 1);
-    for title in [
-        "Overall",
-        "By model",
-        "Recovery and reward by model and domain, the surest first",
-        "Direction",
-        "scripted-quitter\n  airline",
+    assert_eq!(first["overall"]["sims"], 408);
+    assert_eq!(first["duplicates"].as_array().unwrap().len(), 0);
+    for part in [
+        "Does recovery predict reward better than the error count? YES by task; not\nsettled by file",
+        "recovery rate (+0.502) against error count (-0.324), 408 runs\n  task",
+        "Warning: the answer depends on which runs",
+        "more tables with --full",
     ] {
-        assert!(out.contains(title), "no {title}: {out}");
+        assert!(out.contains(part), "no {part}: {out}");
     }
-    assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
-    assert!(out.lines().all(|line| line.chars().count() <= 80), "no line is wider than a terminal");
-    assert!(out.contains("Clustering changes the verdict on call count (all runs): r = -0.098"), "{out}");
+    assert!(out.lines().count() < 60, "{out}");
+    let (full, _) = ends("replicate", &["--full"], 0);
+    for out in [&out, &full] {
+        assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "no line is wider than a terminal");
+    }
+    let signals = &full[full.find("Recovery and reward by model and domain, those").unwrap()..];
     // 3 runs with errors, r = 1: not ranked.
-    assert!(!out.contains("scripted-quitter/airline"), "{out}");
+    assert!(
+        !signals.contains("scripted-quitter/airline") && full.contains("scripted-quitter\n  airline"),
+        "{full}"
+    );
 
     let (published, _) = ends("replicate", &["--as-published"], 0);
     for line in
@@ -350,10 +358,6 @@ fn the_replication_reads_the_bundled_files_by_default() {
     let (pass_k, _) = ends("replicate", &["--as-published", "--pass-k"], 0);
     assert!(pass_k.starts_with(&published) && pass_k.contains("pass^4"), "{pass_k}");
     assert!(pass_k.lines().all(|line| line.chars().count() <= 80), "{pass_k}");
-    let compared = "  On the same 407 runs, r with reward is +0.502 for recovery rate and -0.324 for\n  error count. As \
-                    errors should count against reward, their sign is turned: a\n  difference of +0.178, \
-                    resampled by task [+0.";
-    assert!(out.contains(compared), "{out}");
 }
 
 #[test]
@@ -382,7 +386,7 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     assert!(read(&format!("{csv}/by_model.csv")).starts_with("model,runs,runs_with_errors,mean_reward,"));
     assert_eq!(read(&sims).lines().count(), 409);
     assert!(read(&markdown).contains("| scripted-quitter | telecom | 52 |"));
-    assert!(read(&latex).contains("scripted-quitter & telecom & 52 &"));
+    assert!(read(&latex).contains("telecom & 52 & 12 &"));
     let page = read(&html);
     assert!(
         page.starts_with("<!DOCTYPE html>")
@@ -532,13 +536,9 @@ fn the_replication_groups_runs_of_any_format() {
         (told, folder.lines("sims.jsonl"))
     };
     let ((without, bare), (with, rows)) = (plain(&[]), plain(&["--group-by", "model"]));
-    assert!(
-        !without.contains("by program") && with.starts_with(&without) && with.contains("By model\n"),
-        "{with}"
-    );
-    assert!(!keys(&bare[0]).contains("agent") && !keys(&bare[0]).contains("recovered_by_program"));
-    for (bare, row) in bare.iter().zip(&rows) {
-        assert!(keys(bare).iter().all(|key| bare[*key] == row[*key]), "{row}");
+    assert!(!without.contains("by program") && with.contains("By model\n"), "{with}");
+    assert_eq!(bare, rows);
+    for row in &rows {
         // The tools of tau2 are no shells.
         assert_eq!(row["recovered"], row["recovered_by_program"]);
     }
@@ -547,35 +547,42 @@ fn the_replication_groups_runs_of_any_format() {
 }
 
 #[test]
-fn the_replication_correlates_goals_where_it_is_asked_to() {
+fn runs_recorded_twice_are_kept_dropped_or_listed() {
+    let folder = Folder::new("duplicates");
+    let (copy, other) = (folder.write("copy.json", GOOD), folder.write("good.json", GOOD));
+    let renamed = folder.write("other.json", &GOOD.replace("\"t\"", "\"u\""));
+    let (rows, summary) = (folder.path("rows.csv"), folder.path("summary.json"));
+    for (how, runs, listed) in [("keep", 3, false), ("drop", 2, false), ("list", 2, true)] {
+        let arguments = ["--duplicates", how, "--out", &rows, "--json", &summary, &copy, &other, &renamed];
+        let (out, _) = ends("replicate", &arguments, 0);
+        assert_eq!(folder.json("summary.json")["overall"]["sims"], runs, "{how}");
+        assert_eq!(out.contains("the copies that are left out"), listed, "{out}");
+        // Each row says of which other run it is a copy.
+        let text = folder.text("rows.csv");
+        let copies = text.lines().filter(|line| line.contains(&format!(",{copy}#r,"))).count();
+        assert_eq!((text.lines().count(), copies), (4, 1), "{text}");
+    }
+}
+
+#[test]
+fn goal_recovery_stands_next_to_the_published_rate() {
     let folder = Folder::new("goals");
-    let (runs, json, part) = (folder.path("runs.jsonl"), folder.path("one.json"), folder.path("part.json"));
-    let goals = |more: &[&str], status| {
-        let first = ["--rate", "goal_recovery", "--resamples", "50", "golden/tau2"];
-        ends("replicate", &[&first, more].concat(), status)
-    };
-    let (told, _) = goals(&["--out", &runs, "--json", &json, "--partial", &part], 0);
-    assert!(told.starts_with("By goals: ") && told.lines().all(|line| line.chars().count() <= 80), "{told}");
-    let summary: Value = serde_json::from_str(&folder.text("one.json")).unwrap();
-    assert_eq!(summary["config"]["rate"], "goal_recovery");
+    let (runs, json) = (folder.path("runs.jsonl"), folder.path("one.json"));
+    let (out, _) = ends("replicate", &["--out", &runs, "--json", &json, "--resamples", "200"], 0);
     let rows = folder.lines("runs.jsonl");
-    let failed = rows.iter().filter(|row| row["errors"].as_u64().unwrap() > 0).count();
-    assert!(failed > 0 && failed < rows.len());
+    assert!(rows.iter().any(|row| row["goal_recovery"] != row["recovery_rate"]));
     for row in &rows {
-        let [goals, reached] = ["errors", "recovered"].map(|key| row[key].as_f64().unwrap());
-        let rate = if goals > 0.0 { reached / goals } else { 1.0 };
-        assert_eq!(row["recovery_rate"], rate, "{row}");
+        let [goals, reached] = ["goals", "reached"].map(|key| row[key].as_f64().unwrap());
+        assert_eq!(row["goal_recovery"], if goals > 0.0 { reached / goals } else { 1.0 }, "{row}");
     }
-    // Its state says so, and does not merge with one of the published rate.
-    assert_eq!(ends("merge", &[&part], 0).0, told);
-    let other = folder.path("other.json");
-    ends("replicate", &["golden/tau2", "--resamples", "50", "--partial", &other], 0);
-    let (_, refused) = ends("merge", &[&part, &other], 2);
-    assert!(refused.contains("made with other options: `rate` differ"), "{refused}");
-    for more in [&["--as-published"][..], &["--group-by", "task"], &["--html", &folder.path("page.html")]] {
-        let (_, refused) = goals(more, 2);
-        assert!(refused.contains("expected --rate recovery_rate with "), "{refused}");
-    }
+    let summary = folder.json("one.json");
+    let contrast = &summary["contrasts"][2];
+    assert_eq!((&contrast["measure"], &contrast["runs"]), (&json!("goal_recovery_reward"), &json!(408)));
+    let [difference, r, against] =
+        [&contrast["difference"], &contrast["r"]["r"], &contrast["r_against"]["r"]]
+            .map(|r| r.as_f64().unwrap());
+    assert!((difference - (r - against)).abs() < 1e-12 && contrast["clustered"][0]["widened"].is_array());
+    assert!(out.contains("goals reached, with errors"), "{out}");
 }
 
 #[test]
@@ -641,7 +648,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
     let (_, err) = ends("check", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 3);
     assert_eq!(err.lines().count(), 2, "{err}");
     let html = folder.text("page.html");
-    assert!(html.contains("2 files could not be read whole"), "{html}");
+    assert!(html.contains("2 files could not be read completely"), "{html}");
     let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
     let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 2, "{unread}");
@@ -823,7 +830,7 @@ fn the_scan_says_what_failures_cost() {
     assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
     let html = String::from_utf8(folder.bytes("report.html")).unwrap();
     assert!(html.contains("1 of 2 runs are flagged"), "{html}");
-    assert!(html.contains("What failures cost: tokens") && html.contains("50.0%, 550 of 1100"));
+    assert!(html.contains("Cost of failures: tokens") && html.contains("50.0%, 550 of 1100"));
     // The steps of the run are there, read once more, as text.
     assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
     assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));

@@ -1,6 +1,6 @@
 //! Reports as HTML: well-formed, self-contained, and safe with hostile text.
 
-#![cfg(feature = "html")]
+#![cfg(feature = "statistics")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -20,8 +20,8 @@ use wrongturn::{
     default_detectors,
     merge::{Files, RunStrip, ScanSummary, StripFinding, StripStep},
     report::{
-        Bar, BarChart, Chart, FailureCost, HtmlReport, IntervalChart, IntervalRow, Line, LineChart,
-        calibration_html, comparison_html, scan_html,
+        Bar, BarChart, Chart, Document, FailureCost, IntervalChart, IntervalRow, Line, LineChart,
+        calibration_document, comparison_document, scan_document,
     },
     trace::Actor,
 };
@@ -60,7 +60,7 @@ fn strip(steps: u64) -> RunStrip {
 /// A report with every kind of part, and hostile text wherever text goes.
 fn hostile_report() -> String {
     let text = || HOSTILE.to_owned();
-    let mut report = HtmlReport::new(HOSTILE);
+    let mut report = Document::new(HOSTILE);
     report.lead(HOSTILE).section(HOSTILE).paragraph(HOSTILE).warning(HOSTILE);
     let row = |pooled| IntervalRow {
         label: text(),
@@ -74,6 +74,10 @@ fn hostile_report() -> String {
     report.chart(Chart::Intervals(IntervalChart {
         title: text(),
         caption: text(),
+        axis: text(),
+        interval: text(),
+        other: text(),
+        baseline: text(),
         rows: vec![row(false), row(true)],
         range: None,
         reference: Some(0.0),
@@ -81,13 +85,15 @@ fn hostile_report() -> String {
     report.chart(Chart::Lines(LineChart {
         title: text(),
         caption: text(),
+        axis: text(),
+        measure: text(),
         places: vec![text(), text()],
         lines: vec![Line { label: text(), values: vec![Some(0.5), None, Some(1.0)] }],
     }));
     let bar = Bar { label: text(), share: 0.3, note: text() };
-    report.chart(Chart::Bars(BarChart { title: text(), caption: text(), bars: vec![bar] }));
+    report.chart(Chart::Bars(BarChart { title: text(), caption: text(), axis: text(), bars: vec![bar] }));
     report.section("Runs").strips(vec![strip(30), strip(3)]);
-    report.render()
+    report.html()
 }
 
 /// The tags that reports use.
@@ -97,7 +103,7 @@ const TAGS: &str = "html head meta link title style body header nav main footer 
 
 /// The attributes that reports use.
 const ATTRIBUTES: &str = "lang charset name content http-equiv rel href id class role tabindex aria-label aria-hidden aria-labelledby \
-    scope colspan viewBox x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
+    scope colspan viewBox font-family font-size font-weight fill stroke stroke-width stroke-dasharray x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
 
 fn among(name: &str, list: &str) -> bool {
     list.split_whitespace().any(|one| one == name)
@@ -162,7 +168,7 @@ fn hostile_text_is_escaped_everywhere() {
 #[test]
 fn at_most_fifty_runs_are_drawn() {
     let runs = (0..60).map(|_| strip(2_000)).collect();
-    let html = scan_html(&ScanSummary::default(), &[], runs, &Files::default());
+    let html = scan_document(&ScanSummary::default(), &[], runs, &Files::default()).html();
     text_of(&html);
     assert!(html.len() < 5_000_000, "{} bytes", html.len());
     assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
@@ -195,7 +201,7 @@ fn a_scan_page_shows_known_costs_and_the_worst_run_first() {
         tokens: Some((0, 0)),
     };
     let runs = vec![tame("calm", 1), tame("worst", 3)];
-    let html = scan_html(&ScanSummary::default(), &[cost], runs, &Files::default());
+    let html = scan_document(&ScanSummary::default(), &[cost], runs, &Files::default()).html();
     insta::assert_snapshot!("scan_page", text_of(&html));
 }
 
@@ -206,7 +212,7 @@ fn a_calibration_page_has_the_tables_of_the_report() {
     let line = line.replace('\n', " ");
     let set = GoldenSet::parse(&[(&PathBuf::from("test"), &line)], &["loop"]).unwrap();
     let report = calibrate(&set, &default_detectors(), &CalibrationOptions::default());
-    insta::assert_snapshot!("calibration_page", text_of(&calibration_html(&report, &[])));
+    insta::assert_snapshot!("calibration_page", text_of(&calibration_document(&report, &[]).html()));
 }
 
 #[test]
@@ -218,12 +224,13 @@ fn a_comparison_page_escapes_tasks_and_detectors() {
         reward: Some(reward),
         infrastructure_error: false,
         detected: vec![(HOSTILE.to_owned(), Some(reward > 0.5))],
+        measures: vec![("errors", reward)],
         fingerprint: None,
     };
     let runs = |shift: u32| (0..12).map(|task| run(task, f64::from((task + shift) % 2))).collect::<Vec<_>>();
     let options = Resampling::default();
     let comparison = Comparison::of((HOSTILE, &runs(0)), ("other", &runs(1)), &options).unwrap();
-    text_of(&comparison_html(&comparison));
+    text_of(&comparison_document(&comparison).html());
 }
 
 /// Opens a page in Chromium, if installed: the console stays empty and no script runs.

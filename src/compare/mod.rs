@@ -34,11 +34,17 @@ pub struct ComparedRun {
     pub infrastructure_error: bool,
     /// What each detector says; `None` where it does not apply.
     pub detected: Vec<(String, Option<bool>)>,
-    /// The fingerprint, where one was taken.
+    /// Its measures by name, those of [`ComparedRun::MEASURES`] that are known.
+    pub measures: Vec<(&'static str, f64)>,
+    /// The fingerprint, if one was taken.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl ComparedRun {
+    /// The measures that are compared: recovery of runs with errors, counts, and what the source records of the cost.
+    pub const MEASURES: [&'static str; 7] =
+        ["recovery_rate", "errors", "tool_calls", "steps", "seconds", "input_tokens", "output_tokens"];
+
     /// The run of a scan's record.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Self {
@@ -54,6 +60,7 @@ impl ComparedRun {
                 .iter()
                 .map(|(id, verdict)| (id.to_string(), verdict.detected()))
                 .collect(),
+            measures: measures(record),
             fingerprint: record.fingerprint.clone(),
         }
     }
@@ -61,6 +68,24 @@ impl ComparedRun {
     fn succeeded(&self) -> bool {
         is_success(self.reward)
     }
+}
+
+fn measures(record: &TraceRecord) -> Vec<(&'static str, f64)> {
+    let verdict = record.verdict("tool_error_recovery");
+    let measure = |name| verdict.and_then(|verdict| verdict.measure(name));
+    let errors = measure("errors");
+    let cost = &record.cost;
+    let values = [
+        errors.filter(|errors| *errors > 0.0).and(measure("recovery_rate")),
+        errors,
+        measure("tool_calls"),
+        Some(float(cost.steps)),
+        cost.duration_ns.map(|ns| float(ns) / 1e9),
+        cost.input_tokens.map(float),
+        cost.output_tokens.map(float),
+    ];
+    let named = ComparedRun::MEASURES.into_iter().zip(values);
+    named.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
 /// One side of the comparison of two agents: its runs, and which of them count.
@@ -137,6 +162,19 @@ pub struct DetectorComparison {
     pub difference: Option<MeanDifference>,
 }
 
+/// A measure of the runs of both sides of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct MeasureComparison {
+    /// One of [`ComparedRun::MEASURES`].
+    pub measure: &'static str,
+    /// Runs of the first and of the second side that have it.
+    pub runs: (u64, u64),
+    /// The means, the second less the first by task.
+    #[serde(flatten)]
+    pub difference: MeanDifference,
+}
+
 /// How far the fingerprints of both sides lie apart, and how far they would by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -203,6 +241,8 @@ pub struct Comparison {
     pub success: Option<MeanDifference>,
     /// The mean rewards, by task, of runs that have one.
     pub reward: Option<MeanDifference>,
+    /// The means of other measures, by task, over the runs that have them.
+    pub measures: Vec<MeasureComparison>,
     /// pass^1, pass^2, … of both sides over the shared tasks.
     pub pass_k: Vec<(f64, f64)>,
     /// The detectors.
@@ -230,17 +270,8 @@ impl Comparison {
         (second_label, second): (&str, &[ComparedRun]),
         options: &Resampling,
     ) -> Result<Self> {
-        let mut tasks = Tasks::new();
         let mut sides = [side(first_label, first), side(second_label, second)];
-        for (number, runs) in [first, second].into_iter().enumerate() {
-            for run in runs.iter().filter(|run| !run.infrastructure_error) {
-                let Some(task) = &run.task else { continue };
-                let slot = tasks.entry((run.domain.clone(), task.clone())).or_default().get_mut(number);
-                if let Some(slot) = slot {
-                    slot.push(run);
-                }
-            }
-        }
+        let mut tasks = by_task([first, second]);
         tasks.retain(|_, runs| {
             let shared = runs.iter().all(|runs| !runs.is_empty());
             for (side, runs) in sides.iter_mut().zip(&*runs) {
@@ -268,6 +299,10 @@ impl Comparison {
             paired: paired(&tasks, |run| Some(run.succeeded())),
             success: difference(&tasks, options, |run| Some(f64::from(u8::from(run.succeeded())))),
             reward: difference(&tasks, options, |run| run.reward),
+            measures: ComparedRun::MEASURES
+                .into_iter()
+                .filter_map(|name| MeasureComparison::of(name, &tasks, options))
+                .collect(),
             pass_k: pass_k(&tasks),
             detectors: detectors(&tasks, options),
             fingerprints: fingerprints(&tasks, options),
@@ -275,6 +310,52 @@ impl Comparison {
             resamples: options.resamples,
             seed: options.seed,
         })
+    }
+}
+
+/// The runs of both sides by task. Formats that name no domain have their tasks in the only domain that the other side
+/// has for a task of that name.
+fn by_task(sides: [&[ComparedRun]; 2]) -> Tasks<'_> {
+    let runs = |number: usize| {
+        let runs = sides.get(number).copied().unwrap_or_default();
+        runs.iter()
+            .filter(|run| !run.infrastructure_error)
+            .filter_map(|run| Some((run.task.as_deref()?, run)))
+    };
+    let domains = |number| {
+        let mut domains: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
+        for (task, run) in runs(number) {
+            domains.entry(task).or_default().insert(run.domain.as_deref());
+        }
+        domains
+    };
+    let others = [domains(1), domains(0)];
+    let mut tasks = Tasks::new();
+    for (number, others) in others.iter().enumerate() {
+        for (task, run) in runs(number) {
+            let adopted = || match others.get(task)?.iter().collect::<Vec<_>>().as_slice() {
+                [Some(domain)] => Some((*domain).to_owned()),
+                _ => None,
+            };
+            let domain = run.domain.clone().or_else(adopted);
+            if let Some(slot) = tasks.entry((domain, task.to_owned())).or_default().get_mut(number) {
+                slot.push(run);
+            }
+        }
+    }
+    tasks
+}
+
+impl MeasureComparison {
+    fn of(measure: &'static str, tasks: &Tasks<'_>, options: &Resampling) -> Option<Self> {
+        let value = |run: &ComparedRun| {
+            run.measures.iter().find(|(name, _)| *name == measure).map(|(_, value)| *value)
+        };
+        let count = |number: usize| {
+            let runs = tasks.values().filter_map(|sides| sides.get(number)).flatten();
+            runs.filter(|run| value(run).is_some()).count() as u64
+        };
+        Some(Self { measure, runs: (count(0), count(1)), difference: difference(tasks, options, value)? })
     }
 }
 

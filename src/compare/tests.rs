@@ -15,6 +15,7 @@ fn run(task: u32, reward: f64, calls: &[&str]) -> ComparedRun {
         reward: Some(reward),
         infrastructure_error: false,
         detected: vec![("loop".to_owned(), Some(reward < 0.5)), ("route".to_owned(), None)],
+        measures: vec![("errors", f64::from(task % 2)), ("tool_calls", f64::from(task))],
         fingerprint: Some(Fingerprint::of(&trace.build().unwrap())),
     }
 }
@@ -76,8 +77,37 @@ fn a_side_does_not_differ_from_itself() {
 fn nothing_in_common() {
     let found = compare(&[run(1, 1.0, &["a", "b"])], &[run(2, 1.0, &["a", "b"])]);
     assert_eq!((found.tasks, found.paired.p, &found.success, &found.fingerprints), (0, None, &None, &None));
-    assert!(!crate::report::render_comparison(&found).contains("paired by task"));
+    assert!(
+        !crate::report::comparison_document(&found)
+            .text(crate::report::Detail::Full)
+            .contains("paired by task")
+    );
     assert_eq!(compare(&[], &[]).tasks, 0);
     let bad = Resampling { resamples: 0, ..Resampling::default() };
     assert!(Comparison::of(("a", &[]), ("b", &[]), &bad).is_err());
+}
+
+#[test]
+fn measures_are_compared_over_the_runs_that_have_them() {
+    let first: Vec<ComparedRun> = (0..10).map(|task| run(task, 1.0, &["look"])).collect();
+    let second: Vec<ComparedRun> = (0..10)
+        .map(|task| ComparedRun { measures: vec![("errors", 2.0)], ..run(task, 1.0, &["look"]) })
+        .collect();
+    let found = compare(&first, &second);
+    let [errors] = &found.measures[..] else { panic!("{:?}", found.measures) };
+    assert_eq!((errors.measure, errors.runs), ("errors", (10, 10)));
+    assert!((errors.difference.difference - 1.5).abs() < 1e-12);
+}
+
+#[test]
+fn tasks_match_across_formats_that_name_no_domain() {
+    let without_domain = |task| ComparedRun { domain: None, ..run(task, 0.0, &["look"]) };
+    let first: Vec<ComparedRun> = (0..8).map(|task| run(task, 1.0, &["look"])).collect();
+    let second: Vec<ComparedRun> = (4..12).map(without_domain).collect();
+    for found in [compare(&first, &second), compare(&second, &first)] {
+        assert_eq!((found.tasks, found.differing[0].domain.as_deref()), (4, Some("d")));
+    }
+    // A name that stands for tasks of two domains matches neither.
+    let other = ComparedRun { domain: Some("e".to_owned()), ..run(4, 1.0, &["look"]) };
+    assert_eq!(compare(&[first, vec![other]].concat(), &second).tasks, 3);
 }

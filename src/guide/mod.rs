@@ -95,6 +95,6 @@ pub mod scale {}
 /// ## In this crate
 ///
 /// [`stats`](crate::stats) has the formulas; [`Replication`](crate::replicate::Replication) is as published,
-/// [`Inference`](crate::replicate::Inference) adds intervals and tests, [`GroupedReplication`](crate::replicate::GroupedReplication) takes other
+/// [`ReplicationAnalysis`](crate::replicate::ReplicationAnalysis) adds intervals and tests, [`GroupedReplication`](crate::replicate::GroupedReplication) takes other
 /// groups; [`Comparison`](crate::compare::Comparison) holds two agents against each other.
 pub mod statistics {}

@@ -25,7 +25,7 @@
 //! runs always end in the same form.
 //!
 //! Which of two runs with the same content counts is decided when the rows are complete, in scan order
-//! ([`distinct_runs`](crate::replicate::distinct_runs)); a part decides nothing that another part could overrule.
+//! ([`mark_duplicates`](crate::replicate::mark_duplicates)); a part decides nothing that another part could overrule.
 //!
 //! # Splits
 //!
@@ -62,11 +62,9 @@ pub use file_report::{FileReport, FileSums};
 pub use files::Files;
 pub use ids::Repeats;
 pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};
-#[cfg(feature = "html")]
 pub(crate) use summary::DetectorOfModel;
 pub use summary::ScanSummary;
 pub(crate) use summary::{CostPart, Counts};
-#[cfg(feature = "html")]
 pub(crate) use worst::WORST_RUNS;
 pub use worst::{FlaggedRun, FlaggedRuns, RunStrip, StripFinding, StripStep};
 

@@ -258,7 +258,7 @@ pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
 /// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
 ///
 /// ```no_run
-/// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_html, scan::{ScanEvent, ScanOptions}};
+/// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_document, scan::{ScanEvent, ScanOptions}};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let (mut summary, mut flagged) = (ScanSummary::default(), FlaggedRuns::default());
@@ -269,7 +269,7 @@ pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
 ///     }
 /// })?;
 /// let flagged = flagged.read(&ReadOptions::default());
-/// let html = scan_html(&summary, &summary.costs(), flagged, &Files::default());
+/// let html = scan_document(&summary, &summary.costs(), flagged, &Files::default()).html();
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

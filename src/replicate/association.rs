@@ -8,8 +8,8 @@ use super::relation::{Columns, Relation};
 use super::row::SimulationRow;
 use crate::error::Result;
 use crate::stats::{
-    ClusterBootstrap, ClusterStatistic, ClusteredPearson, ClusteredSpearman, Interval, PermutationTest,
-    Resampling, cluster_bootstrap, pearson, permutation_test, point_biserial, spearman, within_group,
+    ClusterBootstrap, ClusterStatistic, ClusteredPearson, Interval, PermutationTest, Resampling,
+    cluster_bootstrap, pearson, permutation_test, spearman, within_group,
 };
 
 /// With fewer clusters, intervals of the bootstrap are doubtful.
@@ -28,7 +28,7 @@ pub struct ClusteredInterval {
 
 impl ClusteredInterval {
     /// The interval by which a verdict is given: percentile, widened for the number of clusters; none with fewer than
-    /// five, or where a resample has nothing that varies.
+    /// five, or where r was undefined in 1% of the resamples.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.bootstrap.widened
@@ -52,8 +52,7 @@ pub struct Association {
     /// Intervals of r over clusters, those chosen first.
     pub clustered: Vec<ClusteredInterval>,
     /// The correlation that the next p-value tests: within model, domain and cluster; runs that are alone in their
-    /// cluster are compared with each other. Not in JSON.
-    #[serde(skip)]
+    /// cluster are compared with each other.
     pub within: Coefficient,
     /// p-value of the association within model and domain, rewards permuted among runs that are alike.
     pub permutation: Option<PermutationTest>,
@@ -61,12 +60,6 @@ pub struct Association {
     pub q: Option<f64>,
     /// Spearman's rank correlation.
     pub spearman: Coefficient,
-    /// Its interval over the chosen clusters.
-    pub spearman_clustered: Option<ClusteredInterval>,
-    /// The correlation of the measure with success, yes or no (point-biserial).
-    pub success: Coefficient,
-    /// Its interval over the chosen clusters.
-    pub success_clustered: Option<ClusteredInterval>,
 }
 
 impl Association {
@@ -78,24 +71,12 @@ impl Association {
     ) -> Result<Self> {
         let columns = relation.columns(rows);
         let Columns { rows, x, y } = &columns;
-        let succeeded: Vec<bool> = rows.iter().map(|row| row.succeeded()).collect();
-        let success: Vec<f64> = succeeded.iter().map(|yes| f64::from(u8::from(*yes))).collect();
         let clustered = by
             .iter()
             .map(|by| clustered(*by, &ClusteredPearson::new(x, y, &by.number(rows))?, options))
             .collect::<Result<Vec<_>>>()?;
-        let chosen = by.first().map(|by| (*by, by.number(rows)));
-        let one =
-            |statistic: &dyn Fn(&[usize]) -> Result<ClusterBootstrap>| -> Result<Option<ClusteredInterval>> {
-                chosen
-                    .as_ref()
-                    .map(|(by, cluster)| Ok(ClusteredInterval { by: *by, bootstrap: statistic(cluster)? }))
-                    .transpose()
-            };
-        let ranks = one(&|cluster| Ok(cluster_bootstrap(&ClusteredSpearman::new(x, y, cluster)?, options)?))?;
-        let binary =
-            one(&|cluster| Ok(cluster_bootstrap(&ClusteredPearson::new(x, &success, cluster)?, options)?))?;
-        let alike = strata(rows, chosen.as_ref().map_or(&[], |(_, cluster)| cluster));
+        let chosen = by.first().map(|by| by.number(rows)).unwrap_or_default();
+        let alike = strata(rows, &chosen);
         Ok(Self {
             relation,
             pearson: Coefficient(pearson(x, y)),
@@ -104,26 +85,6 @@ impl Association {
             permutation: permutation_test(x, y, &alike, options)?,
             q: None,
             spearman: Coefficient(spearman(x, y)),
-            spearman_clustered: ranks,
-            success: Coefficient(point_biserial(&succeeded, x)),
-            success_clustered: binary,
-        })
-    }
-
-    /// Where r has another sign than the correlation that the p-value tests, a sentence that says so.
-    #[must_use]
-    pub fn turned(&self) -> Option<String> {
-        let (r, within) = (self.pearson.r()?, self.within.r()?);
-        self.permutation?;
-        let mut relation = self.relation.to_string();
-        if let Some(first) = relation.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
-        (r * within < 0.0).then(|| {
-            format!(
-                "{relation}: r is {r:+.3} over all models and domains, but {within:+.3} among the runs that p within \
-                 compares; p and q belong to the latter."
-            )
         })
     }
 

@@ -1,20 +1,22 @@
 //! Which runs belong together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::row::SimulationRow;
 use crate::names::named;
+use crate::trace::Digest;
 
 /// What makes runs depend on each other, so that they are resampled together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum ClusterBy {
-    /// The task within its domain; a run that names no domain or no task stands for itself.
+    /// The task within its domain. Where no domain is known, it is the task among files that have the same tasks. A run
+    /// that names no task stands for itself.
     #[default]
     Task,
     /// The file.
     File,
-    /// The pair of model and domain.
+    /// The pair of model and domain; the file where one of them is not known.
     ModelDomain,
     /// Nothing: runs are independent.
     None,
@@ -23,40 +25,24 @@ pub enum ClusterBy {
 named! { ClusterBy, "cluster" { Task => "task", File => "file", ModelDomain => "model-domain", None => "none" } }
 
 impl ClusterBy {
-    /// What one cluster is called, in the plural.
-    #[must_use]
-    pub fn plural(self) -> &'static str {
-        match self {
-            Self::Task => "tasks",
-            Self::File => "files",
-            Self::ModelDomain => "pairs of model and domain",
-            Self::None => "runs",
-        }
-    }
-
-    /// What is resampled.
-    pub(super) fn unit(self) -> &'static str {
-        match self {
-            Self::None => "run",
-            named => named.name(),
-        }
-    }
-
-    /// Whether a run names what would put it together with others.
+    /// Whether a run names its cluster.
     pub(super) fn is_named(self, row: &SimulationRow) -> bool {
         match self {
-            Self::Task => row.domain.is_some() && row.task.is_some(),
+            Self::Task => row.task.is_some(),
             Self::File | Self::ModelDomain | Self::None => true,
         }
     }
 
     /// The cluster of each run, numbered from 0 in the order of names.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
-        numbered(rows.iter().enumerate().map(|(place, row)| match (self, &row.domain, &row.task) {
-            (Self::Task, Some(domain), Some(task)) => Key::Named(Some(domain), Some(task)),
-            (Self::Task | Self::None, ..) => Key::Alone(place),
-            (Self::File, ..) => Key::Named(Some(&row.file), None),
-            (Self::ModelDomain, domain, _) => Key::Named(row.model.as_deref(), domain.as_deref()),
+        numbered(rows.iter().enumerate().map(|(place, row)| {
+            match (self, &row.domain, &row.task, &row.model) {
+                (Self::Task, Some(domain), Some(task), _) => Key::Named(domain, task),
+                (Self::Task, None, Some(task), _) => Key::OfTasks(row.tasks_of_file, task),
+                (Self::ModelDomain, Some(domain), _, Some(model)) => Key::Named(model, domain),
+                (Self::File | Self::ModelDomain, ..) => Key::File(&row.file),
+                (Self::Task | Self::None, ..) => Key::Alone(place),
+            }
         }))
     }
 }
@@ -74,14 +60,27 @@ pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     numbered(keys.iter().map(|key| (&key.0, together(key).then_some(key.1))))
 }
 
-/// The groups of model and domain, numbered.
-pub(super) fn pairs(rows: &[&SimulationRow]) -> Vec<usize> {
-    ClusterBy::ModelDomain.number(rows)
+/// Gives each row the digest of the tasks of its file.
+pub(super) fn set_tasks_of_files(rows: &mut [SimulationRow]) {
+    let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &*rows {
+        tasks.entry(&row.file).or_default().extend(row.task.as_deref());
+    }
+    let digest = |tasks: BTreeSet<&str>| {
+        tasks.into_iter().fold(Digest::of_nothing(), |all, task| all.and(Digest::of_text(task)))
+    };
+    let digests: BTreeMap<String, Digest> =
+        tasks.into_iter().map(|(file, tasks)| (file.to_owned(), digest(tasks))).collect();
+    for row in rows {
+        row.tasks_of_file = digests.get(&row.file).copied();
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key<'r> {
-    Named(Option<&'r str>, Option<&'r str>),
+    Named(&'r str, &'r str),
+    OfTasks(Option<Digest>, &'r str),
+    File(&'r str),
     Alone(usize),
 }
 
@@ -92,4 +91,47 @@ fn numbered<K: Ord>(keys: impl Iterator<Item = K>) -> Vec<usize> {
         *slot = number;
     }
     keys.iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::row;
+    use super::*;
+
+    fn in_file(file: &str, row: SimulationRow) -> SimulationRow {
+        SimulationRow { file: file.to_owned(), ..row }
+    }
+
+    fn clusters(by: ClusterBy, mut rows: Vec<SimulationRow>) -> Vec<usize> {
+        set_tasks_of_files(&mut rows);
+        by.number(&rows.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn tasks_of_unknown_domains_are_told_apart_by_the_tasks_of_their_files() {
+        let unknown =
+            |file: &str, task| in_file(file, SimulationRow { domain: None, ..row("m", task, true, 1.0) });
+        let rows = vec![
+            unknown("a", 1),
+            unknown("a", 2),
+            unknown("b", 2),
+            unknown("b", 1),
+            unknown("c", 1),
+            SimulationRow { task: None, ..unknown("c", 1) },
+            SimulationRow { task: None, ..unknown("c", 1) },
+        ];
+        let found = clusters(ClusterBy::Task, rows);
+        assert_eq!((found[0], found[1]), (found[3], found[2]), "{found:?}");
+        assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), 5, "{found:?}");
+    }
+
+    #[test]
+    fn runs_without_model_or_domain_cluster_by_file() {
+        let bare = |file: &str| in_file(file, SimulationRow { model: None, ..row("m", 1, true, 1.0) });
+        let pair = |file: &str| in_file(file, row("m", 1, true, 1.0));
+        let found =
+            clusters(ClusterBy::ModelDomain, vec![bare("a"), bare("a"), bare("b"), pair("a"), pair("b")]);
+        assert!(found[0] == found[1] && found[0] != found[2] && found[3] == found[4], "{found:?}");
+        assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), 3, "{found:?}");
+    }
 }

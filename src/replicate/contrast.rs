@@ -1,6 +1,4 @@
-//! Whether recovery tracks reward better than the number of errors does.
-
-use std::fmt;
+//! Whether one measure predicts reward better than another.
 
 use serde::Serialize;
 
@@ -12,121 +10,125 @@ use super::row::SimulationRow;
 use crate::error::Result;
 use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampling, pearson};
 
-/// How recovery and the number of errors go with reward, on the same runs.
+/// Two measures against the reward, on the same runs.
 ///
-/// Recovery should go with reward, and errors against it. So the r of errors has its sign turned before it is taken away:
-/// what goes the wrong way tracks reward worse than what does not go with it at all, and the difference is smooth in
-/// both, as the bootstrap needs. (The difference of absolute values is not: resamples push an r near 0 away from it.)
+/// A measure that should lower the reward, such as the error count, enters with the sign of its r reversed. The
+/// difference is smooth in both correlations, as the bootstrap needs. (The difference of absolute values is not:
+/// resamples push an r near 0 away from it.)
 ///
 /// ```
 /// use std::sync::Arc;
-/// use wrongturn::{Scanner, ToolErrorRecovery, detect::ToolErrorRecoveryConfig, replicate::{Inference, InferenceOptions, SimulationRow}, scan::ScanOptions};
+/// use wrongturn::{Scanner, ToolErrorRecovery, detect::ToolErrorRecoveryConfig, replicate::{Better, ReplicationAnalysis, ReplicationOptions, SimulationRow}, scan::ScanOptions};
 ///
 /// let published = ToolErrorRecovery::new(ToolErrorRecoveryConfig::published())?;
 /// let scanner = Scanner::new(vec![Arc::new(published)], ScanOptions::default())?;
 /// let files = scanner.collect(["golden/tau2/scripted-careless_airline.json"])?;
 /// let runs = files.iter().flat_map(|file| &file.traces);
 /// let rows: Vec<SimulationRow> = runs.filter_map(SimulationRow::of).collect();
-/// let inference = Inference::of(&rows, &InferenceOptions::default())?;
-/// assert!(inference.contrasts[0].to_string().starts_with("On the same 40 runs, r with reward is +0.365 for recovery"));
+/// let analysis = ReplicationAnalysis::of(&rows, &ReplicationOptions::default())?;
+/// let recovery = &analysis.contrasts[0];
+/// assert_eq!((recovery.runs, recovery.better()), (40, Better::Neither));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Contrast {
-    /// The recovery rate that is held against the error count, over all runs or over those with errors.
-    pub relation: Relation,
-    /// How many runs these are.
+    /// The measure.
+    pub measure: Relation,
+    /// The measure that it is compared with.
+    pub against: Relation,
+    /// Runs.
     pub runs: u64,
-    /// r of recovery rate and reward.
-    pub recovery: Coefficient,
-    /// r of error count and reward on the same runs.
-    pub error_count: Coefficient,
-    /// r of recovery rate less r of error count with its sign turned, which is their sum, where both are defined.
+    /// r of the measure and reward.
+    pub r: Coefficient,
+    /// r of the other measure and reward.
+    pub r_against: Coefficient,
+    /// The first r less the second, each with its expected sign; `None` if one is undefined.
     pub difference: Option<f64>,
-    /// The intervals of that difference when clusters are resampled, both correlations from the same draw.
-    pub clustered: ClusteredInterval,
+    /// Intervals of the difference by resampling clusters, those chosen first. Each resample gives both correlations.
+    pub clustered: Vec<ClusteredInterval>,
+}
+
+/// Which of two measures predicts reward better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// The interval lies above 0.
+    First,
+    /// The interval lies below 0.
+    Second,
+    /// The interval holds 0.
+    Neither,
+    /// There is no interval.
+    Unknown,
 }
 
 impl Contrast {
     pub(super) fn of(
-        relation: Relation,
+        (measure, against): (Relation, Relation),
         rows: &[&SimulationRow],
-        by: ClusterBy,
+        by: &[ClusterBy],
         options: &Resampling,
     ) -> Result<Self> {
-        let Columns { rows, x, y } = relation.columns(rows);
-        // Whatever has a recovery rate has a number of errors, so that the rows are the same.
-        let errors = Relation::ErrorCount.columns(&rows).x;
-        let cluster = by.number(&rows);
-        let of = |x: &[f64]| ClusteredPearson::new(x, &y, &cluster);
-        let statistic = PairedDifference { first: Turned(of(&errors)?), second: of(&x)? };
-        let (recovery, error_count) = (Coefficient(pearson(&x, &y)), Coefficient(pearson(&errors, &y)));
-        Ok(Self {
-            relation,
-            runs: rows.len() as u64,
-            difference: recovery.r().zip(error_count.r()).map(|(one, other)| one + other),
-            recovery,
-            error_count,
-            clustered: clustered(by, &statistic, options)?,
-        })
+        let Columns { rows, x, y } = measure.columns(rows);
+        let other = against.columns(&rows).x;
+        let intervals = by.iter().map(|by| {
+            let cluster = by.number(&rows);
+            let side = |relation: Relation, x: &[f64]| {
+                Ok::<_, crate::Error>(Signed(
+                    relation.expected_sign(),
+                    ClusteredPearson::new(x, &y, &cluster)?,
+                ))
+            };
+            let statistic = PairedDifference { first: side(against, &other)?, second: side(measure, &x)? };
+            clustered(*by, &statistic, options)
+        });
+        let clustered = intervals.collect::<Result<_>>()?;
+        let (r, r_against) = (Coefficient(pearson(&x, &y)), Coefficient(pearson(&other, &y)));
+        let signed = |relation: Relation, r: &Coefficient| Some(relation.expected_sign() * r.r()?);
+        let difference = signed(measure, &r).zip(signed(against, &r_against)).map(|(one, other)| one - other);
+        Ok(Self { measure, against, runs: rows.len() as u64, r, r_against, difference, clustered })
+    }
+
+    /// The answer by the chosen clusters.
+    #[must_use]
+    pub fn better(&self) -> Better {
+        self.clustered.first().map_or(Better::Unknown, Better::of)
     }
 }
 
-impl fmt::Display for Contrast {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let with_errors = if self.relation == Relation::RecoveryWithErrors { " with errors" } else { "" };
-        let runs = if self.runs == 1 { "run" } else { "runs" };
-        write!(f, "On the same {} {runs}{with_errors}, ", self.runs)?;
-        let (Some(recovery), Some(errors), Some(difference)) =
-            (self.recovery.r(), self.error_count.r(), self.difference)
-        else {
-            return f.write_str("recovery rate and error count cannot both be held against reward");
-        };
-        f.write_str(&held_against(recovery, errors, difference))?;
-        match self.clustered.interval() {
-            Some(i) => {
-                let better = match (i.low > 0.0, i.high < 0.0) {
-                    (true, _) => "recovery tracks reward better",
-                    (_, true) => "the error count tracks reward better",
-                    _ => "which tracks reward better is open",
-                };
-                let by = self.clustered.by.unit();
-                write!(f, ", resampled by {by} [{:+.3}, {:+.3}]: {better}", i.low, i.high)
-            }
-            None => write!(f, ", without an interval"),
+impl Better {
+    /// The answer of an interval.
+    #[must_use]
+    pub fn of(clustered: &ClusteredInterval) -> Self {
+        match clustered.interval() {
+            None => Self::Unknown,
+            Some(interval) if interval.low > 0.0 => Self::First,
+            Some(interval) if interval.high < 0.0 => Self::Second,
+            Some(_) => Self::Neither,
         }
     }
 }
 
-/// What the two correlations are, and how far apart.
-pub(crate) fn held_against(recovery: f64, errors: f64, difference: f64) -> String {
-    format!(
-        "r with reward is {recovery:+.3} for recovery rate and {errors:+.3} for error count. As errors should count \
-         against reward, their sign is turned: a difference of {difference:+.3}"
-    )
-}
+/// A statistic times 1 or -1.
+struct Signed<S>(f64, S);
 
-/// A statistic with its sign turned.
-struct Turned<S>(S);
-
-impl<S: ClusterStatistic> ClusterStatistic for Turned<S> {
+impl<S: ClusterStatistic> ClusterStatistic for Signed<S> {
     type Sums = S::Sums;
 
     fn clusters(&self) -> usize {
-        self.0.clusters()
+        self.1.clusters()
     }
 
     fn nothing(&self) -> S::Sums {
-        self.0.nothing()
+        self.1.nothing()
     }
 
     fn add(&self, sums: &mut S::Sums, cluster: usize, times: f64) {
-        self.0.add(sums, cluster, times);
+        self.1.add(sums, cluster, times);
     }
 
     fn value(&self, sums: &S::Sums) -> Option<f64> {
-        self.0.value(sums).map(|value| -value)
+        self.1.value(sums).map(|value| self.0 * value)
     }
 }
 
@@ -151,65 +153,59 @@ mod tests {
 
     fn contrast(rows: &[SimulationRow], relation: Relation) -> Contrast {
         let rows: Vec<&SimulationRow> = rows.iter().collect();
-        Contrast::of(relation, &rows, ClusterBy::Task, &Resampling::default()).unwrap()
+        let by = [ClusterBy::Task, ClusterBy::ModelDomain];
+        Contrast::of((relation, Relation::ErrorCount), &rows, &by, &Resampling::default()).unwrap()
     }
 
     #[test]
-    fn what_follows_reward_is_stronger_than_what_does_not() {
+    fn a_measure_that_follows_reward_predicts_it_better() {
         let found = contrast(&rows(), Relation::Recovery);
         assert_eq!(found.runs, 96);
         // 52 of 96 rewarded, 48 recovered, and all of these rewarded.
         let recovery = (48.0 * 96.0 - 48.0 * 52.0) / (48.0_f64 * 48.0 * 52.0 * 44.0).sqrt();
-        assert!((found.recovery.r().unwrap() - recovery).abs() < 1e-12, "{found:?}");
-        assert!(found.error_count.r().unwrap().abs() < 1e-12);
+        assert!((found.r.r().unwrap() - recovery).abs() < 1e-12, "{found:?}");
+        assert!(found.r_against.r().unwrap().abs() < 1e-12);
         assert!((found.difference.unwrap() - recovery).abs() < 1e-12);
-        let interval = found.clustered.interval().unwrap();
+        let interval = found.clustered[0].interval().unwrap();
         assert!(
             interval.low > 0.0 && interval.low < recovery && recovery < interval.high + 1e-9,
             "{interval:?}"
         );
-        let sentence = found.to_string();
-        assert!(
-            sentence.starts_with(
-                "On the same 96 runs, r with reward is +0.920 for recovery rate and +0.000 for error count. As errors \
-                 should count against reward, their sign is turned: a difference of +0.920, resampled by task [+0."
-            ),
-            "{sentence}"
-        );
-        assert!(sentence.ends_with("]: recovery tracks reward better"), "{sentence}");
+        assert_eq!(found.better(), Better::First);
+        // One pair of model and domain is one cluster.
+        assert_eq!(Better::of(&found.clustered[1]), Better::Unknown);
     }
 
     #[test]
-    fn errors_count_for_what_they_say_against_reward() {
+    fn errors_count_against_reward() {
         // The more errors the less reward, exactly.
         let mut rows = rows();
         for row in &mut rows {
             row.errors = if row.reward == Some(1.0) { 1 } else { 2 };
         }
         let found = contrast(&rows, Relation::RecoveryWithErrors);
-        assert!((found.error_count.r().unwrap() + 1.0).abs() < 1e-12);
-        assert!((found.difference.unwrap() - (found.recovery.r().unwrap() - 1.0)).abs() < 1e-12);
-        assert!(found.clustered.interval().unwrap().high <= 1e-9, "{found:?}");
-        // The more errors the more reward: they track it worse than nothing would.
+        assert!((found.r_against.r().unwrap() + 1.0).abs() < 1e-12);
+        assert!((found.difference.unwrap() - (found.r.r().unwrap() - 1.0)).abs() < 1e-12);
+        assert!(found.clustered[0].interval().unwrap().high <= 1e-9, "{found:?}");
+        // The more errors the more reward: they predict it worse than nothing would.
         for row in &mut rows {
             row.errors = if row.reward == Some(1.0) { 2 } else { 1 };
         }
         let turned = contrast(&rows, Relation::RecoveryWithErrors);
-        assert!((turned.difference.unwrap() - (found.recovery.r().unwrap() + 1.0)).abs() < 1e-12);
-        assert!(turned.to_string().ends_with(": recovery tracks reward better"), "{turned}");
-        // Runs without errors are none of those with errors, for both measures.
+        assert!((turned.difference.unwrap() - (found.r.r().unwrap() + 1.0)).abs() < 1e-12);
+        assert_eq!(turned.better(), Better::First);
+        // A run without errors is left out of both measures.
         rows[0].errors = 0;
         assert_eq!(contrast(&rows, Relation::RecoveryWithErrors).runs, 95);
     }
 
     #[test]
-    fn what_does_not_vary_has_no_strength() {
+    fn a_constant_measure_has_no_difference() {
         let mut rows = rows();
         for row in &mut rows {
             row.errors = 2;
         }
         let found = contrast(&rows, Relation::Recovery);
-        assert_eq!((found.difference, found.clustered.interval()), (None, None));
-        assert!(found.to_string().ends_with("cannot both be held against reward"));
+        assert_eq!((found.difference, found.better()), (None, Better::Unknown));
     }
 }

@@ -1,73 +1,192 @@
-//! Runs that are the same run.
+//! Runs that were recorded twice.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::row::SimulationRow;
-use crate::trace::Digest;
 
-/// A run that is left out, as it repeats another one's messages.
+/// A run that was recorded twice: the copy that is left out, and the copy that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Duplicate {
-    /// Its file.
+    /// The file of the copy that is left out.
     pub file: String,
     /// Its id.
     pub id: Option<String>,
-    /// The file of the run that it repeats.
+    /// The file of the copy that counts.
     pub of_file: String,
-    /// The id of the run that it repeats.
+    /// The id of the copy that counts.
     pub of_id: Option<String>,
 }
 
-/// Divides runs into those that count and those that repeat the messages of one of them.
+/// Marks the runs that were recorded twice, in [`SimulationRow::duplicate_of`].
 ///
-/// A run without a digest repeats none, and different trials of one task in one file are never taken for repetitions.
+/// Two rows are one run if they have the same UUID as their id, or if their messages and tasks are equal and nothing
+/// tells them apart: agent, model, domain and trial are equal or absent on one side, and rows of one file do not have
+/// different ids. The copy that names most about itself counts. Of equal ones it is the first.
 ///
 /// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, distinct_runs}, scan::ScanOptions};
+/// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, mark_duplicates}, scan::ScanOptions};
 ///
 /// let options = ScanOptions { digests: true, ..ScanOptions::default() };
 /// let scanner = Scanner::new(default_detectors(), options)?;
 /// let file = br#"{"simulations": [{"id": "a", "messages": [{"role": "user", "content": "hello"}]}]}"#;
-/// let rows: Vec<SimulationRow> = ["one.json", "copy.json"]
+/// let mut rows: Vec<SimulationRow> = ["one.json", "copy.json"]
 ///     .iter()
 ///     .flat_map(|name| scanner.scan_slice(name.as_ref(), file).traces)
 ///     .filter_map(|record| SimulationRow::of(&record))
 ///     .collect();
-/// let (kept, duplicates) = distinct_runs(&rows);
-/// assert_eq!((kept.len(), duplicates[0].of_file.as_str()), (1, "one.json"));
+/// let duplicates = mark_duplicates(&mut rows);
+/// assert_eq!(duplicates[0].file, "copy.json");
+/// assert_eq!(rows[1].duplicate_of.as_deref(), Some("one.json#a"));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
-#[must_use]
-pub fn distinct_runs(rows: &[SimulationRow]) -> (Vec<SimulationRow>, Vec<Duplicate>) {
-    let mut alike: BTreeMap<Digest, Vec<&SimulationRow>> = BTreeMap::new();
-    let (mut kept, mut duplicates) = (Vec::new(), Vec::new());
-    for row in rows {
-        if let Some(digest) = row.digest {
-            let before = alike.entry(digest).or_default();
-            if let Some(original) = before.iter().find(|original| !is_another_trial(original, row)) {
-                duplicates.push(Duplicate {
-                    file: row.file.clone(),
-                    id: row.id.clone(),
-                    of_file: original.file.clone(),
-                    of_id: original.id.clone(),
-                });
-                continue;
-            }
-            before.push(row);
+pub fn mark_duplicates(rows: &mut [SimulationRow]) -> Vec<Duplicate> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by_key(|place| std::cmp::Reverse(rows.get(*place).map(named)));
+    let mut kept: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    for place in order {
+        let Some(row) = rows.get(place) else { continue };
+        let keys = Key::of(row);
+        let known = keys.iter().flat_map(|key| kept.get(key).into_iter().flatten());
+        let original = known.copied().find(|other| rows.get(*other).is_some_and(|other| is_same(other, row)));
+        match original {
+            Some(original) => drop(found.insert(place, original)),
+            None => keys.into_iter().for_each(|key| kept.entry(key).or_default().push(place)),
         }
-        kept.push(row.clone());
     }
-    (kept, duplicates)
+    for row in &mut *rows {
+        row.duplicate_of = None;
+    }
+    let mut duplicates = Vec::new();
+    for (place, original) in found {
+        let Some((of_file, of_id, name)) =
+            rows.get(original).map(|row| (row.file.clone(), row.id.clone(), row.name()))
+        else {
+            continue;
+        };
+        let Some(row) = rows.get_mut(place) else { continue };
+        row.duplicate_of = Some(name);
+        duplicates.push(Duplicate { file: row.file.clone(), id: row.id.clone(), of_file, of_id });
+    }
+    duplicates
 }
 
-/// Whether both were made as different trials of one task, and only came out alike.
-fn is_another_trial(one: &SimulationRow, other: &SimulationRow) -> bool {
-    one.file == other.file
-        && one.task == other.task
-        && one.trial.is_some()
-        && other.trial.is_some()
-        && one.trial != other.trial
+/// Equal in any two rows that may be one run.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Uuid(String),
+    Messages(crate::trace::Digest, Option<String>),
+}
+
+impl Key {
+    fn of(row: &SimulationRow) -> Vec<Self> {
+        let uuid = row.id.as_deref().filter(|id| is_uuid(id)).map(|id| Self::Uuid(id.to_ascii_lowercase()));
+        let messages = row.digest.map(|digest| Self::Messages(digest, row.task.clone()));
+        uuid.into_iter().chain(messages).collect()
+    }
+}
+
+/// Counts the names that a row has.
+fn named(row: &SimulationRow) -> usize {
+    [
+        row.model.is_some(),
+        row.agent.is_some(),
+        row.domain.is_some(),
+        row.task.is_some(),
+        row.trial.is_some(),
+        row.reward.is_some(),
+        row.id.is_some(),
+        row.digest.is_some(),
+    ]
+    .into_iter()
+    .filter(|named| *named)
+    .count()
+}
+
+/// Whether two rows with a common [`Key`] are one run.
+fn is_same(one: &SimulationRow, other: &SimulationRow) -> bool {
+    fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
+        one.is_none() || other.is_none() || one == other
+    }
+    let uuid = one.id == other.id && one.id.as_deref().is_some_and(is_uuid);
+    agree(one.trial.as_ref(), other.trial.as_ref())
+        && agree(one.domain.as_ref(), other.domain.as_ref())
+        && agree(one.task.as_ref(), other.task.as_ref())
+        && agree(one.model.as_ref(), other.model.as_ref())
+        && agree(one.agent.as_ref(), other.agent.as_ref())
+        && (uuid || one.file != other.file || agree(one.id.as_ref(), other.id.as_ref()))
+}
+
+/// Shorter ids may number the runs of a file, or name a task.
+fn is_uuid(id: &str) -> bool {
+    id.bytes().filter(u8::is_ascii_hexdigit).count() == 32
+        && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::row;
+    use super::*;
+    use crate::trace::Digest;
+
+    fn run(model: &str, task: u32) -> SimulationRow {
+        SimulationRow { digest: Some(Digest::of_text("a")), ..row(model, task, true, 1.0) }
+    }
+
+    fn in_file(file: &str, row: SimulationRow) -> SimulationRow {
+        SimulationRow { file: file.to_owned(), ..row }
+    }
+
+    /// The kept copy of each row.
+    fn copies(mut rows: Vec<SimulationRow>) -> Vec<Option<String>> {
+        mark_duplicates(&mut rows);
+        rows.into_iter().map(|row| row.duplicate_of).collect()
+    }
+
+    #[test]
+    fn runs_of_other_tasks_agents_or_trials_are_not_copies() {
+        let agent = |agent: &str| SimulationRow { agent: Some(agent.into()), ..run("m", 1) };
+        let trial = |trial| SimulationRow { trial: Some(trial), ..run("m", 1) };
+        let without_id = |task| SimulationRow { id: None, ..run("m", task) };
+        for (one, other) in [
+            (run("m", 1), run("m", 2)),
+            (without_id(1), without_id(2)),
+            (run("m", 1), run("n", 1)),
+            (agent("a"), in_file("b.json", agent("b"))),
+            (trial(0), in_file("b.json", trial(1))),
+            (run("m", 1), SimulationRow { id: Some("again".into()), ..run("m", 1) }),
+            (row("m", 1, true, 1.0), in_file("b.json", row("m", 1, true, 1.0))),
+        ] {
+            assert_eq!(copies(vec![one.clone(), other.clone()]), [None, None], "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn the_copy_that_names_most_counts() {
+        let bare = SimulationRow { model: None, id: None, ..in_file("a.json", run("m", 1)) };
+        let full = in_file("b.json", run("m", 1));
+        assert_eq!(copies(vec![bare.clone(), full.clone()]), [Some("b.json#m-1".to_owned()), None]);
+        // A bare copy belongs to one of two models that behaved alike, and these stay apart.
+        let other = in_file("c.json", run("n", 1));
+        assert_eq!(copies(vec![bare, full, other]), [Some("b.json#m-1".to_owned()), None, None]);
+    }
+
+    #[test]
+    fn equal_uuids_are_one_run_whatever_was_kept_of_its_messages() {
+        let id = Some("0f8fad5b-d9cb-469f-a165-70867728950e".to_owned());
+        let one = SimulationRow { id: id.clone(), ..run("m", 1) };
+        let stripped = SimulationRow { id: id.clone(), digest: None, ..in_file("b.json", run("m", 1)) };
+        assert_eq!(copies(vec![stripped, one.clone()])[1], None);
+        let other_task = SimulationRow { id, ..in_file("b.json", run("m", 2)) };
+        assert_eq!(copies(vec![one, other_task]), [None, None]);
+        let numbered = |file: &str, text: &str| SimulationRow {
+            id: Some("0".to_owned()),
+            digest: Some(Digest::of_text(text)),
+            ..in_file(file, run("m", 1))
+        };
+        assert_eq!(copies(vec![numbered("a.json", "x"), numbered("b.json", "y")]), [None, None]);
+    }
 }

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::analysis::{ReplicationOptions, counted_runs};
 use super::association::Association;
-use super::duplicates::distinct_runs;
 use super::group::{Coefficient, Group};
-use super::inference::InferenceOptions;
 use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::error::Result;
@@ -62,7 +61,7 @@ pub struct NamedGroup {
 /// The replication over groups of one's choice, such as agents or tasks.
 ///
 /// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{GroupBy, GroupedReplication, InferenceOptions, SimulationRow}, scan::ScanOptions};
+/// use wrongturn::{Scanner, default_detectors, replicate::{GroupBy, GroupedReplication, ReplicationOptions, SimulationRow}, scan::ScanOptions};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [
@@ -70,7 +69,7 @@ pub struct NamedGroup {
 ///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &InferenceOptions::default())?;
+/// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &ReplicationOptions::default())?;
 /// assert_eq!(grouped.groups[0].names, [Some("1".to_owned())]);
 /// assert_eq!(grouped.groups[0].group.mean_reward, Some(1.0));
 /// # Ok::<(), wrongturn::Error>(())
@@ -96,12 +95,12 @@ const RELATIONS: [Relation; 4] = [
 
 impl GroupedReplication {
     /// The replication over the groups of these runs. Runs that repeat one another are treated as by
-    /// [`Inference::of`](super::Inference::of).
+    /// [`ReplicationAnalysis::of`](super::ReplicationAnalysis::of).
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
-    pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &InferenceOptions) -> Result<Self> {
-        let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
+    pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &ReplicationOptions) -> Result<Self> {
+        let kept = counted_runs(rows, options).0;
         let rows: Vec<&SimulationRow> = kept.iter().collect();
         let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();
         for row in &rows {
@@ -125,7 +124,11 @@ impl NamedGroup {
         Self {
             names: names.iter().map(|name| name.map(str::to_owned)).collect(),
             group: Group::of(rows),
-            recovered_by_program: rows.iter().filter_map(|row| row.by_program).map(|by| by.recovered).sum(),
+            recovered_by_program: rows
+                .iter()
+                .filter_map(|row| row.default_rule)
+                .map(|rule| rule.recovered)
+                .sum(),
             r_recovery_by_program_reward: r(Relation::RecoveryByProgram),
             r_recovery_by_program_reward_errors_only: r(Relation::RecoveryByProgramWithErrors),
         }

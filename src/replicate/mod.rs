@@ -2,52 +2,51 @@
 //!
 //! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama, 2026-05-27) for
 //! any corpus: per group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
-//! [`Inference`] says how far they can be trusted: runs of one task are alike, runs may repeat one another, and among
+//! [`ReplicationAnalysis`] says how far they can be trusted: runs of one task are alike, runs may repeat one another, and among
 //! many pairs of model and domain some look strong by chance.
 //!
 //! A [`ReplicationState`] holds the runs of a part of a corpus, and merges with those of other parts. Of more runs than
 //! it keeps one by one it holds sums, of which [`SummedReplication`] is made.
 
+mod analysis;
 mod association;
-mod by_program;
 mod clusters;
 mod contrast;
+mod default_rule;
 mod duplicates;
 mod group;
 mod grouped;
-mod inference;
 mod pass_k;
 mod published;
 mod regression;
 mod relation;
 mod row;
 mod signals;
+mod significance;
 mod state;
 mod summed;
 mod sums;
-mod verdict;
 
+pub use analysis::{
+    Associations, ModelAssociations, PairAssociations, PooledRelation, ReplicationAnalysis,
+    ReplicationOptions, WithinRelation,
+};
 pub use association::{Association, ClusteredInterval};
-pub use by_program::{ByProgram, RecoveryByProgram};
 pub use clusters::ClusterBy;
-pub use contrast::Contrast;
-pub(crate) use contrast::held_against;
-pub use duplicates::{Duplicate, distinct_runs};
+pub use contrast::{Better, Contrast};
+pub use default_rule::{DefaultMeasures, DefaultRecovery};
+pub use duplicates::{Duplicate, mark_duplicates};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};
 pub use grouped::{GroupBy, GroupedReplication, NamedGroup};
-pub use inference::{
-    Associations, Inference, InferenceOptions, ModelAssociations, PairAssociations, PooledRelation,
-    WithinRelation,
-};
 pub use pass_k::{PassK, pass_k_by_pair};
 pub use published::Replication;
 pub use regression::{MeasureEffect, RewardModel, RewardRegression};
 pub use relation::Relation;
 pub use row::SimulationRow;
 pub use signals::Signal;
+pub use significance::SignificanceChange;
 pub use state::ReplicationState;
 pub use summed::{SummedAssociation, SummedPair, SummedReplication};
-pub use verdict::VerdictChange;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::published::{Pair, by_pair};
+use super::clusters::set_tasks_of_files;
+use super::published::Pair;
 use super::row::SimulationRow;
 use super::state::TaskOfPair;
 use super::sums::GroupSums;
@@ -12,12 +13,19 @@ use crate::stats::{TaskTrials, pass_hat_k};
 
 /// tau-bench's pass^k of one model in one domain (arXiv:2406.12045): [`pass_k_by_pair`].
 ///
+/// Runs of an unknown model are grouped by agent, or else by file: runs of several agents are not trials of one.
 /// A run succeeds when its reward is within 1e-6 of 1; one without a reward fails.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PassK {
-    /// The model; null where the files name none.
+    /// The model; null if the files name none.
     pub model: Option<String>,
+    /// The agent, if no model is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The file, if neither model nor agent is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The domain; null where the files name none.
     pub domain: Option<String>,
     /// Tasks that count.
@@ -32,7 +40,7 @@ pub struct PassK {
     pub without_task: u64,
 }
 
-/// pass^k of every model in every domain, sorted by both.
+/// pass^k of every model (or agent, or file) in every domain, sorted by both.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, pass_k_by_pair}, scan::ScanOptions};
@@ -48,32 +56,32 @@ pub struct PassK {
 /// ```
 #[must_use]
 pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {
-    by_pair(rows).into_iter().map(|((model, domain), rows)| pass_k(model, domain, &rows)).collect()
+    let mut rows = rows.to_vec();
+    set_tasks_of_files(&mut rows);
+    let mut groups: BTreeMap<Key<'_>, Vec<&SimulationRow>> = BTreeMap::new();
+    for row in &rows {
+        let agent = row.agent.as_deref().filter(|_| row.model.is_none());
+        let file = Some(row.file.as_str()).filter(|_| row.model.is_none() && agent.is_none());
+        groups.entry((row.model.as_deref(), agent, file, row.domain.as_deref())).or_default().push(row);
+    }
+    let group = |((model, agent, file, domain), rows): (Key<'_>, Vec<&SimulationRow>)| {
+        let mut result = PassK::of_pair((model, domain));
+        (result.agent, result.file) = (agent.map(str::to_owned), file.map(str::to_owned));
+        result.add(&rows);
+        result
+    };
+    groups.into_iter().map(group).collect()
 }
 
-fn pass_k(model: Option<&str>, domain: Option<&str>, rows: &[&SimulationRow]) -> PassK {
-    let mut tasks: BTreeMap<&str, TaskTrials> = BTreeMap::new();
-    let mut result = PassK::of_pair((model, domain));
-    for row in rows {
-        if row.ended_by_infrastructure() {
-            result.infrastructure_errors += 1;
-        } else if let Some(task) = row.task.as_deref() {
-            let trials = tasks.entry(task).or_insert(TaskTrials { trials: 0, successes: 0 });
-            trials.trials += 1;
-            trials.successes += u32::from(row.succeeded());
-            result.runs += 1;
-        } else {
-            result.without_task += 1;
-        }
-    }
-    result.count(&tasks.into_values().collect::<Vec<_>>());
-    result
-}
+/// Model, agent, file and domain.
+type Key<'r> = (Option<&'r str>, Option<&'r str>, Option<&'r str>, Option<&'r str>);
 
 impl PassK {
     fn of_pair((model, domain): Pair<'_>) -> Self {
         Self {
             model: model.map(str::to_owned),
+            agent: None,
+            file: None,
             domain: domain.map(str::to_owned),
             tasks: 0,
             runs: 0,
@@ -83,16 +91,41 @@ impl PassK {
         }
     }
 
+    /// The model, or else the agent, or else the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.model.as_ref().or(self.agent.as_ref()).or(self.file.as_ref()).map_or("", String::as_str)
+    }
+
+    fn add(&mut self, rows: &[&SimulationRow]) {
+        let mut tasks: BTreeMap<_, TaskTrials> = BTreeMap::new();
+        for row in rows {
+            if row.ended_by_infrastructure() {
+                self.infrastructure_errors += 1;
+            } else if let Some(task) = row.task.as_deref() {
+                // Two benchmarks without a domain may both have a task 1.
+                let key = (row.tasks_of_file.filter(|_| row.domain.is_none()), task);
+                let trials = tasks.entry(key).or_insert(TaskTrials { trials: 0, successes: 0 });
+                trials.trials += 1;
+                trials.successes += u32::from(row.succeeded());
+                self.runs += 1;
+            } else {
+                self.without_task += 1;
+            }
+        }
+        self.count(&tasks.into_values().collect::<Vec<_>>());
+    }
+
     fn count(&mut self, tasks: &[TaskTrials]) {
         self.tasks = tasks.len() as u64;
         self.pass = (1..).map_while(|k| pass_hat_k(tasks, k).ok()).collect();
     }
 }
 
-/// The same of sums by task, sorted by model and domain.
+/// The same of sums by task. Runs that name no model are left out: sums do not keep their files apart.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
-    for ((model, domain, task), sums) in groups {
+    for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {
         let pair = (model.as_deref(), domain.as_deref());
         let (result, tasks) = pairs.entry(pair).or_insert_with(|| (PassK::of_pair(pair), Vec::new()));
         let GroupSums { trials, successes, infrastructure_errors, .. } = sums;
@@ -109,4 +142,24 @@ pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<Pa
         result
     };
     pairs.into_values().map(finish).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::row;
+    use super::*;
+
+    #[test]
+    fn runs_of_unknown_agents_are_trials_within_their_file() {
+        let bare = |file: &str, reward| SimulationRow {
+            file: file.to_owned(),
+            model: None,
+            ..row("m", 1, true, reward)
+        };
+        let scaffold = |reward| SimulationRow { agent: Some("scaffold".into()), ..bare("c", reward) };
+        let rows = [bare("a", 1.0), bare("a", 1.0), bare("b", 0.0), scaffold(1.0), scaffold(0.0)];
+        let found = pass_k_by_pair(&rows);
+        let found: Vec<(&str, &[f64])> = found.iter().map(|group| (group.name(), &group.pass[..])).collect();
+        assert_eq!(found, [("a", &[1.0, 1.0][..]), ("b", &[0.0]), ("scaffold", &[0.5, 0.0])]);
+    }
 }

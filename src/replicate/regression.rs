@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::clusters::{ClusterBy, pairs};
-use super::duplicates::distinct_runs;
-use super::inference::InferenceOptions;
+use super::analysis::{ReplicationOptions, counted_runs};
+use super::clusters::ClusterBy;
 use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::stats::{Effect, Interval, Regression, StatsError, linear_regression, logistic_regression};
@@ -24,13 +23,13 @@ const SUCCESS: f64 = 1.0 - 1e-6;
 /// being alike.
 ///
 /// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{InferenceOptions, RewardRegression, SimulationRow}, scan::ScanOptions};
+/// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, RewardRegression, SimulationRow}, scan::ScanOptions};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [{"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// let found = RewardRegression::of(&rows, &InferenceOptions::default());
+/// let found = RewardRegression::of(&rows, &ReplicationOptions::default());
 /// assert_eq!(found.linear.undefined.as_deref(), Some("1 observations are too few, 5 are needed"));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -79,10 +78,14 @@ pub struct MeasureEffect {
 impl RewardRegression {
     /// Fits both regressions to the runs with a reward. Of the options only `cluster` and `keep_duplicates` count.
     #[must_use]
-    pub fn of(rows: &[SimulationRow], options: &InferenceOptions) -> Self {
-        let kept = if options.keep_duplicates { rows.to_vec() } else { distinct_runs(rows).0 };
+    pub fn of(rows: &[SimulationRow], options: &ReplicationOptions) -> Self {
+        let kept = counted_runs(rows, options).0;
         let rows: Vec<&SimulationRow> = kept.iter().filter(|row| row.reward.is_some()).collect();
-        let columns = Columns { cluster: options.cluster.number(&rows), group: pairs(&rows), rows };
+        let columns = Columns {
+            cluster: options.cluster.number(&rows),
+            group: ClusterBy::ModelDomain.number(&rows),
+            rows,
+        };
         Self { cluster: options.cluster, logistic: columns.logistic(), linear: columns.linear() }
     }
 }
@@ -193,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_effect_of_errors_stands_out() {
-        let options = InferenceOptions { keep_duplicates: true, ..InferenceOptions::default() };
+        let options = ReplicationOptions { keep_duplicates: true, ..ReplicationOptions::default() };
         let found = RewardRegression::of(&rows(), &options);
         for model in [&found.logistic, &found.linear] {
             assert_eq!((model.runs, model.clusters, model.groups, model.left_out), (240, 20, 3, 0));
@@ -213,7 +216,7 @@ mod tests {
         for row in rows.iter_mut().filter(|row| row.model.as_deref() == Some("c")) {
             row.reward = Some(1.0);
         }
-        let options = InferenceOptions { keep_duplicates: true, ..InferenceOptions::default() };
+        let options = ReplicationOptions { keep_duplicates: true, ..ReplicationOptions::default() };
         let found = RewardRegression::of(&rows, &options);
         assert_eq!((found.logistic.runs, found.logistic.groups, found.logistic.left_out), (160, 2, 80));
         assert_eq!((found.linear.runs, found.linear.groups, found.linear.left_out), (240, 3, 0));

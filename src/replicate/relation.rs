@@ -15,10 +15,14 @@ pub enum Relation {
     Recovery,
     /// The recovery rate, over runs with errors.
     RecoveryWithErrors,
-    /// As [`Relation::Recovery`], by [`RecoveryByProgram`](super::RecoveryByProgram).
+    /// As [`Relation::Recovery`], by program ([`DefaultRecovery`](super::DefaultRecovery)).
     RecoveryByProgram,
-    /// As [`Relation::RecoveryWithErrors`], by [`RecoveryByProgram`](super::RecoveryByProgram).
+    /// As [`Relation::RecoveryWithErrors`], by program.
     RecoveryByProgramWithErrors,
+    /// The share of goals reached ([`DefaultRecovery`](super::DefaultRecovery)), over all runs.
+    GoalRecovery,
+    /// The share of goals reached, over runs with errors.
+    GoalRecoveryWithErrors,
     /// The number of errors.
     ErrorCount,
     /// The number of calls.
@@ -29,6 +33,9 @@ impl Relation {
     /// Those of the published rule, in the order of the tables.
     pub const ALL: [Self; 4] = [Self::Recovery, Self::RecoveryWithErrors, Self::ErrorCount, Self::CallCount];
 
+    /// The measures of the default rule, next to those of the published one.
+    pub const DEFAULT_RULE: [Self; 2] = [Self::GoalRecovery, Self::GoalRecoveryWithErrors];
+
     /// The name in JSON and CSV.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -37,18 +44,34 @@ impl Relation {
             Self::RecoveryWithErrors => "recovery_reward_errors_only",
             Self::RecoveryByProgram => "recovery_by_program_reward",
             Self::RecoveryByProgramWithErrors => "recovery_by_program_reward_errors_only",
+            Self::GoalRecovery => "goal_recovery_reward",
+            Self::GoalRecoveryWithErrors => "goal_recovery_reward_errors_only",
             Self::ErrorCount => "error_count_reward",
             Self::CallCount => "tool_calls_reward",
         }
     }
 
+    /// The sign that r has if the measure predicts reward: errors and calls should lower it.
+    pub(super) fn expected_sign(self) -> f64 {
+        if matches!(self, Self::ErrorCount | Self::CallCount) { -1.0 } else { 1.0 }
+    }
+
+    /// Whether only runs with errors count.
+    #[must_use]
+    pub fn is_of_errors(self) -> bool {
+        matches!(
+            self,
+            Self::RecoveryWithErrors | Self::RecoveryByProgramWithErrors | Self::GoalRecoveryWithErrors
+        )
+    }
+
     /// The measure and the reward of a run; `None` if the run does not count.
     pub(super) fn pair(self, row: &SimulationRow) -> Option<(f64, f64)> {
-        let with_errors = matches!(self, Self::RecoveryWithErrors | Self::RecoveryByProgramWithErrors);
-        let reward = row.reward.filter(|_| !with_errors || row.errors > 0)?;
+        let reward = row.reward.filter(|_| !self.is_of_errors() || row.errors > 0)?;
         let measure = match self {
             Self::Recovery | Self::RecoveryWithErrors => row.recovery_rate,
-            Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => row.by_program?.recovery_rate,
+            Self::RecoveryByProgram | Self::RecoveryByProgramWithErrors => row.default_rule?.recovery_rate,
+            Self::GoalRecovery | Self::GoalRecoveryWithErrors => row.default_rule?.goal_recovery,
             Self::ErrorCount => float(row.errors),
             Self::CallCount => float(row.tool_calls),
         };
@@ -76,6 +99,8 @@ impl fmt::Display for Relation {
             Self::RecoveryWithErrors => "recovery rate, with errors",
             Self::RecoveryByProgram => "by program, all runs",
             Self::RecoveryByProgramWithErrors => "by program, with errors",
+            Self::GoalRecovery => "goals reached, all runs",
+            Self::GoalRecoveryWithErrors => "goals reached, with errors",
             Self::ErrorCount => "error count",
             Self::CallCount => "call count",
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::by_program::ByProgram;
+use super::default_rule::DefaultMeasures;
 use crate::outcome::{is_infrastructure_error, is_success};
 use crate::scan::{TraceRecord, path_text};
 use crate::trace::Digest;
@@ -60,32 +60,27 @@ pub struct SimulationRow {
     /// The agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Arc<str>>,
-    /// What [`RecoveryByProgram`](super::RecoveryByProgram) says, where it was among the detectors.
+    /// The measures of [`DefaultRecovery`](super::DefaultRecovery), if it was among the detectors.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub by_program: Option<ByProgram>,
+    pub default_rule: Option<DefaultMeasures>,
     /// The digest of what was said and done, where the scan takes it
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)): by it, runs that repeat one another are known.
     #[serde(skip)]
     pub digest: Option<Digest>,
+    /// The copy of the run that counts, as `file#id`, if the run was recorded twice
+    /// ([`mark_duplicates`](super::mark_duplicates)).
+    pub duplicate_of: Option<String>,
     #[serde(skip)]
     pub(super) termination: Option<String>,
+    /// The digest of the names of all tasks of the file.
+    #[serde(skip)]
+    pub(super) tasks_of_file: Option<Digest>,
 }
 
 impl SimulationRow {
-    /// The row of a scanned run; `None` where `tool_error_recovery` was not among the detectors.
+    /// The row of a scanned run; `None` if `tool_error_recovery` was not among the detectors.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
-        Self::measured(record, ["errors", "recovered", "recovery_rate"])
-    }
-
-    /// The row of a scanned run by the goals of the default rule: `errors` counts goals, `recovered` those that were
-    /// reached, and `recovery_rate` is their share, `goal_recovery`. `None` where the rule was not among the detectors.
-    #[must_use]
-    pub fn of_goals(record: &TraceRecord) -> Option<Self> {
-        Self::measured(record, ["goals", "reached", "goal_recovery"])
-    }
-
-    fn measured(record: &TraceRecord, [errors, recovered, rate]: [&str; 3]) -> Option<Self> {
         let verdict = record.verdict("tool_error_recovery")?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the measure is a count")]
         let count = |name| verdict.measure(name).map(|value| value as u64);
@@ -99,16 +94,26 @@ impl SimulationRow {
             trial: record.metadata.trial,
             reward: record.reward,
             tool_calls: count("tool_calls")?,
-            errors: count(errors)?,
-            recovered: count(recovered)?,
-            recovery_rate: verdict.measure(rate)?,
+            errors: count("errors")?,
+            recovered: count("recovered")?,
+            recovery_rate: verdict.measure("recovery_rate")?,
             detected: verdict.detected()?,
             agent: record.metadata.agent.clone(),
-            by_program: ByProgram::of(record),
+            default_rule: DefaultMeasures::of(record),
             // Runs that hold nothing are not known to be one run.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
+            duplicate_of: None,
+            tasks_of_file: None,
         })
+    }
+
+    /// `file#id`; of a run without an id `file#position`.
+    pub(super) fn name(&self) -> String {
+        match &self.id {
+            Some(id) => format!("{}#{id}", self.file),
+            None => format!("{}#{}", self.file, self.position),
+        }
     }
 
     /// Whether the run succeeded: a reward within 1e-6 of 1.
@@ -135,8 +140,8 @@ impl SimulationRow {
             counts(one).cmp(&counts(two))
         })
         .then_with(|| {
-            let recovered = |row: &Self| row.by_program.map(|by_program| by_program.recovered);
-            recovered(one).cmp(&recovered(two))
+            let counts = |row: &Self| row.default_rule.map(|rule| (rule.recovered, rule.goals, rule.reached));
+            counts(one).cmp(&counts(two))
         })
         .then_with(|| (one.digest, &one.termination).cmp(&(two.digest, &two.termination)))
     }

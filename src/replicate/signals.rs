@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::analysis::PairAssociations;
 use super::association::Association;
-use super::inference::PairAssociations;
 use super::relation::Relation;
 use crate::stats::{Interval, benjamini_hochberg};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::by_program::ByProgram;
+use super::default_rule::DefaultMeasures;
 use super::row::SimulationRow;
 use super::sums::GroupSums;
 use crate::detect::recovery_rate;
@@ -190,10 +190,11 @@ enum Written<'s> {
 /// Model, domain, task, sums.
 type WrittenGroup<'s> = (Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>);
 
-/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, recovered by program, whether
-/// detected; agent, content, termination.
+/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, by the default rule recovered, goals and
+/// reached, whether detected; agent, content, termination.
 #[derive(Serialize, Deserialize)]
-struct WrittenRow<'s>(Who<'s>, Option<f64>, (u64, u64, u64, Option<u64>, bool), Rest<'s>);
+struct WrittenRow<'s>(Who<'s>, Option<f64>, Counts, Rest<'s>);
+type Counts = (u64, u64, u64, Option<(u64, u64, u64)>, bool);
 type Who<'s> =
     (u64, Option<Cow<'s, str>>, Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Option<u64>);
 type Rest<'s> = (Option<Arc<str>>, Option<Digest>, Option<Cow<'s, str>>);
@@ -201,11 +202,11 @@ type Rest<'s> = (Option<Arc<str>>, Option<Digest>, Option<Cow<'s, str>>);
 impl<'s> WrittenRow<'s> {
     fn of(row: &'s SimulationRow) -> Self {
         let text = |text: &'s Option<String>| text.as_deref().map(Cow::Borrowed);
-        let by_program = row.by_program.map(|by_program| by_program.recovered);
+        let default_rule = row.default_rule.map(|rule| (rule.recovered, rule.goals, rule.reached));
         Self(
             (row.position, text(&row.id), row.model.clone(), row.domain.clone(), text(&row.task), row.trial),
             row.reward,
-            (row.tool_calls, row.errors, row.recovered, by_program, row.detected),
+            (row.tool_calls, row.errors, row.recovered, default_rule, row.detected),
             (row.agent.clone(), row.digest, text(&row.termination)),
         )
     }
@@ -213,9 +214,14 @@ impl<'s> WrittenRow<'s> {
     fn read(self, file: &str, names: &mut Names) -> SimulationRow {
         let Self(who, reward, counts, (agent, digest, termination)) = self;
         let (position, id, model, domain, task, trial) = who;
-        let (tool_calls, errors, recovered, by_program, detected) = counts;
-        let by_program = by_program
-            .map(|recovered| ByProgram { recovered, recovery_rate: recovery_rate(recovered, errors) });
+        let (tool_calls, errors, recovered, default_rule, detected) = counts;
+        let default_rule = default_rule.map(|(recovered, goals, reached)| DefaultMeasures {
+            recovered,
+            recovery_rate: recovery_rate(recovered, errors),
+            goals,
+            reached,
+            goal_recovery: recovery_rate(reached, goals),
+        });
         SimulationRow {
             file: file.to_owned(),
             position,
@@ -231,9 +237,11 @@ impl<'s> WrittenRow<'s> {
             recovery_rate: recovery_rate(recovered, errors),
             detected,
             agent: names.shared(agent),
-            by_program,
+            default_rule,
             digest,
             termination: termination.map(Cow::into_owned),
+            duplicate_of: None,
+            tasks_of_file: None,
         }
     }
 }

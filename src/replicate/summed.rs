@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::analysis::ReplicationOptions;
 use super::association::{ClusteredInterval, clustered};
 use super::clusters::ClusterBy;
 use super::group::{Coefficient, Group, ModelGroup, PairGroup};
-use super::inference::InferenceOptions;
 use super::pass_k::{PassK, pass_k_of_sums};
 use super::published::Replication;
 use super::relation::Relation;
@@ -52,7 +52,7 @@ pub struct SummedPair {
 /// permutations and tables by groups need the runs.
 ///
 /// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{InferenceOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
+/// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [
@@ -63,7 +63,7 @@ pub struct SummedPair {
 /// let mut state = ReplicationState::new(1);
 /// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
 /// assert_eq!(state.rows(), None);
-/// let summed = SummedReplication::of(&state, &InferenceOptions::default())?.unwrap();
+/// let summed = SummedReplication::of(&state, &ReplicationOptions::default())?.unwrap();
 /// assert_eq!(summed.tables.overall.mean_reward, Some(0.5));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -102,11 +102,11 @@ impl SummedReplication {
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
-    pub fn of(state: &ReplicationState, options: &InferenceOptions) -> Result<Option<Self>> {
+    pub fn of(state: &ReplicationState, options: &ReplicationOptions) -> Result<Option<Self>> {
         state.sums().map(|sums| Self::of_sums(sums, options)).transpose()
     }
 
-    fn of_sums(sums: &Sums, options: &InferenceOptions) -> Result<Self> {
+    fn of_sums(sums: &Sums, options: &ReplicationOptions) -> Result<Self> {
         let Sums { contents, groups } = sums;
         let mut all = GroupSums::default();
         let mut unknown = GroupSums::default();
@@ -173,7 +173,7 @@ impl SummedAssociation {
         relation: Relation,
         all: &GroupSums,
         members: &[(&TaskOfPair, &GroupSums)],
-        options: &InferenceOptions,
+        options: &ReplicationOptions,
     ) -> Result<Self> {
         let mut clusters: BTreeMap<_, PearsonAccumulator> = BTreeMap::new();
         for ((model, domain, task), sums) in members {
@@ -203,7 +203,7 @@ impl SummedAssociation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replicate::{Inference, SimulationRow, pass_k_by_pair, tests::row};
+    use crate::replicate::{ReplicationAnalysis, SimulationRow, pass_k_by_pair, tests::row};
 
     /// Runs of four models in two domains, of which some name no task, or have no reward.
     fn rows() -> Vec<SimulationRow> {
@@ -260,10 +260,10 @@ mod tests {
     #[test]
     fn figures_of_sums_are_those_of_runs() {
         let rows = rows();
-        let options = InferenceOptions::default();
+        let options = ReplicationOptions::default();
         assert_eq!(SummedReplication::of(&state(600, &rows), &options).unwrap(), None);
         let summed = SummedReplication::of(&state(599, &rows), &options).unwrap().unwrap();
-        let exact = Inference::of(&rows, &options).unwrap();
+        let exact = ReplicationAnalysis::of(&rows, &options).unwrap();
         assert_agree(&summed.tables, &exact.tables);
         assert_agree(&summed.published, &Replication::of(&rows));
         assert_agree(&summed.unknown, &exact.unknown);
@@ -277,9 +277,10 @@ mod tests {
     #[test]
     fn runs_beyond_the_range_of_sums_are_left_out_and_counted() {
         let mut rows = rows();
-        let without = SummedReplication::of(&state(3, &rows), &InferenceOptions::default()).unwrap().unwrap();
+        let without =
+            SummedReplication::of(&state(3, &rows), &ReplicationOptions::default()).unwrap().unwrap();
         rows.push(SimulationRow { reward: Some(1e300), ..row("a", 600, true, 1.0) });
-        let with = SummedReplication::of(&state(3, &rows), &InferenceOptions::default()).unwrap().unwrap();
+        let with = SummedReplication::of(&state(3, &rows), &ReplicationOptions::default()).unwrap().unwrap();
         assert_eq!((without.out_of_range, with.out_of_range), (0, 1));
         assert_eq!(with.tables.overall.sims, without.tables.overall.sims + 1);
         assert_eq!(with.tables.overall.mean_reward, without.tables.overall.mean_reward);
@@ -291,9 +292,9 @@ mod tests {
         let rows: Vec<SimulationRow> =
             rows().into_iter().filter(|row| row.task.is_some() && row.domain.is_some()).collect();
         for cluster in [ClusterBy::Task, ClusterBy::ModelDomain, ClusterBy::File, ClusterBy::None] {
-            let options = InferenceOptions { cluster, ..InferenceOptions::default() };
+            let options = ReplicationOptions { cluster, ..ReplicationOptions::default() };
             let summed = SummedReplication::of(&state(3, &rows), &options).unwrap().unwrap();
-            let exact = Inference::of(&rows, &options).unwrap();
+            let exact = ReplicationAnalysis::of(&rows, &options).unwrap();
             for (one, other) in summed.overall.iter().zip(&exact.associations.overall) {
                 if matches!(cluster, ClusterBy::File | ClusterBy::None) {
                     assert_eq!(one.clustered, None);

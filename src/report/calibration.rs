@@ -1,27 +1,82 @@
 //! The tables of a calibration.
 
 use super::cell::Cell;
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::document::{Detail, Document};
 use super::gate::thresholds;
-use super::table::{Kind, TEXT_WIDTH, Table};
-use super::wrap::wrapped;
-use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep};
+use super::table::{Kind, Table};
+use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
 
-/// A calibration as text that fits 80 columns: figures, figures by difficulty, flipped verdicts, wrong verdicts.
+/// Returns a calibration as a document: the figures of each detector; in full also what is needed for the next tier,
+/// figures by difficulty and domain, intervals, flipped and wrong verdicts.
 #[must_use]
-pub fn render_calibration(report: &CalibrationReport) -> String {
-    let tables: Vec<String> = calibration_tables(report).iter().map(|table| table.text(TEXT_WIDTH)).collect();
-    let mut text = tables.join("\n");
-    for detector in &report.detectors {
-        text += &details(detector);
+pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Document {
+    let mut document = Document::new("Detectors on labelled runs");
+    let unproven = report.detectors.iter().filter(|detector| detector.unproven).count();
+    document.lead(format!(
+        "{} of {} detectors do better on labelled runs than one that always fires.",
+        report.detectors.len() - unproven,
+        report.detectors.len()
+    ));
+    document.section("F1").chart(f1_chart(report)).table(figures(report)).table(needs(report));
+    document.detail(Detail::Full).section("Groups and intervals");
+    document.table(by_difficulty(report)).table(by_domain(report)).table(intervals(report));
+    document.section("Verdicts").table(flips(report));
+    for paragraph in report.detectors.iter().flat_map(wrong) {
+        document.paragraph(paragraph);
     }
-    text
+    document.detail(Detail::Short).section("Sweeps");
+    for sweep in sweeps {
+        document.chart(sweep_chart(sweep)).table(sweep_table(sweep));
+    }
+    document
 }
 
-/// The tables of a calibration: figures, entries still needed, figures by difficulty and domain, intervals and
-/// localization.
-#[must_use]
-pub fn calibration_tables(report: &CalibrationReport) -> Vec<Table> {
-    vec![figures(report), needs(report), by_difficulty(report), by_domain(report), intervals(report)]
+fn f1_chart(report: &CalibrationReport) -> Chart {
+    let rows = report.detectors.iter().map(|detector| IntervalRow {
+        label: detector.detector.clone(),
+        note: format!(
+            "F1 {}, n = {}, {}",
+            detector.figures.f1.map_or_else(|| "undefined".to_owned(), |f1| format!("{f1:.2}")),
+            detector.figures.n,
+            detector.tier.name()
+        ),
+        estimate: detector.figures.f1,
+        interval: detector.figures.f1_ci95.interval,
+        baseline: detector.baselines.always_fire_f1,
+        ..IntervalRow::default()
+    });
+    Chart::Intervals(IntervalChart {
+        title: "F1 against always firing".to_owned(),
+        caption: "F1 of each detector on labelled runs.".to_owned(),
+        axis: "F1".to_owned(),
+        interval: "F1 with 95% CI (bootstrap)".to_owned(),
+        baseline: "F1 of a detector that always fires".to_owned(),
+        rows: rows.collect(),
+        range: Some((0.0, 1.0)),
+        ..IntervalChart::default()
+    })
+}
+
+fn sweep_chart(sweep: &Sweep) -> Chart {
+    let line = |label: &str, value: fn(&SweepPoint) -> Option<f64>| Line {
+        label: label.to_owned(),
+        values: sweep.points.iter().map(value).collect(),
+    };
+    let place =
+        |point: &SweepPoint| if point.value.is_null() { "∞".to_owned() } else { point.value.to_string() };
+    Chart::Lines(LineChart {
+        title: format!("{} over {}", sweep.detector, sweep.parameter),
+        caption: "F1, precision and recall, with their values at the last place.".to_owned(),
+        axis: sweep.parameter.to_owned(),
+        measure: "F1, precision, recall".to_owned(),
+        places: sweep.points.iter().map(place).collect(),
+        lines: vec![
+            line("F1", |point| point.f1),
+            line("precision", |point| point.precision),
+            line("recall", |point| point.recall),
+        ],
+    })
 }
 
 fn figures(report: &CalibrationReport) -> Table {
@@ -193,47 +248,54 @@ fn intervals(report: &CalibrationReport) -> Table {
     table
 }
 
-fn details(detector: &DetectorReport) -> String {
-    let mut text = String::new();
-    for flip in &detector.pass_k.flips {
-        let names: Vec<&str> = flip.perturbations.iter().map(|perturbation| perturbation.name()).collect();
-        text += &format!(
-            "\n{}: {} turned from {} to {} in trial {} under {}\n",
-            detector.detector,
-            flip.entry,
-            fired(flip.from),
-            fired(flip.to),
-            flip.trial,
-            names.join(", "),
-        );
-    }
-    if !detector.wrong.is_empty() {
-        text += &format!("\n{}: {} wrong\n", detector.detector, detector.wrong.len());
-    }
-    for wrong in &detector.wrong {
-        text += &format!("  {} ({:?}, should be {})\n", wrong.entry, wrong.difficulty, fired(wrong.label));
-        for (who, sentence) in [("label:    ", &wrong.reason), ("detector: ", &wrong.saw)] {
-            for (number, line) in wrapped(sentence, TEXT_WIDTH - 14).iter().enumerate() {
-                text += &format!("    {}{line}\n", if number == 0 { who } else { "          " });
-            }
+fn flips(report: &CalibrationReport) -> Table {
+    let columns = [
+        ("detector", "detector", Kind::Text),
+        ("entry", "entry", Kind::Text),
+        ("trial", "trial", Kind::Number),
+        ("from", "from", Kind::Text),
+        ("to", "to", Kind::Text),
+        ("perturbations", "perturbations", Kind::Text),
+    ];
+    let mut table = Table::new("flips", "Verdicts that change on perturbed runs", &columns).grouped();
+    for detector in &report.detectors {
+        for flip in &detector.pass_k.flips {
+            let names: Vec<&str> =
+                flip.perturbations.iter().map(|perturbation| perturbation.name()).collect();
+            table.row([
+                Cell::text(&detector.detector),
+                Cell::text(&flip.entry),
+                Cell::Count(flip.trial.into()),
+                Cell::text(fired(flip.from)),
+                Cell::text(fired(flip.to)),
+                Cell::text(names.join(", ")),
+            ]);
         }
     }
-    text
+    table
+}
+
+/// The wrong verdicts of a detector, a paragraph each.
+fn wrong(detector: &DetectorReport) -> impl Iterator<Item = String> {
+    detector.wrong.iter().map(|wrong| {
+        format!(
+            "{} should have {} {} ({}). Label: {} Detector: {}",
+            detector.detector,
+            fired(wrong.label),
+            wrong.entry,
+            wrong.difficulty.name(),
+            wrong.reason,
+            wrong.saw
+        )
+    })
 }
 
 fn fired(detected: bool) -> &'static str {
     if detected { "detected" } else { "passed" }
 }
 
-/// The sweeps of detectors as text that fits 80 columns.
-#[must_use]
-pub fn render_sweeps(sweeps: &[Sweep]) -> String {
-    sweeps.iter().flat_map(|sweep| ["\n".to_owned(), sweep_table(sweep).text(TEXT_WIDTH)]).collect()
-}
-
 /// The figures of a detector over the values of its main parameter, as a table.
-#[must_use]
-pub fn sweep_table(sweep: &Sweep) -> Table {
+fn sweep_table(sweep: &Sweep) -> Table {
     let mut table = Table::new(
         "sweep",
         format!("{} over {}", sweep.detector, sweep.parameter),

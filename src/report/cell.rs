@@ -1,8 +1,8 @@
-//! What stands in a table: a value, and how a reader sees it.
+//! Cells of tables: values, and how a reader sees them.
 
 use crate::stats::Interval;
 
-/// What stands for a value that is not there.
+/// Shown for a missing value.
 const DASH: &str = "–";
 
 /// A cell of a table.
@@ -34,7 +34,12 @@ impl Cell {
         Self::Text(text.into())
     }
 
-    /// The cell of a value, where there is one.
+    /// The cell of a name, or none.
+    pub(super) fn name(name: Option<&str>) -> Self {
+        Self::of(name, Self::text)
+    }
+
+    /// The cell of a value, or none.
     pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Missing, cell)
     }

@@ -1,36 +1,32 @@
-//! A comparison of two agents: text, and tables to take along.
+//! A comparison of two agents as a document.
 
 use super::cell::Cell;
-use super::table::{Kind, TEXT_WIDTH, Table};
-use super::wrap::wrapped;
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::document::{Detail, Document};
+use super::table::{Kind, Table};
 use crate::compare::{ComparedSide, Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 
-/// How many differing tasks the text shows.
-const TASKS: usize = 20;
-
-/// The comparison of two agents as text that fits 80 columns, the result first.
+/// Returns the comparison of two agents as a document: the result, differences, detectors, tasks; in full also pass^k,
+/// fingerprints and runs left out.
 #[must_use]
-pub fn render_comparison(comparison: &Comparison) -> String {
-    let mut text = String::new();
-    for line in wrapped(&verdict(comparison), TEXT_WIDTH) {
-        text += &format!("{line}\n");
-    }
-    for mut table in comparison_tables(comparison) {
-        let rows = table.rows().len();
-        if table.name() == "tasks" && rows > TASKS {
-            table.keep_first(TASKS);
-            table.note(format!("{} more tasks differ.", rows - TASKS));
-        }
-        if !table.is_empty() {
-            text += &format!("\n{}", table.text(TEXT_WIDTH));
-        }
-    }
-    text
+pub fn comparison_document(comparison: &Comparison) -> Document {
+    let (first, second) = (&comparison.first.label, &comparison.second.label);
+    let mut document = Document::new(format!("{second} against {first}"));
+    document.lead(verdict(comparison));
+    document.section("Differences").table(differences(comparison));
+    document.chart(difference_chart(comparison));
+    document.section("Detectors").table(detectors(comparison)).chart(rates(comparison));
+    document.section("Tasks").table(outcomes(comparison));
+    document.detail(Detail::Full).table(tasks(comparison)).table(pass_k(comparison));
+    document.chart(pass_k_chart(comparison));
+    document.section("Behaviour").table(fingerprints(comparison));
+    document.section("Runs").table(sides(comparison));
+    document
 }
 
 /// The result in a sentence.
-pub(super) fn verdict(comparison: &Comparison) -> String {
+fn verdict(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let Some(success) = &comparison.success else {
         return format!("{first} and {second} have no task in common that both tried.");
@@ -55,21 +51,7 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     )
 }
 
-/// The comparison of two agents as tables: sides, outcomes, success, pass^k, detectors, fingerprints, tasks.
-#[must_use]
-pub fn comparison_tables(comparison: &Comparison) -> Vec<Table> {
-    vec![
-        differences(comparison),
-        sides(comparison),
-        outcomes(comparison),
-        pass_k(comparison),
-        detectors(comparison),
-        fingerprints(comparison),
-        tasks(comparison),
-    ]
-}
-
-pub(super) fn interval(difference: &MeanDifference) -> Option<Interval> {
+fn interval(difference: &MeanDifference) -> Option<Interval> {
     difference.bootstrap.widened.or(difference.ci95)
 }
 
@@ -80,35 +62,47 @@ fn ci(interval: Option<Interval>) -> Cell {
 fn differences(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "differences",
-        "Success and reward, second less first",
+        format!("{} (second) against {} (first), by task", comparison.second.label, comparison.first.label),
         &[
-            ("measure", "", Kind::Text),
+            ("measure", "mean of", Kind::Text),
             ("first", "first", Kind::Number),
             ("second", "second", Kind::Number),
-            ("difference", "diff", Kind::Number),
-            ("clustered", "by task", Kind::Interval),
-            ("robust", "robust", Kind::Interval),
+            ("difference", "difference", Kind::Number),
+            ("clustered", "95% CI", Kind::Interval),
             ("tasks", "tasks", Kind::Number),
+            ("robust", "robust 95% CI", Kind::Interval),
         ],
     );
-    for (name, difference) in [("success rate", &comparison.success), ("mean reward", &comparison.reward)] {
-        let Some(found) = difference else { continue };
+    let outcomes = [("success", &comparison.success), ("reward", &comparison.reward)];
+    let outcomes = outcomes.into_iter().filter_map(|(name, found)| Some((name.to_owned(), found.as_ref()?)));
+    let measures = comparison.measures.iter().map(|one| (measure_name(one.measure), &one.difference));
+    for (name, found) in outcomes.chain(measures) {
+        let decimals = if found.first.abs().max(found.second.abs()) < 10.0 { 3 } else { 1 };
+        let ci = |interval| Cell::of(interval, |interval| Cell::SignedInterval(interval, decimals));
         table.row([
             Cell::text(name),
-            Cell::Real(found.first, 3),
-            Cell::Real(found.second, 3),
-            Cell::Signed(found.difference, 3),
+            Cell::Real(found.first, decimals),
+            Cell::Real(found.second, decimals),
+            Cell::Signed(found.difference, decimals),
             ci(interval(found)),
-            ci(found.ci95),
             Cell::Count(found.bootstrap.clusters),
+            ci(found.ci95),
         ]);
     }
     table.note(format!(
-        "by task: bootstrap of tasks, percentiles widened for their number, {} resamples, seed {}. robust: cluster-robust \
-         standard error with Student's t.",
+        "95% CI: {} resamples of whole tasks, widened for their number, seed {}. robust: cluster-robust standard error \
+         with Student's t. Recovery is the recovery rate of runs with failed calls; seconds and tokens are of runs that record them.",
         comparison.resamples, comparison.seed
     ));
     table
+}
+
+fn measure_name(measure: &str) -> String {
+    match measure {
+        "recovery_rate" => "recovery (with errors)".to_owned(),
+        "errors" => "failed calls".to_owned(),
+        other => other.replace('_', " "),
+    }
 }
 
 fn sides(comparison: &Comparison) -> Table {
@@ -192,11 +186,11 @@ fn detectors(comparison: &Comparison) -> Table {
         &[
             ("detector", "detector", Kind::Text),
             ("first", "first", Kind::Number),
-            ("first_ci95", "95%", Kind::Interval),
+            ("first_ci95", "95% CI", Kind::Interval),
             ("second", "second", Kind::Number),
-            ("second_ci95", "95%", Kind::Interval),
-            ("difference", "diff", Kind::Number),
-            ("difference_ci95", "by task", Kind::Interval),
+            ("second_ci95", "95% CI", Kind::Interval),
+            ("difference", "difference", Kind::Number),
+            ("difference_ci95", "95% CI, by task", Kind::Interval),
         ],
     );
     let rate = |rate: &DetectionRate| Cell::of(rate.rate(), Cell::Share);
@@ -214,8 +208,8 @@ fn detectors(comparison: &Comparison) -> Table {
         ]);
     }
     table.note(
-        "95%: Wilson, as if runs were independent. by task: paired, bootstrap of tasks; each for its detector alone: of \
-         twenty detectors that do not differ, one would exclude 0 by chance.",
+        "95% CI of a rate: Wilson, as if runs were independent. by task: paired, from resampled tasks; of twenty detectors \
+         that do not differ, one would exclude 0 by chance.",
     );
     table
 }
@@ -233,8 +227,8 @@ fn fingerprints(comparison: &Comparison) -> Table {
     if let Some(found) = &comparison.fingerprints {
         table.row([Cell::Real(found.distance, 4), Cell::Interval(found.by_chance, 4), Cell::P(found.p)]);
         table.note(
-            "A fingerprint is how often one kind of event follows another, such as a message of the agent or a call of \
-             one tool; 0: alike, 1: nothing in common. by chance: runs change sides within their task.",
+            "How often one kind of event follows another, such as a message of the agent or a call of one tool. 0: equal, \
+             1: nothing in common. by chance: runs change sides within their task.",
         );
     }
     table
@@ -256,7 +250,7 @@ fn tasks(comparison: &Comparison) -> Table {
     );
     for task in &comparison.differing {
         table.row([
-            Cell::text(task.domain.as_deref().unwrap_or("–")),
+            Cell::name(task.domain.as_deref()),
             Cell::text(&task.task),
             Cell::Count(task.first.0),
             Cell::Count(task.first.1),
@@ -275,4 +269,84 @@ fn tasks(comparison: &Comparison) -> Table {
         table.note("flipped: more than half of the runs succeed on one side, and not on the other.");
     }
     table
+}
+
+fn difference_chart(comparison: &Comparison) -> Chart {
+    let row = |label: &str, found: &MeanDifference| {
+        let interval = interval(found);
+        let shown = interval.map(|interval| format!(" {}", Cell::SignedInterval(interval, 2).shown()));
+        IntervalRow {
+            label: label.to_owned(),
+            note: format!("{:+.2}{}", found.difference, shown.unwrap_or_default()),
+            estimate: Some(found.difference),
+            interval,
+            other: found.ci95,
+            ..IntervalRow::default()
+        }
+    };
+    let mut rows = Vec::new();
+    rows.extend(comparison.success.iter().map(|found| row("success rate", found)));
+    rows.extend(comparison.reward.iter().map(|found| row("mean reward", found)));
+    let recovery = comparison.measures.iter().find(|one| one.measure == "recovery_rate");
+    rows.extend(recovery.iter().map(|one| row("recovery rate", &one.difference)));
+    for detector in &comparison.detectors {
+        rows.extend(
+            detector.difference.iter().map(|found| row(&format!("{} fires", detector.detector), found)),
+        );
+    }
+    let (first, second) = (&comparison.first.label, &comparison.second.label);
+    Chart::Intervals(IntervalChart {
+        title: format!("{second} less {first}"),
+        caption: "Differences of rates and means, paired by task.".to_owned(),
+        axis: format!("difference ({second} less {first})"),
+        interval: "difference with 95% CI, clustered by task".to_owned(),
+        other: "95% CI by cluster-robust standard error".to_owned(),
+        rows,
+        reference: Some(0.0),
+        ..IntervalChart::default()
+    })
+}
+
+fn rates(comparison: &Comparison) -> Chart {
+    let row = |name: &str, label: &str, rate: &DetectionRate| IntervalRow {
+        label: format!("{name}: {label}"),
+        note: format!("{} of {}", rate.detected, rate.applicable),
+        estimate: rate.rate(),
+        interval: rate.ci95,
+        ..IntervalRow::default()
+    };
+    let rows = comparison.detectors.iter().flat_map(|one| {
+        [
+            row(&one.detector, &comparison.first.label, &one.first),
+            row(&one.detector, &comparison.second.label, &one.second),
+        ]
+    });
+    Chart::Intervals(IntervalChart {
+        title: "Runs in which a detector fires".to_owned(),
+        caption: "Shares of the runs to which a detector applies.".to_owned(),
+        axis: "share of runs".to_owned(),
+        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
+        rows: rows.collect(),
+        range: Some((0.0, 1.0)),
+        ..IntervalChart::default()
+    })
+}
+
+fn pass_k_chart(comparison: &Comparison) -> Chart {
+    let most = comparison.pass_k.len().min(16);
+    let side = |label: &str, which: fn(&(f64, f64)) -> f64| Line {
+        label: label.to_owned(),
+        values: comparison.pass_k.iter().take(most).map(|pair| Some(which(pair))).collect(),
+    };
+    let (first, second) = (&comparison.first.label, &comparison.second.label);
+    let lines = [side(first, |pair| pair.0), side(second, |pair| pair.1)];
+    Chart::Lines(LineChart {
+        title: "pass^k".to_owned(),
+        caption: "The chance that k independent trials of a task all succeed, over the shared tasks."
+            .to_owned(),
+        axis: "trials k".to_owned(),
+        measure: "pass^k".to_owned(),
+        places: (1..=most).map(|k| k.to_string()).collect(),
+        lines: lines.into_iter().filter(|_| most > 1).collect(),
+    })
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::cell::Cell;
+use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
 use super::table::{Kind, Table};
 use crate::benchmarks::{
-    Agreement, AgreementScore, Averages, CallReport, Evolution, EvolutionGroup, EvolutionIntervals, Figure,
-    FigureIntervals, GroupComparison, ModeReport, ModeVerdict, Proximity, Reflection, Relation,
+    Agreement, AgreementScore, Averages, CallReport, Comparison, Evolution, EvolutionGroup,
+    EvolutionIntervals, Figure, FigureIntervals, GroupComparison, ModeReport, ModeVerdict, PairedComparison,
+    Proximity, Reflection, Relation,
 };
 use crate::stats::Interval;
 
@@ -357,4 +359,97 @@ fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Ve
         }
     }
     vec![table, silent]
+}
+
+fn interval_row(
+    label: String,
+    note: String,
+    estimate: Option<f64>,
+    interval: Option<Interval>,
+) -> IntervalRow {
+    IntervalRow { label, note, estimate, interval, ..IntervalRow::default() }
+}
+
+/// The scores of a reflection over all tasks, with their intervals, as a chart.
+#[must_use]
+pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
+    let rows = Figure::VARIANTS.iter().map(|figure| {
+        let value = reflection.all.figure(*figure);
+        let shown = Cell::of(value, |value| Cell::Real(value, 2)).shown();
+        interval_row(figure.name().replace('_', " "), shown, value, intervals.get(figure).copied().flatten())
+    });
+    Chart::Intervals(IntervalChart {
+        title: "Reflection over all tasks".to_owned(),
+        caption: "Each figure over all tasks.".to_owned(),
+        axis: "score".to_owned(),
+        interval: "score with 95% CI from resampled episodes".to_owned(),
+        rows: rows.collect(),
+        range: Some((0.0, 1.0)),
+        ..IntervalChart::default()
+    })
+}
+
+/// Failure avoidance by class of failure and by framework, as a chart.
+#[must_use]
+pub fn evolution_chart(evolution: &Evolution) -> Chart {
+    let bar = |label: String, group: &EvolutionGroup| {
+        let share = group.far?;
+        Some(Bar { label, share, note: format!("{} of {}", Cell::Share(share).shown(), group.included) })
+    };
+    let all = bar("all".to_owned(), &evolution.all);
+    let classes = evolution.by_class.iter().filter_map(|(class, group)| bar(class.clone(), group));
+    let frameworks = evolution
+        .by_framework
+        .iter()
+        .filter_map(|(name, framework)| bar(format!("framework {name}"), &framework.all));
+    Chart::Bars(BarChart {
+        title: "Failures avoided".to_owned(),
+        axis: "failures avoided (FAR)".to_owned(),
+        caption: "Share of the included cases in which the failure was avoided (FAR).".to_owned(),
+        bars: all.into_iter().chain(classes).chain(frameworks).collect(),
+    })
+}
+
+/// Recovery against fresh starts as charts: the rates of both sides, and their differences.
+#[must_use]
+pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
+    let paired = || {
+        comparison.contexts.iter().flat_map(|(context, compared)| {
+            let models = compared.models.iter();
+            models.filter_map(move |(name, model)| Some((context, name, model.paired.as_ref()?)))
+        })
+    };
+    let rates = paired().flat_map(|(context, name, found): (_, _, &PairedComparison)| {
+        // The tasks of a fresh start are those that were tried in the context, too.
+        let fresh = format!("fresh, where {context} was tried");
+        [(fresh, &found.fresh), (context.clone(), &found.recovery)].map(|(side, arm)| {
+            let note = Cell::Share(arm.rate).shown();
+            interval_row(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
+        })
+    });
+    let differences = paired().map(|(context, name, found)| {
+        let value = found.difference.value;
+        let note = Cell::Signed(value, 2).shown();
+        interval_row(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
+    });
+    vec![
+        Chart::Intervals(IntervalChart {
+            title: "Tasks resolved".to_owned(),
+            caption: "Mean share of trials resolved over the tasks tried on both sides.".to_owned(),
+            rows: rates.collect(),
+            axis: "share of trials resolved".to_owned(),
+            interval: "share with 95% CI from resampled tasks".to_owned(),
+            range: Some((0.0, 1.0)),
+            ..IntervalChart::default()
+        }),
+        Chart::Intervals(IntervalChart {
+            title: "Recovery less fresh".to_owned(),
+            caption: "Differences of the two rates.".to_owned(),
+            rows: differences.collect(),
+            axis: "difference (recovery less fresh)".to_owned(),
+            interval: "difference with 95% CI from resampled tasks".to_owned(),
+            reference: Some(0.0),
+            ..IntervalChart::default()
+        }),
+    ]
 }

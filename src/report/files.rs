@@ -1,13 +1,10 @@
 //! What was read of the files of a scan, and what of it was not judged.
 
-#[cfg(feature = "html")]
 use std::path::Path;
 
-#[cfg(feature = "html")]
 use super::cell::Cell;
 use super::cell::counted;
 use super::table::TEXT_WIDTH;
-#[cfg(feature = "html")]
 use super::table::{Kind, Table};
 use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files};
@@ -114,11 +111,9 @@ fn summed(sums: &FileSums) -> String {
 }
 
 /// How many files that could not be read whole a page lists.
-#[cfg(feature = "html")]
 const LISTED: usize = 200;
 
 /// The files of which not everything could be read, with the first reason of each; none where there are none.
-#[cfg(feature = "html")]
 pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",
@@ -156,7 +151,6 @@ pub(super) fn unread_table(files: &Files) -> Table {
 }
 
 /// How many files could not be read whole.
-#[cfg(feature = "html")]
 pub(super) fn unread(files: &Files) -> u64 {
     match (files.listed(), files.sums()) {
         (Some(listed), _) => listed.iter().filter(|(_, file)| file.errors > 0).count() as u64,
@@ -166,7 +160,6 @@ pub(super) fn unread(files: &Files) -> u64 {
 }
 
 /// An error without the path of its file, and without what each format would have wanted.
-#[cfg(feature = "html")]
 fn reason(path: &str, error: &str) -> String {
     let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
     match error.split_once("of no known format: ") {

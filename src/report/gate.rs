@@ -1,6 +1,8 @@
 //! What a calibration says to CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
 
-use super::calibration::calibration_tables;
+use super::calibration::calibration_document;
+use super::cell::Cell;
+use super::table::{Kind, Table};
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
 /// How many entries of one kind are listed by name.
@@ -193,38 +195,25 @@ pub fn calibration_markdown(
     gate: Option<Tier>,
     compared: &[BaselineComparison],
 ) -> String {
-    let mut text = "# Calibration\n\n".to_owned();
+    let mut document = calibration_document(report, &[]);
+    document.section("Gate");
     if let Some(gate) = gate {
-        text += &format!("Gate: {gate}.\n\n| detector | outcome |\n|---|---|\n");
+        let columns = [("detector", "detector", Kind::Text), ("outcome", "outcome", Kind::Text)];
+        let mut table = Table::new("gate", format!("Gate: {gate}"), &columns);
         for detector in &report.detectors {
-            text += &format!("| {} | {} |\n", detector.detector, cell(&outcome(report, detector, gate)));
+            table.row([Cell::text(&detector.detector), Cell::text(outcome(report, detector, gate))]);
         }
-        text.push('\n');
+        document.table(table);
     }
     for comparison in compared {
-        text += &format!("**{}** against the baseline: {}.\n\n", comparison.detector, difference(comparison));
-        for (what, entries) in changes(comparison) {
-            text += &format!("- {what}: {}\n", cell(&named(entries)));
-        }
-        text.push('\n');
-    }
-    for table in calibration_tables(report) {
-        text += &table.markdown();
-        text.push('\n');
-    }
-    for detector in report.detectors.iter().filter(|detector| !detector.wrong.is_empty()) {
-        text += &format!("\n{} wrong of {}\n\n", detector.wrong.len(), detector.detector);
-        text += "| entry | difficulty | label | why | detector |\n|---|---|---|---|---|\n";
-        for wrong in &detector.wrong {
-            let (why, saw) = (cell(&wrong.reason), cell(&wrong.saw));
-            let entry = cell(&wrong.entry);
-            text += &format!("| {entry} | {} | {} | {why} | {saw} |\n", wrong.difficulty, wrong.label);
+        document.paragraph(format!(
+            "{} against the baseline: {}.",
+            comparison.detector,
+            difference(comparison)
+        ));
+        for (kind, entries) in changes(comparison) {
+            document.paragraph(format!("{kind}: {}", named(entries)));
         }
     }
-    text
-}
-
-/// A text as it may stand in a cell of a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
+    document.markdown()
 }

@@ -1,12 +1,12 @@
 //! The note's tables: every run counts, the strongest signals by |r|.
 
-use super::cell::{Cell, name};
-use super::replication::{direction, overall};
-use super::replication_tables::{FIGURES, FIGURES_NOTE, r};
+use super::cell::{Cell, counted, figure, name};
+use super::replication::without_calls;
 use super::runs::pass_k_table;
 use super::table::{Kind, TEXT_WIDTH, Table};
+use super::wrap::wrapped;
 use crate::replicate::{Coefficient, Group, PairGroup, PassK, Replication};
-use crate::stats::Correlation;
+use crate::stats::{Correlation, ratio};
 
 /// How many pairs the table of the strongest signals shows.
 const STRONGEST: usize = 10;
@@ -23,6 +23,65 @@ pub fn render_replication(replication: &Replication) -> String {
         }
     }
     text + &direction(replication)
+}
+
+/// The figures of all runs, as a paragraph.
+fn overall(tables: &Replication) -> String {
+    let overall = &tables.overall;
+    let mut text = format!(
+        "Overall\n  {}, {} with a reward (mean {})\n  {} with tool errors ({}; mean reward {})\n  {}, {}, \
+         {} recovered\n",
+        counted(overall.sims, "run"),
+        overall.sims_with_reward,
+        figure(overall.mean_reward, 4),
+        overall.sims_with_errors,
+        Cell::of(ratio(overall.sims_with_errors, overall.sims), Cell::Share).shown(),
+        figure(overall.mean_reward_with_errors, 4),
+        counted(overall.tool_calls, "tool call"),
+        counted(overall.errors, "error"),
+        overall.recovered,
+    );
+    if let Some((runs, whose)) = without_calls(tables) {
+        let enter = if runs == "1 run" { "enters" } else { "enter" };
+        let sentence =
+            format!("{runs} without an action that counts ({whose}) {enter} with recovery 1 and no error");
+        for line in wrapped(&sentence, TEXT_WIDTH - 2) {
+            text += &format!("  {line}\n");
+        }
+    }
+    text
+}
+
+fn direction(tables: &Replication) -> String {
+    let direction = &tables.direction;
+    format!(
+        "\nDirection, over {} pairs of model and domain\n  recovery positive in {} of {} (with errors: {} of {})\n  \
+         error count negative in {} of {}, of those where r is defined\n",
+        direction.pairs,
+        direction.recovery_positive.count,
+        direction.recovery_positive.defined,
+        direction.recovery_errors_only_positive.count,
+        direction.recovery_errors_only_positive.defined,
+        direction.error_count_negative.count,
+        direction.error_count_negative.defined,
+    )
+}
+
+const FIGURES: [(&str, &str, Kind); 7] = [
+    ("runs", "n", Kind::Number),
+    ("runs_with_errors", "errors", Kind::Number),
+    ("mean_reward", "reward", Kind::Number),
+    ("r_recovery_reward", "rec", Kind::Number),
+    ("r_recovery_reward_errors_only", "rec|err", Kind::Number),
+    ("r_error_count_reward", "err#", Kind::Number),
+    ("r_tool_calls_reward", "calls", Kind::Number),
+];
+
+const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
+                            recovery rate (runs with errors); err#, error count; calls, call count.";
+
+fn r(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.r(), |r| Cell::Signed(r, 4))
 }
 
 /// r, Fisher's interval, p, n.

@@ -49,10 +49,10 @@ fn about(name: &str, model: &RewardModel, found: &RewardRegression) -> String {
         count => format!("; {} left out, as all or none of their pair succeed", counted(count, "run")),
     };
     format!(
-        "{name}: {}, {} of model and domain, 95% CI robust to {} {}{left_out}",
+        "{name}: {}, {} of model and domain, 95% CI robust to {} clusters ({}){left_out}",
         counted(model.runs, "run"),
         counted(model.groups, "pair"),
         model.clusters,
-        found.cluster.plural(),
+        found.cluster.name(),
     )
 }

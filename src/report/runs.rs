@@ -30,8 +30,8 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
     let mut table = Table::new("pass_k", "pass^k, by model and domain", &columns).grouped();
     for group in groups {
         let mut row = vec![
-            Cell::text(group.model.as_deref().unwrap_or("–")),
-            Cell::text(group.domain.as_deref().unwrap_or("–")),
+            Cell::text(group.name()),
+            Cell::name(group.domain.as_deref()),
             Cell::Count(group.tasks),
             Cell::Count(group.runs),
             Cell::Count(group.infrastructure_errors),
@@ -46,10 +46,10 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
 
 /// The runs of a replication as a table, one row per run.
 ///
-/// With the agent and with recovery by program, where a run has been looked at for that.
+/// The agent and the measures of the default rule are columns if a run has those measures.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
-    let by_program = rows.iter().any(|row| row.by_program.is_some());
+    let by_default_rule = rows.iter().any(|row| row.default_rule.is_some());
     let mut columns = vec![
         ("file", "file", Kind::Text),
         ("id", "id", Kind::Text),
@@ -63,12 +63,16 @@ pub fn simulation_table(rows: &[SimulationRow]) -> Table {
         ("recovered", "recovered", Kind::Number),
         ("recovery_rate", "recovery rate", Kind::Number),
         ("detected", "detected", Kind::Text),
+        ("duplicate_of", "duplicate of", Kind::Text),
     ];
-    if by_program {
+    if by_default_rule {
         columns.extend([
             ("agent", "agent", Kind::Text),
             ("recovered_by_program", "recovered by program", Kind::Number),
             ("recovery_rate_by_program", "recovery rate by program", Kind::Number),
+            ("goals", "goals", Kind::Number),
+            ("reached", "reached", Kind::Number),
+            ("goal_recovery", "goal recovery", Kind::Number),
         ]);
     }
     let mut table = Table::new("runs", "Runs", &columns);
@@ -87,12 +91,16 @@ pub fn simulation_table(rows: &[SimulationRow]) -> Table {
             Cell::Count(row.recovered),
             Cell::Real(row.recovery_rate, 4),
             Cell::text(row.detected.to_string()),
+            text(row.duplicate_of.as_deref()),
         ];
-        if by_program {
+        if by_default_rule {
             cells.extend([
                 text(row.agent.as_deref()),
-                Cell::of(row.by_program, |found| Cell::Count(found.recovered)),
-                Cell::of(row.by_program, |found| Cell::Real(found.recovery_rate, 4)),
+                Cell::of(row.default_rule, |found| Cell::Count(found.recovered)),
+                Cell::of(row.default_rule, |found| Cell::Real(found.recovery_rate, 4)),
+                Cell::of(row.default_rule, |found| Cell::Count(found.goals)),
+                Cell::of(row.default_rule, |found| Cell::Count(found.reached)),
+                Cell::of(row.default_rule, |found| Cell::Real(found.goal_recovery, 4)),
             ]);
         }
         table.row(cells);

@@ -1,13 +1,14 @@
-//! The summary of a scan.
+//! A scan as a document, and its summary as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, name};
+use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
+use super::document::Document;
+use super::files::{unread, unread_table};
 use super::table::{Kind, TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-#[cfg(feature = "html")]
-use crate::merge::DetectorOfModel;
-use crate::merge::{CostPart, Counts, ScanSummary};
+use crate::merge::{CostPart, Counts, DetectorOfModel, Files, RunStrip, ScanSummary};
 use crate::stats::{Interval, float, ratio, wilson};
 
 impl CostPart {
@@ -17,11 +18,11 @@ impl CostPart {
 }
 
 impl Counts {
-    pub(super) fn share(self) -> Option<f64> {
+    fn share(self) -> Option<f64> {
         ratio(self.detected, self.applicable)
     }
 
-    pub(super) fn interval(self) -> Option<Interval> {
+    fn interval(self) -> Option<Interval> {
         wilson(self.detected, self.applicable, 0.95).ok()
     }
 
@@ -38,7 +39,7 @@ impl Counts {
 }
 
 /// A model, where it is named, and its counts.
-pub(super) type OfModel<'s> = (Option<&'s str>, Counts);
+type OfModel<'s> = (Option<&'s str>, Counts);
 
 const COUNTS: [(&str, &str, Kind); 5] = [
     ("traces", "traces", Kind::Number),
@@ -50,11 +51,10 @@ const COUNTS: [(&str, &str, Kind); 5] = [
 
 impl ScanSummary {
     /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
-    #[cfg(feature = "html")]
     #[must_use]
-    pub fn costs(&self) -> Vec<super::html::FailureCost> {
+    pub fn costs(&self) -> Vec<FailureCost> {
         let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
-        let cost = |((detector, model), counts): (&DetectorOfModel, &Counts)| super::html::FailureCost {
+        let cost = |((detector, model), counts): (&DetectorOfModel, &Counts)| FailureCost {
             detector: detector.to_string(),
             model: model.as_deref().map(str::to_owned),
             steps: pair(counts.steps),
@@ -77,7 +77,7 @@ impl ScanSummary {
 
     /// The detectors with the counts of each model, those first in which the detector fires most surely: by the lower
     /// end of the interval, then by how many runs that are, then by name.
-    pub(super) fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
+    fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
             detectors.entry(detector).or_default().push((model.as_deref(), *counts));
@@ -169,4 +169,164 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
              several findings of a detector counts once.",
         );
     Some(table)
+}
+
+/// How many models a chart shows.
+const DRAWN: usize = 15;
+
+/// Returns a scan as a document: detectors, costs, flagged runs, files that were not read.
+#[must_use]
+pub fn scan_document(
+    summary: &ScanSummary,
+    costs: &[FailureCost],
+    flagged: Vec<RunStrip>,
+    files: &Files,
+) -> Document {
+    let mut document = Document::new("Failures found by the detectors");
+    document.lead(format!(
+        "{} of {} runs are flagged by at least one detector.",
+        summary.flagged(),
+        summary.runs()
+    ));
+    let unread = unread(files);
+    if unread > 0 {
+        let files = if unread == 1 { "1 file" } else { &format!("{unread} files") };
+        document.warning(format!("{files} could not be read completely; the last table lists them."));
+    }
+    if let Some(sentence) = summary.repeats().sentence() {
+        document.paragraph(sentence);
+    }
+    document.section("Detectors");
+    let (of_costs, tables): (Vec<Table>, Vec<Table>) =
+        summary.tables().into_iter().partition(|table| table.name() == "costs");
+    let mut tables = tables.into_iter();
+    document.tables_of(tables.next());
+    for chart in charts(summary) {
+        document.chart(chart);
+    }
+    document.tables_of(tables).section("Costs");
+    for chart in cost_charts(costs) {
+        document.chart(chart);
+    }
+    document.tables_of(of_costs);
+    if !flagged.is_empty() {
+        let more = summary.flagged().saturating_sub(flagged.len() as u64);
+        document.section("Flagged runs");
+        if more > 0 {
+            document.paragraph(format!("The worst {} are drawn, {more} more are not.", flagged.len()));
+        }
+        document.strips(flagged);
+    }
+    if unread > 0 {
+        document.section("Not read").table(unread_table(files));
+    }
+    document
+}
+
+/// A chart of all detectors, or one for each where there are several models.
+fn charts(summary: &ScanSummary) -> Vec<Chart> {
+    let detectors = summary.by_detector();
+    let single = detectors.values().all(|models| models.len() < 2);
+    if single {
+        let rows = detectors.iter().flat_map(|(detector, models)| {
+            models.iter().filter_map(|(_, counts)| row((*detector).to_owned(), *counts))
+        });
+        return vec![chart("Runs in which a detector fires".to_owned(), CAPTION.to_owned(), rows.collect())];
+    }
+    let of_detector = |(detector, models): (&&str, &Vec<OfModel<'_>>)| {
+        let named = |model: Option<&str>| model.unwrap_or("model not named").to_owned();
+        let mut rows: Vec<IntervalRow> =
+            models.iter().filter_map(|(model, counts)| row(named(*model), *counts)).collect();
+        let all = rows.len();
+        rows.truncate(DRAWN);
+        let caption = if all > DRAWN {
+            format!(
+                "{CAPTION} The first {DRAWN} of {all} models, by the lower ends of these; the table has all."
+            )
+        } else {
+            CAPTION.to_owned()
+        };
+        chart(format!("{detector}: runs in which it fires"), caption, rows)
+    };
+    detectors.iter().map(of_detector).collect()
+}
+
+const CAPTION: &str = "Shares of the runs to which the detector applies.";
+
+fn row(label: String, counts: Counts) -> Option<IntervalRow> {
+    (counts.applicable > 0).then(|| IntervalRow {
+        label,
+        note: format!("{} of {}", counts.detected, counts.applicable),
+        estimate: counts.share(),
+        interval: counts.interval(),
+        ..IntervalRow::default()
+    })
+}
+
+fn chart(title: String, caption: String, rows: Vec<IntervalRow>) -> Chart {
+    Chart::Intervals(IntervalChart {
+        title,
+        caption,
+        axis: "share of runs".to_owned(),
+        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
+        rows,
+        range: Some((0.0, 1.0)),
+        ..IntervalChart::default()
+    })
+}
+
+/// The cost of the findings of one detector in the runs of one model; `None` if the source does not record it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FailureCost {
+    /// The detector.
+    pub detector: String,
+    /// The model, where it is known.
+    pub model: Option<String>,
+    /// Steps inside of findings, of all steps.
+    pub steps: Option<(u64, u64)>,
+    /// Nanoseconds inside of findings, of all.
+    pub duration_ns: Option<(u64, u64)>,
+    /// Tokens inside of findings, of all.
+    pub tokens: Option<(u64, u64)>,
+}
+
+/// How many bars a chart has.
+const BARS: usize = 20;
+
+/// Returns charts of the cost of failures: one each for steps, time and tokens if known, the largest share first.
+#[must_use]
+pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
+    type Part = fn(&FailureCost) -> Option<(u64, u64)>;
+    let kinds: [(&str, Part); 3] =
+        [("steps", |cost| cost.steps), ("time", |cost| cost.duration_ns), ("tokens", |cost| cost.tokens)];
+    kinds
+        .into_iter()
+        .filter_map(|(kind, part)| {
+            let mut bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
+            let all = bars.len();
+            bars.sort_by(|one, other| other.share.total_cmp(&one.share));
+            bars.truncate(BARS);
+            let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
+            (!bars.is_empty()).then(|| {
+                Chart::Bars(BarChart {
+                    title: format!("Cost of failures: {kind}"),
+                    axis: format!("share of {kind}"),
+                    caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
+                    bars,
+                })
+            })
+        })
+        .collect()
+}
+
+fn bar(cost: &FailureCost, (inside, all): (u64, u64), kind: &str) -> Option<Bar> {
+    let share = ratio(inside, all)?.min(1.0);
+    let seconds = |ns: u64| float(ns) / 1e9;
+    let note = if kind == "time" {
+        format!("{:.1}%, {:.0} s of {:.0} s", 100.0 * share, seconds(inside), seconds(all))
+    } else {
+        format!("{:.1}%, {inside} of {all}", 100.0 * share)
+    };
+    let model = cost.model.as_deref().unwrap_or("model not named");
+    Some(Bar { label: format!("{}: {model}", cost.detector), share, note })
 }

@@ -1,15 +1,20 @@
-//! A table, and its forms: text, Markdown, LaTeX, CSV.
+//! A table as text, Markdown, LaTeX and CSV.
 //!
-//! Cells hold values, not their spelling: CSV gets every digit, the other forms what a reader needs.
+//! Cells hold values: CSV gets every digit, the other forms what a reader needs.
 
 use std::io::Write;
 
 use super::cell::Cell;
-use super::wrap::{shortened, wrapped};
+use super::wrap::{padded, shortened, width, wrapped};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The width of a terminal that every text table fits.
 pub const TEXT_WIDTH: usize = 80;
+
+/// The columns of footnote size that a page of LaTeX has, and those of a label; longer tables run over pages.
+const LATEX_WIDTH: usize = 76;
+const LATEX_LABEL: usize = 24;
+const LATEX_LONG: usize = 30;
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,10 +36,10 @@ struct Column {
 /// A table of results, with its forms as text, Markdown, LaTeX and CSV.
 ///
 /// ```
-/// use wrongturn::{replicate::{Inference, InferenceOptions}, report::replication_tables};
+/// use wrongturn::{replicate::{ReplicationAnalysis, ReplicationOptions}, report::{ReplicationView, replication_document}};
 ///
-/// let inference = Inference::of(&[], &InferenceOptions::default())?;
-/// for table in replication_tables(&inference) {
+/// let analysis = ReplicationAnalysis::of(&[], &ReplicationOptions::default())?;
+/// for table in replication_document(&analysis, &ReplicationView::default()).tables() {
 ///     assert!(table.text(80).lines().all(|line| line.chars().count() <= 80));
 ///     assert!(table.csv()?.contains(','));
 /// }
@@ -111,19 +116,20 @@ impl Table {
     }
 
     /// Whether the first column names groups.
-    #[cfg(feature = "html")]
     pub(super) fn is_grouped(&self) -> bool {
         self.grouped
     }
 
-    #[cfg(feature = "html")]
     pub(super) fn headings(&self) -> impl Iterator<Item = (&str, bool)> {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
 
-    /// Whether a column says nothing in any row. A reader need not see it.
+    /// Whether a column is empty in every row, and only CSV has it.
     pub(super) fn is_blank(&self, column: usize) -> bool {
-        let is_blank = |row: &Vec<Cell>| matches!(row.get(column), Some(Cell::Text(text)) if text.is_empty());
+        let is_blank = |row: &Vec<Cell>| match row.get(column) {
+            Some(Cell::Text(text)) => text.is_empty(),
+            cell => matches!(cell, Some(Cell::Missing) | None),
+        };
         !self.rows.is_empty() && self.rows.iter().all(is_blank)
     }
 
@@ -131,23 +137,22 @@ impl Table {
         &self.rows
     }
 
-    #[cfg(feature = "html")]
     pub(super) fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The table as text of at most `width` columns, down to 40. Columns that do not fit follow below, with the
+    /// The table as text of at most `columns` columns, at least 40. Columns that do not fit follow below, after the
     /// first columns again.
     #[must_use]
-    pub fn text(&self, width: usize) -> String {
-        let width = width.max(40);
+    pub fn text(&self, columns: usize) -> String {
+        let columns = columns.max(40);
         let mut text = String::new();
-        for line in wrapped(&self.title, width) {
+        for line in wrapped(&self.title, columns) {
             text += &format!("{line}\n");
         }
-        text += &self.body(width);
+        text += &self.body(columns);
         for note in &self.notes {
-            for line in wrapped(note, width - 2) {
+            for line in wrapped(note, columns - 2) {
                 text += &format!("  {line}\n");
             }
         }
@@ -155,27 +160,36 @@ impl Table {
     }
 
     /// The columns and rows as text.
-    pub(super) fn body(&self, width: usize) -> String {
-        let skip = usize::from(self.grouped);
-        let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
-        let room = width.saturating_sub(2);
-        let most_of_label = (room / 2).max(16);
-        let cells: Vec<Vec<String>> =
-            self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect();
-        let widths: Vec<usize> = self
-            .columns
+    pub(super) fn body(&self, columns: usize) -> String {
+        let room = columns.saturating_sub(2);
+        let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
+        let cells = self.shown();
+        let widths = self.widths(&cells, |kind| if kind == Kind::Text { most_of_label } else { room });
+        let blocks: Vec<String> = self
+            .blocks(&widths, columns, usize::from(self.grouped))
             .iter()
-            .enumerate()
-            .map(|(place, column)| {
-                let cells = cells.iter().filter_map(|row| row.get(place)).map(|cell| cell.chars().count());
-                let widest = cells.chain([column.heading.chars().count()]).max().unwrap_or(0);
-                if column.kind == Kind::Text && width < usize::MAX {
-                    widest.min(most_of_label)
-                } else {
-                    widest.min(room)
-                }
-            })
+            .map(|block| self.block(block, &widths, &cells))
             .collect();
+        blocks.join("\n")
+    }
+
+    /// The cells as a reader sees them.
+    fn shown(&self) -> Vec<Vec<String>> {
+        self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect()
+    }
+
+    /// The widths of the columns, of each at most what is given for its kind.
+    fn widths(&self, cells: &[Vec<String>], most: impl Fn(Kind) -> usize) -> Vec<usize> {
+        let of_column = |(place, column): (usize, &Column)| {
+            let cells = cells.iter().filter_map(|row| row.get(place)).map(|cell| width(cell));
+            cells.chain([width(&column.heading)]).max().unwrap_or(0).min(most(column.kind))
+        };
+        self.columns.iter().enumerate().map(of_column).collect()
+    }
+
+    /// The columns that stand next to each other: each block begins with the labels.
+    fn blocks(&self, widths: &[usize], room: usize, skip: usize) -> Vec<Vec<usize>> {
+        let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
         let wide = |places: &[usize]| -> usize {
             places.iter().filter_map(|place| widths.get(*place)).map(|width| width + 2).sum()
         };
@@ -183,14 +197,13 @@ impl Table {
         let mut blocks: Vec<Vec<usize>> = vec![first.clone()];
         for place in (labels..self.columns.len()).filter(|place| !self.is_blank(*place)) {
             match blocks.last_mut() {
-                Some(block) if block.len() == first.len() || wide(block) + wide(&[place]) <= width => {
+                Some(block) if block.len() == first.len() || wide(block) + wide(&[place]) <= room => {
                     block.push(place);
                 }
                 _ => blocks.push(first.iter().copied().chain([place]).collect()),
             }
         }
-        let blocks: Vec<String> = blocks.iter().map(|block| self.block(block, &widths, &cells)).collect();
-        blocks.join("\n")
+        blocks
     }
 
     fn block(&self, places: &[usize], widths: &[usize], cells: &[Vec<String>]) -> String {
@@ -202,12 +215,7 @@ impl Table {
                     Some((self.columns.get(*place)?, widths.get(*place)?, cells.get(*place)?))
                 })
                 .map(|(column, width, cell)| {
-                    let cell = shortened(cell, *width);
-                    if column.kind == Kind::Text {
-                        format!("{cell:<width$}")
-                    } else {
-                        format!("{cell:>width$}")
-                    }
+                    padded(&shortened(cell, *width), *width, column.kind != Kind::Text)
                 })
                 .collect();
             format!("  {}\n", cells.join("  ").trim_end())
@@ -229,57 +237,92 @@ impl Table {
     /// The table as GitHub's Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
-        let escape = |text: &str| {
-            let text =
-                text.replace('\\', "\\\\").replace('|', "\\|").replace('&', "&amp;").replace('<', "&lt;");
-            text.split_whitespace().collect::<Vec<_>>().join(" ")
-        };
+        let seen: Vec<usize> = (0..self.columns.len()).filter(|column| !self.is_blank(*column)).collect();
+        let columns = || seen.iter().filter_map(|place| self.columns.get(*place));
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let mut text = format!("### {}\n\n", escape(&self.title));
-        text += &line(self.columns.iter().map(|column| escape(&column.heading)).collect());
+        let mut text = format!("### {}\n\n", markdown_text(&self.title));
+        text += &line(columns().map(|column| markdown_text(&column.heading)).collect());
         let rule = |column: &Column| if column.kind == Kind::Text { "---" } else { "--:" }.to_owned();
-        text += &line(self.columns.iter().map(rule).collect());
+        text += &line(columns().map(rule).collect());
         for row in &self.rows {
-            text += &line(row.iter().map(|cell| escape(&cell.shown())).collect());
+            let cells = seen.iter().filter_map(|place| row.get(*place));
+            text += &line(cells.map(|cell| markdown_text(&cell.shown())).collect());
         }
         for note in &self.notes {
-            text += &format!("\n{}\n", escape(note));
+            text += &format!("\n{}\n", markdown_text(note));
         }
         text
     }
 
-    /// The table as LaTeX, which needs the package `booktabs`. Its own texts are of letters that pdfLaTeX takes.
+    /// The table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class `article`:
+    /// texts are broken into lines, columns that do not fit follow in another table, and long tables run over pages.
     #[must_use]
     pub fn latex(&self) -> String {
-        let cell = |cell: &Cell| match cell {
-            Cell::Missing => "--".to_owned(),
-            Cell::Share(_) | Cell::Text(_) | Cell::Count(_) => latex_text(&cell.shown()),
-            number => format!("${}$", number.shown()),
-        };
-        let align: String =
-            self.columns.iter().map(|column| if column.kind == Kind::Text { 'l' } else { 'r' }).collect();
-        let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
-        let mut text = format!(
-            "\\begin{{table}}\n\\caption{{{}}}\n\\label{{tab:{}}}\n\\centering\n\\begin{{tabular}}{{{align}}}\n\\toprule\n",
-            latex_text(&self.title),
-            self.name.replace('_', "-"),
-        );
-        text += &line(self.columns.iter().map(|column| latex_text(&column.heading)).collect());
-        text += "\\midrule\n";
-        for row in &self.rows {
-            text += &line(row.iter().map(cell).collect());
+        let cells = self.shown();
+        let widths = self.widths(&cells, |kind| if kind == Kind::Text { LATEX_LABEL } else { usize::MAX });
+        let blocks = self.blocks(&widths, LATEX_WIDTH, 0);
+        let label = self.name.replace('_', "-");
+        let mut text = String::new();
+        for (number, block) in blocks.iter().enumerate() {
+            let (more, label) = match number {
+                0 => ("", label.clone()),
+                _ => (" (continued)", format!("{label}-{}", number + 1)),
+            };
+            let caption = format!("\\caption{{{}{more}}}\\label{{tab:{label}}}", latex_text(&self.title));
+            text += &self.latex_block(block, &widths, &caption, number + 1 == blocks.len());
         }
-        text += "\\bottomrule\n\\end{tabular}\n";
-        for note in &self.notes {
-            text += &format!("\n\\smallskip {{\\footnotesize {}}}\n", latex_text(note));
-        }
-        text + "\\end{table}\n"
+        text
     }
 
-    /// Writes the table as CSV: every digit, an interval in two columns, nothing where nothing is known.
+    fn latex_block(&self, places: &[usize], widths: &[usize], caption: &str, is_last: bool) -> String {
+        let columns: Vec<(usize, &Column)> =
+            places.iter().filter_map(|place| Some((*place, self.columns.get(*place)?))).collect();
+        let align = |(place, column): &(usize, &Column)| match column.kind {
+            Kind::Text => {
+                let width = widths.get(*place).map_or(1, |width| (*width).max(2));
+                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", tenths(width * 6))
+            }
+            _ => "r".to_owned(),
+        };
+        let align: String = columns.iter().map(align).collect();
+        let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
+        let cell = |cell: &Cell| match cell {
+            Cell::Missing => "--".to_owned(),
+            Cell::Share(_) | Cell::Count(_) => latex_text(&cell.shown()),
+            Cell::Text(text) => latex_breakable(text),
+            number => format!("${}$", number.shown()),
+        };
+        let head = format!(
+            "\\toprule\n{}\\midrule\n",
+            line(columns.iter().map(|(_, column)| latex_text(&column.heading)).collect())
+        );
+        let rows: String = self
+            .rows
+            .iter()
+            .map(|row| line(places.iter().filter_map(|place| row.get(*place)).map(cell).collect()))
+            .collect();
+        let mut notes = String::new();
+        for note in self.notes.iter().filter(|_| is_last) {
+            notes += &format!("\n\\smallskip {{\\footnotesize {}\\par}}\n", latex_text(note));
+        }
+        let size = "\\footnotesize\\setlength{\\tabcolsep}{4pt}";
+        if self.rows.len() > LATEX_LONG {
+            format!(
+                "{{{size}\n\\begin{{longtable}}{{{align}}}\n{caption}\\\\\n{head}\\endfirsthead\n{head}\\endhead\n\
+                 {rows}\\bottomrule\n\\end{{longtable}}}}\n{notes}"
+            )
+        } else {
+            format!(
+                "\\begin{{table}}[htbp]\n{caption}\n{{{size}\\centering\n\\begin{{tabular}}{{{align}}}\n{head}{rows}\
+                 \\bottomrule\n\\end{{tabular}}\\par}}\n{notes}\\end{{table}}\n"
+            )
+        }
+    }
+
+    /// Writes the table as CSV: every digit, an interval in two columns, missing values empty.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] where `out` does not take it.
+    /// [`ErrorKind::Io`] if `out` cannot be written.
     pub fn write_csv(&self, out: impl Write) -> Result<()> {
         let mut writer = csv::Writer::from_writer(out);
         let mut header = Vec::new();
@@ -314,10 +357,10 @@ impl Table {
         Ok(())
     }
 
-    /// The table as CSV, in memory.
+    /// Returns the table as CSV.
     ///
     /// # Errors
-    /// As [`Table::write_csv`]; memory takes everything.
+    /// None at present.
     pub fn csv(&self) -> Result<String> {
         let mut bytes = Vec::new();
         self.write_csv(&mut bytes)?;
@@ -325,18 +368,38 @@ impl Table {
     }
 }
 
-/// Tables as text that fits 80 columns, an empty line between them; those without rows are left out.
-#[must_use]
-pub fn render_tables(tables: &[Table]) -> String {
-    let shown = tables.iter().filter(|table| !table.is_empty());
-    shown.map(|table| table.text(TEXT_WIDTH)).collect::<Vec<_>>().join("\n")
-}
-
 fn not_written(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
 }
 
-fn latex_text(text: &str) -> String {
+/// Escapes a text for Markdown.
+pub(super) fn markdown_text(text: &str) -> String {
+    let text = text.replace('\\', "\\\\").replace('|', "\\|").replace('&', "&amp;").replace('<', "&lt;");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Tenths as a decimal number.
+fn tenths(count: usize) -> String {
+    format!("{}.{}", count / 10, count % 10)
+}
+
+/// Escapes a text that may be broken after punctuation and within long words.
+fn latex_breakable(text: &str) -> String {
+    let mut broken = String::new();
+    let mut letters = 0;
+    for letter in text.chars() {
+        broken += &latex_text(letter.encode_utf8(&mut [0; 4]));
+        letters = if letter.is_whitespace() { 0 } else { letters + 1 };
+        if letters == 8 || matches!(letter, '_' | '/' | '.' | ':' | '-') {
+            broken += "\\allowbreak{}";
+            letters = 0;
+        }
+    }
+    broken
+}
+
+/// Escapes a text for LaTeX.
+pub(super) fn latex_text(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
         match letter {
@@ -354,7 +417,7 @@ fn latex_text(text: &str) -> String {
     escaped
 }
 
-/// What stands for letters that pdfLaTeX does not take, or draws as others.
+/// Returns the command for a letter that pdfLaTeX does not take, or draws as another.
 fn latex_symbol(letter: char) -> Option<&'static str> {
     Some(match letter {
         '|' => "\\textbar{}",

@@ -41,6 +41,9 @@ use super::{Resampling, StatsError, float};
 /// With fewer clusters there is no widened interval: too few samples can be drawn from them.
 const MIN_WIDENED: usize = 5;
 
+/// There is no widened interval if one in so many resamples is undefined.
+const MOST_UNDEFINED: u64 = 100;
+
 /// A statistic of sums over clusters, for [`cluster_bootstrap()`].
 ///
 /// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your own:
@@ -114,8 +117,8 @@ pub struct ClusterBootstrap {
     /// The bias-corrected and accelerated interval; none where the correction is undefined.
     pub bca: Option<Interval>,
     /// The percentile interval, widened for the number of clusters, which keeps its level best. None with fewer than
-    /// five clusters, and none where the statistic was undefined on any resample: then what varies lies in so few
-    /// clusters (about eight for 2,000 resamples) that the resamples which have it lean to its side.
+    /// five clusters, and none if the statistic was undefined on 1% of the resamples: then what varies lies in four
+    /// clusters or fewer, and the resamples that have it lean to its side.
     pub widened: Option<Interval>,
     /// Clusters.
     pub clusters: u64,
@@ -159,8 +162,8 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
     result.bca = acceleration(&jackknife(statistic))
         .and_then(|a| bca_levels(&values, estimate, a, tail))
         .and_then(|(low, high)| between(low, high));
-    result.widened =
-        (clusters >= MIN_WIDENED && result.undefined == 0).then(|| between(wider, 1.0 - wider)).flatten();
+    let is_defined = result.undefined.saturating_mul(MOST_UNDEFINED) < result.resamples;
+    result.widened = (clusters >= MIN_WIDENED && is_defined).then(|| between(wider, 1.0 - wider)).flatten();
     Ok(result)
 }
 
@@ -320,6 +323,40 @@ mod tests {
         assert!(wide.low < plain.low && plain.high < wide.high);
         let few = cluster_bootstrap(&RootMeanSquare(gen_x(4, 0.0)), &usual).unwrap();
         assert!(few.widened.is_none() && few.percentile.is_some());
+    }
+
+    /// The share of clusters that count among those that vary, which a resample may miss.
+    struct ShareOfFew(usize);
+
+    impl ClusterStatistic for ShareOfFew {
+        type Sums = f64;
+
+        fn clusters(&self) -> usize {
+            20
+        }
+
+        fn nothing(&self) -> f64 {
+            0.0
+        }
+
+        fn add(&self, sums: &mut f64, cluster: usize, times: f64) {
+            if cluster < self.0 {
+                *sums += times;
+            }
+        }
+
+        fn value(&self, sums: &f64) -> Option<f64> {
+            (*sums > 0.0).then_some(*sums)
+        }
+    }
+
+    #[test]
+    fn few_undefined_resamples_leave_the_interval() {
+        // A resample misses the six of twenty clusters with a chance of 0.7^20, or 0.08%, and three with 3.9%.
+        let run = |few| cluster_bootstrap(&ShareOfFew(few), &Resampling::default()).unwrap();
+        let (six, three) = (run(6), run(3));
+        assert!((1..20).contains(&six.undefined) && six.widened.is_some(), "{six:?}");
+        assert!((40..120).contains(&three.undefined) && three.widened.is_none(), "{three:?}");
     }
 
     #[test]

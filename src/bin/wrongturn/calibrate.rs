@@ -18,8 +18,7 @@ use wrongturn::{
     },
     detect::{ALL, Preset, at_least},
     report::{
-        calibration_html, calibration_markdown, junit, render_calibration, render_explanation, render_gate,
-        render_run, render_sweeps,
+        calibration_document, calibration_markdown, junit, render_explanation, render_gate, render_run,
     },
     trace::Actors,
 };
@@ -76,6 +75,9 @@ pub(crate) struct Arguments {
     /// Show one entry, and why its detector says what it says
     #[arg(long, value_name = "ENTRY")]
     explain: Option<String>,
+    /// Print all tables
+    #[arg(long)]
+    full: bool,
     /// Show the figures over each detector's main parameter too
     #[arg(long)]
     sweep: bool,
@@ -148,7 +150,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         write_json(path, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
     }
     if let Some(path) = &arguments.html {
-        write_text(path, &calibration_html(&report, &sweeps))?;
+        write_text(path, &calibration_document(&report, &sweeps).html())?;
     }
     if let Some(path) = &arguments.markdown {
         let text = calibration_markdown(&report, options.gate, &compared);
@@ -158,10 +160,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         write_text(path, &junit(&report, options.gate, arguments.require, &compared))?;
     }
     if !arguments.json.as_deref().is_some_and(is_stdout) {
-        let swept = if arguments.sweep { render_sweeps(&sweeps) } else { String::new() };
-        common::print(
-            &(render_calibration(&report) + &render_gate(&report, options.gate, &compared) + &swept),
-        )?;
+        let sweeps = if arguments.sweep { &sweeps[..] } else { &[] };
+        let text = common::tables::text(&calibration_document(&report, sweeps), arguments.full);
+        common::print(&(text + &render_gate(&report, options.gate, &compared)))?;
     }
     Ok(status(arguments, &report, options.gate, &compared))
 }

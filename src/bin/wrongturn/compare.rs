@@ -12,16 +12,16 @@ use crate::common;
 use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads, detector};
 use crate::common::findings::counted;
 use crate::common::inputs::{self, Inputs};
-use crate::common::tables::TableFiles;
+use crate::common::tables::{self, TableFiles};
 use clap::Parser;
 use wrongturn::{
-    Scanner,
+    Registry, Scanner,
     compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
-    default_detectors,
-    detect::at_least,
-    report::{comparison_html, comparison_tables, render_comparison},
+    detect::{ALL, Preset, at_least},
+    report::comparison_document,
     scan::{ScanOptions, TraceRecord},
     stats::Resampling,
+    trace::Actors,
 };
 
 /// How many models are named where the one asked for is not there.
@@ -48,6 +48,12 @@ pub(crate) struct Arguments {
     /// Only runs of this model on the second side
     #[arg(long, value_name = "MODEL")]
     second_model: Option<String>,
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "agent")]
+    actors: Actors,
+    /// Print all tables
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     scan: Scan,
     #[command(flatten)]
@@ -109,11 +115,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         seed: arguments.resampling.seed.seed,
         ..Resampling::default()
     };
-    arguments.scan.compare(&paths, &models, true, &resampling, |comparison| {
-        arguments.files.write(&comparison_tables(comparison))?;
-        arguments.files.write_page(|| comparison_html(comparison))?;
+    let scan = &arguments.scan;
+    scan.compare(&paths, &models, arguments.actors, true, &resampling, |comparison| {
+        let document = comparison_document(comparison);
+        arguments.files.write(&document)?;
         arguments.files.write_json(comparison)?;
-        arguments.files.print(&render_comparison(comparison))?;
+        arguments.files.print(&tables::text(&document, arguments.full))?;
         Ok(0)
     })
 }
@@ -122,7 +129,7 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
     // The intervals of rates are not shown.
     let resampling = Resampling { resamples: 1, ..Resampling::default() };
     let paths = [arguments.against.clone(), arguments.new.clone()];
-    arguments.scan.compare(&paths, &[None, None], false, &resampling, |comparison| {
+    arguments.scan.compare(&paths, &[None, None], Actors::Agent, false, &resampling, |comparison| {
         if comparison.tasks == 0 {
             return Err("no task is in both the old and the new runs".into());
         }
@@ -151,6 +158,7 @@ impl Scan {
         &self,
         paths: &[PathBuf; 2],
         models: &[Option<String>; 2],
+        actors: Actors,
         fingerprints: bool,
         resampling: &Resampling,
         show: impl FnOnce(&Comparison) -> Result<u8, common::Failure>,
@@ -165,7 +173,9 @@ impl Scan {
             threads: self.threads.wanted(),
             ..ScanOptions::default()
         };
-        let scanner = Scanner::new(at_least(default_detectors(), self.surety.min_confidence), options)?;
+        let ids: Vec<&str> = ALL.iter().filter(|info| !info.opt_in).map(|info| info.id).collect();
+        let detectors = Registry::default().build(&ids, Preset::Default, actors, &serde_json::json!({}))?;
+        let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
         let mut sides = Vec::new();
         let mut inputs: Vec<Inputs> = Vec::new();
         for (path, model) in paths.iter().zip(models) {

@@ -11,14 +11,14 @@ use crate::common;
 use crate::common::arguments::{Metadata, Resamples, Threads};
 use crate::common::inputs;
 use crate::common::parts::{self, PartialFile};
-use crate::common::replicated::{self, Options, Outputs, Rate};
+use crate::common::replicated::{self, Duplicates, Options, Outputs};
 use clap::Parser;
 use wrongturn::{
     Detector, ReadOptions, Scanner, ToolErrorRecovery,
     detect::ToolErrorRecoveryConfig,
     merge::{PartialContent, ReplicationPart},
     read::Format,
-    replicate::{ClusterBy, GroupBy, RecoveryByProgram, SimulationRow},
+    replicate::{ClusterBy, DefaultRecovery, GroupBy, SimulationRow},
     scan::ScanOptions,
     trace::Actors,
 };
@@ -41,9 +41,6 @@ pub(crate) struct Arguments {
     /// Recovery rate below which a run is flagged, in (0, 1]
     #[arg(long, default_value_t = 0.5, value_name = "RATE")]
     threshold: f64,
-    /// The measure of recovery; with the second, goals take the place of failed calls in every table and row
-    #[arg(long, value_enum, default_value_t = Rate::RecoveryRate, value_name = "MEASURE")]
-    rate: Rate,
     #[command(flatten)]
     metadata: Metadata,
     #[command(flatten)]
@@ -60,9 +57,9 @@ pub(crate) struct Arguments {
     /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
     #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
     group_by: Vec<GroupBy>,
-    /// Count runs that repeat the messages of another run
-    #[arg(long)]
-    keep_duplicates: bool,
+    /// Copies that count of a run that was recorded twice (equal id, or equal messages, task, agent, model and trial)
+    #[arg(long, value_enum, default_value_t = Duplicates::Drop, value_name = "WHAT", conflicts_with = "as_published")]
+    duplicates: Duplicates,
     #[command(flatten)]
     resampling: Resamples,
     #[command(flatten)]
@@ -81,20 +78,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
-    let by_goals = arguments.rate == Rate::GoalRecovery;
-    if by_goals && (arguments.as_published || !arguments.group_by.is_empty()) {
-        return Err(
-            "expected --rate recovery_rate with --as-published and --group-by, got goal_recovery".into()
-        );
-    }
-    let rule =
-        if by_goals { ToolErrorRecoveryConfig::default() } else { ToolErrorRecoveryConfig::published() };
+    let rule = ToolErrorRecoveryConfig::published();
     let config = ToolErrorRecoveryConfig { actors: arguments.actors, threshold: arguments.threshold, ..rule };
     let mut detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(config.clone())?)];
-    let groups = !arguments.group_by.is_empty();
-    if groups {
-        detectors.push(Arc::new(RecoveryByProgram::new(config.actors, config.threshold)?));
+    if !arguments.as_published {
+        detectors.push(Arc::new(DefaultRecovery::new(config.actors)?));
     }
+    let groups = !arguments.group_by.is_empty();
     let read =
         ReadOptions { format: (!groups).then_some(Format::Tau2), routes: false, ..ReadOptions::default() };
     let run_table = arguments.metadata.table()?;
@@ -102,7 +92,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
         read,
         run_table: run_table.clone(),
         threads: arguments.threads.wanted(),
-        digests: !arguments.as_published && !arguments.keep_duplicates,
+        digests: !arguments.as_published,
         ..ScanOptions::default()
     };
     let paths = if arguments.paths.is_empty() {
@@ -115,7 +105,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let scanner = Scanner::new(detectors, options)?;
     let out = arguments.partial.create()?;
     let mut part = ReplicationPart::new(arguments.exact_runs);
-    let row = |record| if by_goals { SimulationRow::of_goals(&record) } else { SimulationRow::of(&record) };
+    let row = |record| SimulationRow::of(&record);
     let inputs = inputs::scan(&scanner, &paths, row, |row| {
         part.runs.extend(row);
         Ok(())
@@ -124,12 +114,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, common::Failure> {
     let options = Options {
         actors: config.actors,
         threshold: config.threshold,
-        rate: arguments.rate,
         as_published: arguments.as_published,
         cluster: arguments.cluster,
         min_n: arguments.min_n,
         group_by: arguments.group_by,
-        keep_duplicates: arguments.keep_duplicates,
+        duplicates: arguments.duplicates,
         resamples: arguments.resampling.resamples,
         seed: arguments.resampling.seed.seed,
         regression: arguments.regression,

@@ -58,43 +58,50 @@ fn markdown_and_latex_escape() {
         "{markdown}"
     );
     let latex = sample().latex();
-    assert!(latex.contains(r"\caption{A sample of 50\% \& more}"), "{latex}");
+    assert!(latex.contains(r"\caption{A sample of 50\% \& more}\label{tab:sample}"), "{latex}");
     assert!(
         latex.contains(
-            r#"a\_b\textbar{}\textless{}c\textgreater{}, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#
+            r#"a\_\allowbreak{}b\textbar{}\textless{}c\textgreater{}, "d" & 7 & $+0.3333$ & $[-0.100,+0.250]$ & $2e-7$ \\"#
         ),
         "{latex}"
     );
 }
 
 #[test]
+fn latex_fits_a_page() {
+    assert!(sample().latex().starts_with("\\begin{table}[htbp]\n"));
+    let mut long = sample();
+    for _ in 0..40 {
+        long.row([Cell::text("m"), Cell::Count(1), Cell::Missing, Cell::Missing, Cell::Missing]);
+    }
+    assert!(long.latex().contains("\\begin{longtable}{") && long.latex().contains("\\endhead"));
+    let columns: Vec<(&str, &str, Kind)> = (0..12).map(|_| ("number", "a number", Kind::Number)).collect();
+    let mut wide = Table::new("wide", "Wide", &columns);
+    wide.row(vec![Cell::Count(1); 12]);
+    assert_eq!(wide.latex().matches("\\begin{table}").count(), 2, "{}", wide.latex());
+    assert!(wide.latex().contains("\\label{tab:wide-2}"));
+}
+
+#[test]
 fn latex_takes_no_letter_that_pdflatex_does_not() {
-    assert!(sample().latex().starts_with("\\begin{table}\n"));
     let shown = latex_text("Q, I², τ²: |r| ≥ 0.5 − x…, 1–2 ± 3");
     let wanted = r"Q, I$^2$, $\tau$$^2$: \textbar{}r\textbar{} $\geq$ 0.5 $-$ x\ldots{}, 1--2 $\pm$ 3";
     assert_eq!(shown, wanted);
-    let inference =
-        crate::replicate::Inference::of(&[], &crate::replicate::InferenceOptions::default()).unwrap();
-    for table in crate::report::replication_tables(&inference) {
-        assert!(table.latex().is_ascii(), "{}", table.latex());
-    }
+    let options = crate::replicate::ReplicationOptions::default();
+    let analysis = crate::replicate::ReplicationAnalysis::of(&[], &options).unwrap();
+    let latex =
+        crate::report::replication_document(&analysis, &crate::report::ReplicationView::default()).latex();
+    assert!(latex.is_ascii(), "{latex}");
 }
 
 #[test]
-fn a_column_that_says_nothing_is_not_shown() {
+fn an_empty_column_is_not_shown() {
     let columns = [("a", "alpha", Kind::Text), ("b", "beta", Kind::Text), ("n", "n", Kind::Number)];
     let mut table = Table::new("sample", "A sample", &columns);
     table.row([Cell::text("x"), Cell::text(""), Cell::Missing]);
-    assert_eq!(table.text(80), "A sample\n  alpha  n\n  -----  -\n  x      –\n");
-    // Machines get it all the same.
+    assert_eq!(table.text(80), "A sample\n  alpha\n  -----\n  x\n");
+    // CSV has every column.
     assert_eq!(table.csv().unwrap(), "a,b,n\nx,,\n");
-    table.row([Cell::text("y"), Cell::text("z"), Cell::Missing]);
-    assert!(table.text(80).contains("  alpha  beta  n\n"));
-}
-
-#[test]
-fn long_words_are_broken_and_names_shortened() {
-    assert_eq!(wrapped("ab cde fghijkl", 5), ["ab", "cde", "fghij", "kl"]);
-    assert_eq!(shortened("abcdefgh", 5), "ab…gh");
-    assert_eq!(shortened("äöü", 3), "äöü");
+    table.row([Cell::text("y"), Cell::text("z"), Cell::Count(1)]);
+    assert_eq!(table.text(80).lines().nth(3), Some("  x            –"));
 }

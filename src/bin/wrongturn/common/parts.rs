@@ -8,7 +8,7 @@ use serde_json::Value;
 use wrongturn::{
     ReadOptions,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
-    report::{Table, render_files, scan_html},
+    report::{Document, render_files, scan_document},
     trace::Digest,
 };
 
@@ -139,7 +139,7 @@ pub(crate) fn report_scan(
         write_text(path, text)?;
     }
     let ScanPart { files: read, summary, worst, .. } = part;
-    files.write_page(|| scan_html(&summary, &summary.costs(), draw(worst), &read))?;
+    files.write_page(|| scan_document(&summary, &summary.costs(), draw(worst), &read).html())?;
     match (text, rendered) {
         (Some(options), Some(text)) if !options.quiet && !files.is_printed() => super::print_raw(&text),
         _ => Ok(()),
@@ -148,8 +148,10 @@ pub(crate) fn report_scan(
 
 /// The tables of a scan, and its figures as JSON.
 pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
-    let all: Vec<Table> = part.summary.tables();
-    files.write(&all)?;
+    // The page has the flagged runs, which are read again for it.
+    let tables = TableFiles { html: None, ..files.clone() };
+    let mut document = Document::new("Failures found by the detectors");
+    tables.write(document.tables_of(part.summary.tables()))?;
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
 }
 

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use wrongturn::{
     merge::{Files, ReplicationPart},
     replicate::{
-        ClusterBy, GroupBy, GroupedReplication, Inference, InferenceOptions, PassK, Relation, Replication,
-        RewardRegression, SimulationRow, SummedReplication, distinct_runs, pass_k_by_pair,
+        ClusterBy, GroupBy, GroupedReplication, PassK, Relation, Replication, ReplicationAnalysis,
+        ReplicationOptions, RewardRegression, SimulationRow, SummedReplication, mark_duplicates,
+        pass_k_by_pair,
     },
     report::{
-        TEXT_WIDTH, Table, forest_chart, grouped_tables, pass_k_table, regression_table, render_grouped,
-        render_inference, render_pass_k, render_replication, render_summed, replication_html,
-        replication_tables, simulation_table, summed_html, summed_tables,
+        ReplicationView, forest_chart, render_pass_k, render_replication, replication_document,
+        simulation_table, summed_document,
     },
     stats::Resampling,
     trace::Actors,
@@ -21,33 +21,20 @@ use wrongturn::{
 use super::Failure;
 use super::arguments::Threads;
 use super::output::{Output, write_jsonl, write_text};
-use super::tables::TableFiles;
+use super::tables::{self, TableFiles};
 
-/// The measure of recovery that is correlated with the reward.
+/// Which copies of a run that was recorded twice count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[value(rename_all = "snake_case")]
-pub(crate) enum Rate {
-    /// Failed calls whose tool succeeded later, by the published rule
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Duplicates {
+    /// All copies
+    Keep,
+    /// The copy that names most about itself
     #[default]
-    RecoveryRate,
-    /// Goals that were reached after a failure, by the default rule
-    GoalRecovery,
+    Drop,
+    /// As drop, and print a table of the others
+    List,
 }
-
-impl Rate {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_published(&self) -> bool {
-        *self == Self::RecoveryRate
-    }
-}
-
-/// Printed above the tables of [`Rate::GoalRecovery`].
-const GOALS: &str = "\
-By goals: \"errors\" are goals in which a call failed, \"recovered\" those that were
-reached, and the recovery rate is goal_recovery.
-
-";
 
 /// What the figures depend on besides the runs. It is part of every partial state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,13 +42,11 @@ reached, and the recovery rate is goal_recovery.
 pub(crate) struct Options {
     pub(crate) actors: Actors,
     pub(crate) threshold: f64,
-    #[serde(default, skip_serializing_if = "Rate::is_published")]
-    pub(crate) rate: Rate,
     pub(crate) as_published: bool,
     pub(crate) cluster: ClusterBy,
     pub(crate) min_n: u64,
     pub(crate) group_by: Vec<GroupBy>,
-    pub(crate) keep_duplicates: bool,
+    pub(crate) duplicates: Duplicates,
     pub(crate) resamples: u32,
     pub(crate) seed: u64,
     #[serde(default)]
@@ -71,11 +56,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn inference(&self) -> InferenceOptions {
-        InferenceOptions {
+    fn analysis(&self) -> ReplicationOptions {
+        ReplicationOptions {
             cluster: self.cluster,
             min_n: self.min_n,
-            keep_duplicates: self.keep_duplicates,
+            keep_duplicates: self.duplicates == Duplicates::Keep,
             resampling: Resampling {
                 resamples: self.resamples as usize,
                 seed: self.seed,
@@ -90,6 +75,9 @@ impl Options {
 pub(crate) struct Outputs {
     #[command(flatten)]
     pub(crate) files: TableFiles,
+    /// Print all tables
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Write the forest plot of recovery on runs with errors to this file
     #[arg(long, value_name = "OUT.svg")]
     pub(crate) chart: Option<PathBuf>,
@@ -117,8 +105,6 @@ struct Summary<'r, F: Serialize, I: Serialize> {
 struct Config {
     actors: Actors,
     threshold: f64,
-    #[serde(skip_serializing_if = "Rate::is_published")]
-    rate: Rate,
     version: &'static str,
 }
 
@@ -129,23 +115,20 @@ pub(crate) fn report(
     outputs: &Outputs,
     threads: Threads,
 ) -> Result<(), Failure> {
-    if !options.rate.is_published() && (outputs.files.html.is_some() || outputs.chart.is_some()) {
-        return Err(
-            "expected --rate recovery_rate with --html and --chart, got goal_recovery: their texts are of \
-                    failed calls"
-                .into(),
-        );
-    }
     let ReplicationPart { files, mut runs, .. } = part;
     let pool = threads.pool()?;
     let writing = Writing { options, outputs, files: &files, pool: &pool };
     if let Some(rows) = runs.rows() {
-        if let Some(path) = &outputs.out {
-            write_rows(path, rows)?;
+        let mut rows = rows.to_vec();
+        if !options.as_published {
+            mark_duplicates(&mut rows);
         }
-        if options.as_published { writing.published(rows) } else { writing.inferred(rows) }
+        if let Some(path) = &outputs.out {
+            write_rows(path, &rows)?;
+        }
+        if options.as_published { writing.published(&rows) } else { writing.analysed(&rows) }
     } else {
-        let summed = pool.install(|| SummedReplication::of(&runs, &options.inference()))?;
+        let summed = pool.install(|| SummedReplication::of(&runs, &options.analysis()))?;
         writing.summed(&summed.ok_or("neither runs nor sums are kept")?)
     }
 }
@@ -165,15 +148,10 @@ impl Writing<'_> {
         grouped: Option<&GroupedReplication>,
         regression: Option<&RewardRegression>,
     ) -> Result<(), Failure> {
-        let Options { actors, threshold, rate, .. } = *self.options;
-        let config = Config { actors, threshold, rate, version: env!("CARGO_PKG_VERSION") };
+        let Options { actors, threshold, .. } = *self.options;
+        let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
         let summary = Summary { figures, pass_k, grouped, regression, inputs: self.files.figures(), config };
         self.outputs.files.write_json(&summary)
-    }
-
-    fn print(&self, text: &str) -> Result<(), Failure> {
-        let heading = if self.options.rate.is_published() { "" } else { GOALS };
-        self.outputs.files.print(&format!("{heading}{text}"))
     }
 
     fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
@@ -181,40 +159,33 @@ impl Writing<'_> {
         let replication = Replication::of(rows);
         self.summary(&replication, pass_k.as_deref(), None, None)?;
         let more = pass_k.as_deref().map(render_pass_k).unwrap_or_default();
-        self.print(&(render_replication(&replication) + &more))
+        self.outputs.files.print(&(render_replication(&replication) + &more))
     }
 
-    fn inferred(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
-        let (options, by) = (self.options.inference(), &self.options.group_by);
-        let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
-        let inference = self.pool.install(|| Inference::of(rows, &options))?;
-        let mut text = render_inference(&inference);
-        let mut all = replication_tables(&inference);
+    fn analysed(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
+        let (options, by) = (self.options.analysis(), &self.options.group_by);
+        let analysis = self.pool.install(|| ReplicationAnalysis::of(rows, &options))?;
         let grouped = (!by.is_empty())
             .then(|| self.pool.install(|| GroupedReplication::of(rows, by, &options)))
             .transpose()?;
-        if let Some(grouped) = &grouped {
-            text += &format!("\n{}", render_grouped(grouped));
-            all.extend(grouped_tables(grouped));
-        }
         let regression = self.options.regression.then(|| RewardRegression::of(rows, &options));
-        if let Some(regression) = &regression {
-            let table = regression_table(regression);
-            text += &format!("\n{}", table.text(TEXT_WIDTH));
-            all.push(table);
-        }
-        add_pass_k(pass_k.as_deref(), &mut text, &mut all);
-        let page = || replication_html(&distinct_runs(rows).0, &inference, &pass_k_by_pair(rows));
-        self.files(&all, page)?;
+        let view = ReplicationView {
+            pass_k: self.options.pass_k,
+            duplicates: self.options.duplicates == Duplicates::List,
+            grouped: grouped.as_ref(),
+            regression: regression.as_ref(),
+        };
+        let document = replication_document(&analysis, &view);
+        self.outputs.files.write(&document)?;
         if let Some(path) = &self.outputs.chart {
-            let chart = forest_chart(&inference, Relation::RecoveryWithErrors);
-            write_text(path, &chart.svg())?;
+            write_text(path, &forest_chart(&analysis, Relation::RecoveryWithErrors).svg())?;
         }
-        self.summary(&inference, pass_k.as_deref(), grouped.as_ref(), regression.as_ref())?;
-        self.print(&text)
+        let pass_k = self.options.pass_k.then(|| pass_k_by_pair(&analysis.runs));
+        self.summary(&analysis, pass_k.as_deref(), grouped.as_ref(), regression.as_ref())?;
+        self.outputs.files.print(&tables::text(&document, self.outputs.full))
     }
 
-    /// What can be told of more runs than are kept one by one.
+    /// Reports more runs than are kept one by one.
     fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
         if self.outputs.out.is_some() || self.outputs.chart.is_some() || self.options.regression {
             let most = self.options.exact_runs;
@@ -227,27 +198,12 @@ impl Writing<'_> {
         if self.options.as_published {
             self.summary(&summed.published, pass_k, None, None)?;
             let more = pass_k.map(render_pass_k).unwrap_or_default();
-            return self.print(&(render_replication(&summed.published) + &more));
+            return self.outputs.files.print(&(render_replication(&summed.published) + &more));
         }
-        let (mut text, mut all) = (render_summed(summed), summed_tables(summed));
-        add_pass_k(pass_k, &mut text, &mut all);
-        self.files(&all, || summed_html(summed))?;
+        let document = summed_document(summed, self.options.pass_k);
+        self.outputs.files.write(&document)?;
         self.summary(summed, pass_k, None, None)?;
-        self.print(&text)
-    }
-
-    fn files(&self, all: &[Table], page: impl FnOnce() -> String) -> Result<(), Failure> {
-        self.outputs.files.write(all)?;
-        self.outputs.files.write_page(page)
-    }
-}
-
-/// Adds pass^k to what is printed and to the tables, where it is asked for.
-fn add_pass_k(pass_k: Option<&[PassK]>, text: &mut String, tables: &mut Vec<Table>) {
-    if let Some(groups) = pass_k {
-        let table = pass_k_table(groups);
-        *text += &format!("\n{}", table.text(TEXT_WIDTH));
-        tables.push(table);
+        self.outputs.files.print(&tables::text(&document, self.outputs.full))
     }
 }
 

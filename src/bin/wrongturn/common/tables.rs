@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use wrongturn::report::{Chart, HtmlReport, Table, render_tables};
+use wrongturn::report::{Chart, Detail, Document, Table};
 
 use super::Failure;
 use super::output::{Output, is_stdout, write_json, write_text};
@@ -55,26 +55,23 @@ impl TableFiles {
         self.json.as_deref().map_or(Ok(()), |path| write_json(path, figures))
     }
 
-    /// Writes the tables in all forms that were asked for.
-    pub(crate) fn write(&self, tables: &[Table]) -> Result<(), Failure> {
+    /// Writes a document to the files that were asked for.
+    pub(crate) fn write(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            for table in tables {
+            for table in document.tables() {
                 let mut out = Output::create(&folder.join(format!("{}.csv", table.name())))?;
                 table.write_csv(&mut out)?;
                 out.finish()?;
             }
         }
-        let joined = |form: fn(&Table) -> String| {
-            tables.iter().filter(|table| !table.is_empty()).map(form).collect::<Vec<_>>().join("\n")
+        let form = |path: &Option<PathBuf>, form: fn(&Document) -> String| match path {
+            Some(path) => write_text(path, &form(document)),
+            None => Ok(()),
         };
-        if let Some(path) = &self.markdown {
-            write_text(path, &joined(Table::markdown))?;
-        }
-        if let Some(path) = &self.latex {
-            write_text(path, &format!("% needs \\usepackage{{booktabs}}\n{}", joined(Table::latex)))?;
-        }
-        Ok(())
+        form(&self.markdown, Document::markdown)?;
+        form(&self.latex, Document::latex)?;
+        form(&self.html, Document::html)
     }
 
     /// Writes the page if it was asked for.
@@ -84,19 +81,23 @@ impl TableFiles {
 
     /// Writes and prints a result in all forms.
     pub(crate) fn write_result(&self, figures: &impl Serialize, shown: Shown) -> Result<(), Failure> {
-        let text = render_tables(&shown.tables);
-        self.write(&shown.tables)?;
-        self.write_page(|| {
-            let mut page = HtmlReport::new(shown.title);
-            for chart in shown.charts {
-                page.chart(chart);
-            }
-            for table in shown.tables {
-                page.table(table);
-            }
-            page.render()
-        })?;
+        let mut document = Document::new(shown.title);
+        for chart in shown.charts {
+            document.chart(chart);
+        }
+        document.tables_of(shown.tables);
+        self.write(&document)?;
         self.write_json(figures)?;
-        self.print(&text)
+        self.print(&document.text(Detail::Full))
     }
+}
+
+/// Renders the text of a document, with a line on what the short text leaves out.
+pub(crate) fn text(document: &Document, full: bool) -> String {
+    let hidden = document.hidden_tables();
+    if full || hidden == 0 {
+        return document.text(if full { Detail::Full } else { Detail::Short });
+    }
+    let tables = if hidden == 1 { "1 more table" } else { &format!("{hidden} more tables") };
+    format!("{}\n{tables} with --full; --html has the charts.\n", document.text(Detail::Short))
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use wrongturn::{
     ReadOptions, Trace,
     calibrate::{Difficulty, GoldenEntry, RunFeatures, draw, run_of, trace_digest},
-    report::{HtmlReport, render_run},
+    report::{Document, render_run},
     scan::{ScanEvent, read_files},
 };
 
@@ -109,7 +109,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         Ok::<(), Failure>(())
     })?;
     let mut sheet = Output::create(&out)?;
-    let mut page = HtmlReport::new(format!("{} runs to read for {detector}", rows.len()));
+    let mut page = Document::new(format!("{} runs to read for {detector}", rows.len()));
     let question = wrongturn::detect::detector_info(detector).map_or("", |info| info.summary);
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
@@ -124,7 +124,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         }
     }
     sheet.finish()?;
-    write_text(&html, &page.render())?;
+    write_text(&html, &page.html())?;
     print(&format!("{} of {} runs: {}, {}\n", rows.len(), number, out.display(), html.display()))?;
     inputs.tell();
     Ok(inputs.status())

@@ -6,33 +6,32 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::association::{Association, ClusteredInterval, clustered};
-use super::clusters::{ClusterBy, pairs};
+use super::clusters::{ClusterBy, set_tasks_of_files};
 use super::contrast::Contrast;
-use super::duplicates::{Duplicate, distinct_runs};
+use super::duplicates::{Duplicate, mark_duplicates};
 use super::group::{Coefficient, Group};
 use super::published::{Replication, by_pair};
 use super::relation::{Columns, Relation};
 use super::row::SimulationRow;
 use super::signals::{Signal, adjust, strongest};
-use super::verdict::{VerdictChange, changes};
+use super::significance::{SignificanceChange, changes};
 use crate::error::Result;
 use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
 
 /// Which runs count in an inference, which belong together, and how they are resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InferenceOptions {
+pub struct ReplicationOptions {
     /// Which runs depend on each other.
     pub cluster: ClusterBy,
     /// Pairs with fewer runs with errors are not ranked.
     pub min_n: u64,
-    /// Whether runs that repeat another run's messages count again. Different trials of one task in one file are never
-    /// taken for repetitions, even where they came out alike.
+    /// Whether both copies of a run that was recorded twice count ([`mark_duplicates`]).
     pub keep_duplicates: bool,
     /// Resamples, seed and confidence.
     pub resampling: Resampling,
 }
 
-impl Default for InferenceOptions {
+impl Default for ReplicationOptions {
     fn default() -> Self {
         Self {
             cluster: ClusterBy::Task,
@@ -105,7 +104,7 @@ pub struct Associations {
 /// The replication of the runs that count, with how far its correlations can be trusted.
 ///
 /// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{Inference, InferenceOptions, SimulationRow}, report::render_inference, scan::ScanOptions};
+/// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationAnalysis, ReplicationOptions, SimulationRow}, report::{Detail, ReplicationView, replication_document}, scan::ScanOptions};
 ///
 /// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
 /// let file = br#"{"simulations": [
@@ -113,28 +112,32 @@ pub struct Associations {
 ///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
 /// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// let inference = Inference::of(&rows, &InferenceOptions::default())?;
+/// let analysis = ReplicationAnalysis::of(&rows, &ReplicationOptions::default())?;
 /// // Two runs are too few to correlate: the reason takes the place of a number.
-/// let why = inference.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
+/// let why = analysis.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
 /// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
-/// assert!(render_inference(&inference).starts_with("Overall\n  2 runs"));
+/// let text = replication_document(&analysis, &ReplicationView::default()).text(Detail::Short);
+/// assert!(text.contains("2 runs"), "{text}");
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
 /// The result depends on the rows and the options alone, not on the number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Inference {
+pub struct ReplicationAnalysis {
     /// The tables of the note; pairs only where model and domain are known.
     #[serde(flatten)]
     pub tables: Replication,
+    /// The runs that count. Not in JSON.
+    #[serde(skip)]
+    pub runs: Vec<SimulationRow>,
     /// The runs that name no model or no domain, which form no pair.
     pub unknown: Option<Group>,
-    /// Runs left out because they repeat another run's messages.
+    /// Runs left out because another copy of them counts.
     pub duplicates: Vec<Duplicate>,
     /// What a cluster is.
     pub cluster: ClusterBy,
-    /// Runs that name nothing that would put them into a cluster, each of which is one of its own.
+    /// Runs that name no task, each a cluster of its own if clusters are tasks.
     pub alone: u64,
     /// Runs with errors that a pair needs to be ranked.
     pub min_n: u64,
@@ -144,7 +147,7 @@ pub struct Inference {
     pub seed: u64,
     /// The measures against the reward.
     pub associations: Associations,
-    /// Recovery rate against error count, over all runs and over those with errors.
+    /// Recovery rate against error count, over all runs and over those with errors; goals reached against recovery rate.
     pub contrasts: Vec<Contrast>,
     /// Inside of pairs.
     pub within: Vec<WithinRelation>,
@@ -153,34 +156,47 @@ pub struct Inference {
     /// The pairs in which recovery goes with reward, the surest first.
     pub signals: Vec<Signal>,
     /// Where clustering changes a verdict.
-    pub changes: Vec<VerdictChange>,
+    pub changes: Vec<SignificanceChange>,
 }
 
-impl Inference {
+impl ReplicationAnalysis {
     /// Correlates recovery and errors with rewards, and says how far that can be trusted.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
-    pub fn of(rows: &[SimulationRow], options: &InferenceOptions) -> Result<Self> {
-        let (kept, duplicates) =
-            if options.keep_duplicates { (rows.to_vec(), Vec::new()) } else { distinct_runs(rows) };
+    pub fn of(rows: &[SimulationRow], options: &ReplicationOptions) -> Result<Self> {
+        let (kept, duplicates) = counted_runs(rows, options);
         let resampling = &options.resampling;
         let known = |row: &&SimulationRow| row.model.is_some() && row.domain.is_some();
         let rows: Vec<&SimulationRow> = kept.iter().collect();
         let (paired, rest): (Vec<_>, Vec<_>) = rows.iter().copied().partition(known);
 
+        let has_goals = rows.iter().any(|row| row.default_rule.is_some());
+        let default_rule = if has_goals { &Relation::DEFAULT_RULE[..] } else { &[] };
+        let contrasts = [
+            (Relation::Recovery, Relation::ErrorCount),
+            (Relation::RecoveryWithErrors, Relation::ErrorCount),
+            (Relation::GoalRecovery, Relation::Recovery),
+            (Relation::GoalRecoveryWithErrors, Relation::RecoveryWithErrors),
+        ];
         let mut kinds = vec![options.cluster];
         kinds.extend(
             [ClusterBy::Task, ClusterBy::File, ClusterBy::ModelDomain]
                 .into_iter()
                 .filter(|by| *by != options.cluster),
         );
-        let mut overall = associations(&rows, &kinds, resampling)?;
+        let relations: Vec<Relation> =
+            Relation::ALL.into_iter().chain(default_rule.iter().copied()).collect();
+        let associations = |rows: &[&SimulationRow], by: &[ClusterBy]| {
+            let of = |relation: &Relation| Association::of(*relation, rows, by, resampling);
+            relations.par_iter().map(of).collect::<Result<Vec<_>>>()
+        };
+        let mut overall = associations(&rows, &kinds)?;
         let one = [options.cluster];
         let mut models = by_model(&rows)
             .into_par_iter()
             .map(|(model, rows)| {
-                let associations = associations(&rows, &one, resampling)?;
+                let associations = associations(&rows, &one)?;
                 Ok(ModelAssociations { model: model.to_owned(), associations })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -196,7 +212,7 @@ impl Inference {
                     domain: domain.to_owned(),
                     runs_with_errors: rows.iter().filter(|r| r.errors > 0 && r.reward.is_some()).count()
                         as u64,
-                    associations: associations(&rows, &one, resampling)?,
+                    associations: associations(&rows, &one)?,
                 })
             })
             .collect::<Result<Vec<_>>>()?;
@@ -212,24 +228,37 @@ impl Inference {
             resamples: resampling.resamples,
             alone: rows.iter().filter(|row| !options.cluster.is_named(row)).count() as u64,
             seed: resampling.seed,
-            contrasts: [Relation::Recovery, Relation::RecoveryWithErrors]
+            contrasts: contrasts
                 .into_iter()
-                .map(|relation| Contrast::of(relation, &rows, options.cluster, resampling))
+                .filter(|(measure, _)| has_goals || Relation::ALL.contains(measure))
+                .map(|pair| Contrast::of(pair, &rows, &kinds, resampling))
                 .collect::<Result<_>>()?,
-            within: Relation::ALL
+            within: relations
                 .iter()
                 .map(|relation| within(*relation, &paired, options))
                 .collect::<Result<_>>()?,
-            pooled: Relation::ALL.iter().map(|relation| pooled(*relation, &pairs)).collect(),
+            pooled: relations.iter().map(|relation| pooled(*relation, &pairs)).collect(),
             signals: strongest(&pairs, options.min_n),
             changes: changes(&overall, &models, &pairs),
+            runs: kept.clone(),
             associations: Associations { overall, by_model: models, by_model_domain: pairs },
         })
     }
 }
 
-fn associations(rows: &[&SimulationRow], by: &[ClusterBy], options: &Resampling) -> Result<Vec<Association>> {
-    Relation::ALL.par_iter().map(|relation| Association::of(*relation, rows, by, options)).collect()
+/// The runs that count, ready to be clustered, and those that were recorded twice.
+pub(super) fn counted_runs(
+    rows: &[SimulationRow],
+    options: &ReplicationOptions,
+) -> (Vec<SimulationRow>, Vec<Duplicate>) {
+    let mut kept = rows.to_vec();
+    set_tasks_of_files(&mut kept);
+    if options.keep_duplicates {
+        return (kept, Vec::new());
+    }
+    let duplicates = mark_duplicates(&mut kept);
+    kept.retain(|row| row.duplicate_of.is_none());
+    (kept, duplicates)
 }
 
 fn by_model<'r>(rows: &[&'r SimulationRow]) -> Vec<(&'r str, Vec<&'r SimulationRow>)> {
@@ -242,9 +271,13 @@ fn by_model<'r>(rows: &[&'r SimulationRow]) -> Vec<(&'r str, Vec<&'r SimulationR
     models.into_iter().collect()
 }
 
-fn within(relation: Relation, rows: &[&SimulationRow], options: &InferenceOptions) -> Result<WithinRelation> {
+fn within(
+    relation: Relation,
+    rows: &[&SimulationRow],
+    options: &ReplicationOptions,
+) -> Result<WithinRelation> {
     let Columns { rows, x, y } = relation.columns(rows);
-    let group = pairs(&rows);
+    let group = ClusterBy::ModelDomain.number(&rows);
     let cluster = options.cluster.number(&rows);
     let statistic = ClusteredWithin::new(&x, &y, &group, &cluster)?;
     Ok(WithinRelation {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::html::text_class;
 use super::markup::Markup;
-use super::page::text_class;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 

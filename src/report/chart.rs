@@ -1,22 +1,23 @@
 //! Charts as SVG: intervals in rows, lines over k, bars.
 //!
-//! Each is 400 units wide, so that its letters can be read on a telephone, and takes its colours from the page, so
-//! that it is light or dark with it. Nothing is shown by colour alone: points differ in shape, lines in their dashes,
-//! and every value stands beside its mark.
+//! Each is 400 units wide, to be legible on a telephone and in a column of a paper, and light or dark as the reader
+//! prefers. Points differ in shape and lines in their dashes, not in colour alone, and every value is printed.
+//!
+//! They are drawn here rather than by a plotting crate, which would draw in fixed colours and without descriptions.
 
 use super::axis::WIDTH;
-use super::draw::{bars, intervals, lines, number, shown};
+use super::draw::{Colour, STYLE, bars, fill, intervals, lines, number, shown};
 use super::markup::Markup;
 use crate::stats::Interval;
 
-/// A chart with its title and a sentence that says what it shows, drawn as SVG.
+/// A chart with a title and a caption, drawn as SVG.
 ///
 /// ```
 /// use wrongturn::report::{Bar, BarChart, Chart};
 ///
 /// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
-/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
-/// let chart = BarChart { title, caption, bars: vec![bar] };
+/// let (title, caption, axis) = ("Cost".into(), "Share of steps.".into(), "share".into());
+/// let chart = BarChart { title, caption, axis, bars: vec![bar] };
 /// assert!(Chart::Bars(chart).svg().starts_with("<svg"));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -41,26 +42,34 @@ pub enum Chart {
 ///     note: "9 of 10".into(),
 ///     estimate: Some(0.9),
 ///     interval: Some(wilson(9, 10, 0.95)?),
-///     other: None,
-///     baseline: None,
-///     pooled: false,
+///     ..IntervalRow::default()
 /// };
 /// let chart = Chart::Intervals(IntervalChart {
 ///     title: "Rates".into(),
-///     caption: "Shares with Wilson intervals.".into(),
+///     caption: "Shares of runs.".into(),
+///     axis: "share of runs".into(),
+///     interval: "rate with 95% Wilson interval".into(),
 ///     rows: vec![row],
 ///     range: Some((0.0, 1.0)),
-///     reference: None,
+///     ..IntervalChart::default()
 /// });
 /// assert!(chart.svg().contains("9 of 10"));
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct IntervalChart {
     /// The title.
     pub title: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
+    /// The label of the axis.
+    pub axis: String,
+    /// The legend of estimates with their intervals.
+    pub interval: String,
+    /// The legend of the second intervals.
+    pub other: String,
+    /// The legend of the baselines.
+    pub baseline: String,
     /// The rows, from top to bottom.
     pub rows: Vec<IntervalRow>,
     /// The ends of the axis; `None` fits them to the rows.
@@ -70,11 +79,11 @@ pub struct IntervalChart {
 }
 
 /// One row of an [`IntervalChart`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct IntervalRow {
-    /// What it is an estimate of.
+    /// The label.
     pub label: String,
-    /// What stands at the right, such as `n = 12`.
+    /// The text at the right, such as `n = 12`.
     pub note: String,
     /// The estimate.
     pub estimate: Option<f64>,
@@ -93,9 +102,13 @@ pub struct IntervalRow {
 pub struct LineChart {
     /// The title.
     pub title: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
-    /// What stands under the places of the axis, from left to right.
+    /// The label of the horizontal axis.
+    pub axis: String,
+    /// The label of the vertical axis.
+    pub measure: String,
+    /// The labels of the places of the axis, from left to right.
     pub places: Vec<String>,
     /// The lines; at most eight differ in their marks.
     pub lines: Vec<Line>,
@@ -115,8 +128,10 @@ pub struct Line {
 pub struct BarChart {
     /// The title.
     pub title: String,
-    /// What it shows.
+    /// The caption.
     pub caption: String,
+    /// The label of the axis.
+    pub axis: String,
     /// The bars, from top to bottom.
     pub bars: Vec<Bar>,
 }
@@ -124,11 +139,11 @@ pub struct BarChart {
 /// A bar of a [`BarChart`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What it is a share of.
+    /// The label.
     pub label: String,
     /// The share, in [0, 1].
     pub share: f64,
-    /// What stands at the right.
+    /// The text at the right.
     pub note: String,
 }
 
@@ -161,7 +176,7 @@ impl Chart {
         }
     }
 
-    /// The chart as a document of its own, such as a README shows: dark where its reader is.
+    /// Returns the chart as an SVG file. Programs without media queries show it light.
     #[must_use]
     pub fn svg(&self) -> String {
         let mut markup = Markup::default();
@@ -189,8 +204,12 @@ impl Chart {
         let (title_id, text_id) = (format!("{id}-title"), format!("{id}-text"));
         let labels = format!("{title_id} {text_id}");
         let view = format!("0 0 {WIDTH} {}", number(height));
+        let (width, height) = (number(WIDTH), number(height));
         let mut attributes = vec![
             ("viewBox", view.as_str()),
+            ("width", &width),
+            ("height", &height),
+            ("font-family", "Helvetica, Arial, sans-serif"),
             ("role", "img"),
             ("aria-labelledby", labels.as_str()),
             ("class", "chart"),
@@ -202,8 +221,8 @@ impl Chart {
             svg.leaf("title", &[("id", &title_id)], self.title());
             svg.leaf("desc", &[("id", &text_id)], &self.described());
             if alone {
-                svg.leaf("style", &[], super::page::CHART_STYLE);
-                svg.shape("rect", &[("class", "paper"), ("width", "400"), ("height", &number(height))]);
+                svg.element("style", &[], |style| style.constant(STYLE));
+                fill(svg, "rect", Colour::Paper, &[("width", &width), ("height", &height)]);
             }
             svg.append(&inside);
         });
@@ -233,28 +252,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_the_values_coordinates_are_numbers() {
+    fn coordinates_are_numbers_for_any_value() {
         let row = |estimate, low, high| IntervalRow {
             label: "a".repeat(200),
             note: "n".to_owned(),
             estimate: Some(estimate),
             interval: Some(Interval { low, high }),
-            other: None,
             baseline: Some(f64::NAN),
-            pooled: false,
+            ..IntervalRow::default()
         };
         for rows in [
             vec![],
             vec![row(f64::NAN, f64::NEG_INFINITY, f64::INFINITY)],
             vec![row(1e308, -1e308, 1e308), row(0.0, 0.0, 0.0)],
         ] {
-            let chart = IntervalChart {
-                title: "t".into(),
-                caption: "c".into(),
-                rows,
-                range: None,
-                reference: Some(0.0),
-            };
+            let chart =
+                IntervalChart { title: "t".into(), rows, reference: Some(0.0), ..IntervalChart::default() };
             let svg = Chart::Intervals(chart).svg();
             for bad in ["NaN", "inf"] {
                 assert!(!svg.contains(bad), "{svg}");

@@ -1,44 +1,13 @@
-//! The page: one file, no script, no request.
+//! Documents as HTML: one file, no script, no request.
+//!
+//! The markup is written here rather than by a template crate: every text passes one function that escapes it and
+//! replaces controls that turn the direction of what follows, which templates let through.
 
-use super::chart::Chart;
+use super::cell::Cell;
+use super::document::{Detail, Document, Part};
 use super::markup::Markup;
 use super::strip::strips;
-use crate::merge::RunStrip;
-use crate::report::cell::Cell;
-use crate::report::table::Table;
-
-/// A report as one self-contained HTML file.
-///
-/// It is light and dark, printable, and readable without a script. It requests nothing from anywhere, and its policy
-/// forbids that it should.
-///
-/// ```
-/// use wrongturn::report::{Bar, BarChart, Chart, HtmlReport};
-///
-/// let bar = Bar { label: "<loop>".into(), share: 0.25, note: "25%".into() };
-/// let (title, caption) = ("Cost".into(), "Share of steps.".into());
-/// let chart = BarChart { title, caption, bars: vec![bar] };
-/// let mut report = HtmlReport::new("A report");
-/// report.lead("What it is about.").section("Costs").chart(Chart::Bars(chart));
-/// let html = report.render();
-/// assert!(html.contains("&lt;loop&gt;") && !html.contains("<loop>"));
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct HtmlReport {
-    title: String,
-    lead: Vec<String>,
-    parts: Vec<Part>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Part {
-    Section(String),
-    Paragraph(String),
-    Warning(String),
-    Table(Table),
-    Chart(Chart),
-    Strips(Vec<RunStrip>),
-}
+use super::table::Table;
 
 impl Part {
     fn is_chart(&self) -> bool {
@@ -46,57 +15,10 @@ impl Part {
     }
 }
 
-impl HtmlReport {
-    /// A report with a title and nothing else.
+impl Document {
+    /// Renders one HTML file.
     #[must_use]
-    pub fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), lead: Vec::new(), parts: Vec::new() }
-    }
-
-    fn part(&mut self, part: Part) -> &mut Self {
-        self.parts.push(part);
-        self
-    }
-
-    /// Adds a sentence under the title.
-    pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
-        self.lead.push(text.into());
-        self
-    }
-
-    /// Begins a section.
-    pub fn section(&mut self, title: impl Into<String>) -> &mut Self {
-        self.part(Part::Section(title.into()))
-    }
-
-    /// Adds a paragraph.
-    pub fn paragraph(&mut self, text: impl Into<String>) -> &mut Self {
-        self.part(Part::Paragraph(text.into()))
-    }
-
-    /// Adds a paragraph that stands out as a warning.
-    pub fn warning(&mut self, text: impl Into<String>) -> &mut Self {
-        self.part(Part::Warning(text.into()))
-    }
-
-    /// Adds a table; one without rows is left out.
-    pub fn table(&mut self, table: Table) -> &mut Self {
-        if table.is_empty() { self } else { self.part(Part::Table(table)) }
-    }
-
-    /// Adds a chart; one that shows nothing is left out.
-    pub fn chart(&mut self, chart: Chart) -> &mut Self {
-        if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
-    }
-
-    /// Adds runs as strips of their steps, the worst first, 50 at most.
-    pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
-        if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
-    }
-
-    /// Renders the file.
-    #[must_use]
-    pub fn render(&self) -> String {
+    pub fn html(&self) -> String {
         let mut page = Markup::default();
         page.constant("<!DOCTYPE html>\n");
         page.element("html", &[("lang", "en")], |html| {
@@ -127,13 +49,13 @@ impl HtmlReport {
         head.leaf("title", &[], &self.title);
         head.constant("<style>");
         head.constant(PAGE_STYLE);
-        head.constant(CHART_STYLE);
+        head.constant(super::draw::STYLE);
         head.constant("</style>");
     }
 
     fn body(&self, body: &mut Markup) {
-        let sections: Vec<&str> = self
-            .parts
+        let parts = self.shown(Detail::Full);
+        let sections: Vec<&str> = parts
             .iter()
             .filter_map(|part| if let Part::Section(title) = part { Some(title.as_str()) } else { None })
             .collect();
@@ -154,8 +76,8 @@ impl HtmlReport {
         body.line();
         body.element("main", &[], |main| {
             let (mut section, mut figure) = (0, 0);
-            for parts in self.parts.chunk_by(|one, next| one.is_chart() && next.is_chart()) {
-                if parts.iter().all(Part::is_chart) {
+            for parts in parts.chunk_by(|one, next| one.is_chart() && next.is_chart()) {
+                if parts.iter().all(|part| part.is_chart()) {
                     main.element("div", &[("class", "charts")], |charts| {
                         for part in parts {
                             if let Part::Chart(chart) = part {
@@ -265,6 +187,7 @@ table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nu
 caption{text-align:left;font-weight:600;padding:.25rem 0;min-width:min(20rem,80vw)}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
 thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}td.text{max-width:min(24rem,60vw);overflow-wrap:break-word}tbody .long{min-width:min(18rem,65vw)}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
+svg.chart{width:100%;height:auto}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}
 .strip{list-style:none;margin:.5rem 0;padding:0;display:flex;flex-wrap:wrap;gap:3px}
@@ -279,17 +202,4 @@ article{border-top:1px solid var(--rule);padding:.75rem 0}
 .lanes .lane0{background:var(--a)}.lanes .lane1{background:var(--c)}.lanes .lane2{background:var(--d)}
 pre{background:var(--shade);padding:.5rem;margin:.25rem 0;overflow-x:auto;white-space:pre-wrap;font-size:.8rem;max-height:24rem}
 @media print{body{max-width:none;font-size:10pt}.scroll{overflow:visible}nav{display:none}figure,tr,article{break-inside:avoid}pre{max-height:none}}
-";
-
-/// The style of charts, within a page and alone.
-pub(super) const CHART_STYLE: &str = "
-svg.chart{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;width:100%;height:auto;font-family:system-ui,sans-serif;font-size:12px}
-@media(prefers-color-scheme:dark){svg.chart{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0}}
-.chart text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}.chart .tick,.chart .note{fill:var(--soft);font-size:11px}.chart .strong{font-weight:600}
-.chart .paper{fill:var(--paper)}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .reference{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:4 3}
-.chart .interval{stroke:var(--a);stroke-width:2}.chart .point{fill:var(--a)}.chart .other{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:2 2}
-.chart .pooled{fill:var(--b)}.chart .baseline{stroke:var(--b);stroke-width:3}.chart .bar{fill:var(--a)}
-.chart .line{fill:none;stroke-width:2}.chart .d1{stroke-dasharray:6 3}
-.chart .s0{stroke:var(--a)}.chart .s1{stroke:var(--b)}.chart .s2{stroke:var(--c)}.chart .s3{stroke:var(--d)}
-.chart .mark{stroke-width:1.5;fill:var(--paper)}
 ";

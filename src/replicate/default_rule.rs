@@ -1,0 +1,98 @@
+//! Recovery by the default rule, for comparison with the published rate.
+
+use serde::Serialize;
+
+use crate::detect::{Detector, FailureMode, Fold, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig};
+use crate::error::Result;
+use crate::scan::TraceRecord;
+use crate::trace::{Actors, Routing};
+
+/// The default rule of [`ToolErrorRecovery`] under another name, to run next to the published one.
+///
+/// By the published rule any later success of a tool recovers its failures, even if the tool is a shell that ran
+/// another program. The default rule measures recovery by program, and the share of goals that were reached.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::{Detector, Status, ToolErrorRecovery, Trace, detect::ToolErrorRecoveryConfig, replicate::DefaultRecovery, trace::Actors};
+///
+/// let mut run = Trace::builder();
+/// run.call("bash", &json!({"command": "pytest -q"}), Status::Error, "1 failed")?;
+/// run.call("bash", &json!({"command": "ls"}), Status::Ok, "src")?;
+/// let run = run.build()?;
+/// let published = ToolErrorRecovery::new(ToolErrorRecoveryConfig::published())?;
+/// let default = DefaultRecovery::new(Actors::All)?;
+/// assert_eq!(published.detect(&run).measure("recovered"), Some(1.0));
+/// assert_eq!(default.detect(&run).measure("recovered"), Some(0.0));
+/// assert_eq!(default.detect(&run).measure("goal_recovery"), Some(0.0));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DefaultRecovery(ToolErrorRecovery);
+
+impl DefaultRecovery {
+    /// The name under which it runs.
+    pub const ID: &'static str = "tool_error_recovery_default";
+
+    /// Returns the detector for the actions of these actors.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn new(actors: Actors) -> Result<Self> {
+        Ok(Self(ToolErrorRecovery::new(ToolErrorRecoveryConfig {
+            actors,
+            ..ToolErrorRecoveryConfig::default()
+        })?))
+    }
+}
+
+impl Detector for DefaultRecovery {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn mode(&self) -> FailureMode {
+        ToolErrorRecovery::MODE
+    }
+
+    fn reads_argument_texts(&self) -> bool {
+        self.0.reads_argument_texts()
+    }
+
+    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+        self.0.start(routing)
+    }
+}
+
+/// The measures of [`DefaultRecovery`] for a run. Calls and errors are those of the published rule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DefaultMeasures {
+    /// Errors whose program succeeded later.
+    #[serde(rename = "recovered_by_program")]
+    pub recovered: u64,
+    /// Their share of the errors; 1 without errors.
+    #[serde(rename = "recovery_rate_by_program")]
+    pub recovery_rate: f64,
+    /// Goals in which a call failed.
+    pub goals: u64,
+    /// Goals that were reached.
+    pub reached: u64,
+    /// Their share; 1 without goals.
+    pub goal_recovery: f64,
+}
+
+impl DefaultMeasures {
+    pub(super) fn of(record: &TraceRecord) -> Option<Self> {
+        let verdict = record.verdict(DefaultRecovery::ID)?;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the measure is a count")]
+        let count = |name| verdict.measure(name).map(|value| value as u64);
+        Some(Self {
+            recovered: count("recovered")?,
+            recovery_rate: verdict.measure("recovery_rate")?,
+            goals: count("goals")?,
+            reached: count("reached")?,
+            goal_recovery: verdict.measure("goal_recovery")?,
+        })
+    }
+}
