@@ -15,7 +15,7 @@ use wrongturn::merge::{
     FileReport, FlaggedRun, PartialContent, PartialState, RunStrip, ScanPart, StripFinding, StripStep,
 };
 use wrongturn::read::{Format, read_slice};
-use wrongturn::report::{HtmlReport, render_tables, scan_html};
+use wrongturn::report::{Detail, Document, scan_document};
 use wrongturn::scan::{FileScan, ScanEvent, ScanOptions, TraceRecord, read_files};
 use wrongturn::trace::{Digest, Ending, Routing, StepSink, Unpaired};
 use wrongturn::{Error, ErrorKind, Metadata, ReadOptions, Scanner, Step, Verdict};
@@ -345,13 +345,13 @@ impl Report {
     }
 
     fn text(&self) -> String {
-        render_tables(&self.part.summary.tables())
+        Document::new("").tables_of(self.part.summary.tables()).text(Detail::Full)
     }
 
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let summary = &self.part.summary;
-            scan_html(summary, &summary.costs(), self.worst(), &self.part.files)
+            scan_document(summary, &summary.costs(), self.worst(), &self.part.files).html()
         })
     }
 
@@ -370,7 +370,7 @@ impl Report {
     /// A page with the strip of a run.
     fn run_html(&self, py: Python<'_>, place: usize) -> PyResult<String> {
         let record = self.record(place)?;
-        Ok(py.detach(|| HtmlReport::new(record.trace_id()).strips(vec![self.strip(record)]).render()))
+        Ok(py.detach(|| Document::new(record.trace_id()).strips(vec![self.strip(record)]).html()))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

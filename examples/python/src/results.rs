@@ -12,11 +12,10 @@ use wrongturn::compare::{ComparedRun, Comparison};
 use wrongturn::detect::{ALL, ToolErrorRecoveryConfig};
 use wrongturn::read::Format;
 use wrongturn::replicate::{
-    ClusterBy, Coefficient, Inference, InferenceOptions, SimulationRow, distinct_runs, pass_k_by_pair,
+    ClusterBy, Coefficient, DefaultRecovery, ReplicationAnalysis, ReplicationOptions, SimulationRow,
 };
 use wrongturn::report::{
-    calibration_html, comparison_html, render_calibration, render_comparison, render_inference,
-    replication_html,
+    Detail, Document, ReplicationView, calibration_document, comparison_document, replication_document,
 };
 use wrongturn::scan::ScanOptions;
 use wrongturn::stats::{
@@ -32,6 +31,10 @@ use crate::{from_json, raised, to_json};
 
 /// Figures as JSON, a text, and an HTML page.
 type Rendered = (String, String, String);
+
+fn rendered(py: Python<'_>, figures: &impl serde::Serialize, document: &Document) -> PyResult<Rendered> {
+    Ok((to_json(py, figures)?, document.text(Detail::Short), document.html()))
+}
 
 #[derive(Clone, Copy, Deserialize)]
 struct Sampling {
@@ -73,21 +76,22 @@ pub(crate) fn replicate(
 ) -> PyResult<Rendered> {
     let cluster: ClusterBy = cluster.parse().map_err(|error| raised(py, &error))?;
     let resampling = from_json::<Sampling>(py, sampling)?.into();
-    let options = InferenceOptions { cluster, min_n, resampling, ..InferenceOptions::default() };
+    let options = ReplicationOptions { cluster, min_n, resampling, ..ReplicationOptions::default() };
     let found = py.detach(|| {
         let rule = ToolErrorRecoveryConfig { actors: Actors::All, ..ToolErrorRecoveryConfig::published() };
-        let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ToolErrorRecovery::new(rule)?)];
+        let detectors: Vec<Arc<dyn Detector>> = vec![
+            Arc::new(ToolErrorRecovery::new(rule)?),
+            Arc::new(DefaultRecovery::new(Actors::All)?),
+        ];
         let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
         let scanner = Scanner::new(detectors, ScanOptions { read, digests: true, ..ScanOptions::default() })?;
         let files = scanner.collect(&paths)?;
         let rows: Vec<SimulationRow> =
             files.iter().flat_map(|file| &file.traces).filter_map(SimulationRow::of).collect();
-        let inference = Inference::of(&rows, &options)?;
-        let page = replication_html(&distinct_runs(&rows).0, &inference, &pass_k_by_pair(&rows));
-        Ok::<_, wrongturn::Error>((inference, page))
+        ReplicationAnalysis::of(&rows, &options)
     });
-    let (inference, page) = found.map_err(|error| raised(py, &error))?;
-    Ok((to_json(py, &inference)?, render_inference(&inference), page))
+    let analysis = found.map_err(|error| raised(py, &error))?;
+    rendered(py, &analysis, &replication_document(&analysis, &ReplicationView::default()))
 }
 
 /// The association of two columns, with clusters that are drawn whole and groups within which it is taken again.
@@ -146,6 +150,7 @@ impl From<Row> for ComparedRun {
             reward,
             infrastructure_error: false,
             detected: Vec::new(),
+            measures: Vec::new(),
             fingerprint: None,
         }
     }
@@ -190,7 +195,7 @@ fn compared(
     let sides = ((labels.0.as_str(), before), (labels.1.as_str(), after));
     let comparison = py.detach(|| Comparison::of(sides.0, sides.1, &options));
     let comparison = comparison.map_err(|error| raised(py, &error))?;
-    Ok((to_json(py, &comparison)?, render_comparison(&comparison), comparison_html(&comparison)))
+    rendered(py, &comparison, &comparison_document(&comparison))
 }
 
 /// Judges detectors on labelled runs.
@@ -212,5 +217,5 @@ pub(crate) fn calibrate(
         Some(error) => raised(py, error),
         None => crate::config_error(py, "the golden entries cannot be read"),
     })?;
-    Ok((to_json(py, &report)?, render_calibration(&report), calibration_html(&report, &[])))
+    rendered(py, &report, &calibration_document(&report, &[]))
 }

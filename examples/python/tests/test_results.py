@@ -18,8 +18,8 @@ def test_files_replicate_as_the_program_does(golden, program):
     printed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     result = wt.replicate(golden / "tau2", resamples=200)
     assert result.figures == {name: printed[name] for name in result.figures}
-    assert result["overall"]["sims"] == 407
-    assert result.text.startswith("Overall") and result.html.startswith("<!DOCTYPE html>")
+    assert result["overall"]["sims"] == 408
+    assert result.text.startswith("408 runs (") and result.html.startswith("<!DOCTYPE html>")
 
 
 def test_data_frames_replicate(golden):
