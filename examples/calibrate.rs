@@ -5,7 +5,7 @@
 use wrongturn::{
     calibrate::{CalibrationOptions, GoldenSet, calibrate},
     default_detectors,
-    report::render_calibration,
+    report::{Detail, calibration_document},
 };
 
 fn main() {
@@ -18,7 +18,7 @@ fn main() {
     match GoldenSet::load(&paths, &["loop"]) {
         Ok(golden) => {
             let report = calibrate(&golden, &detectors, &CalibrationOptions::default());
-            print!("{}", render_calibration(&report));
+            print!("{}", calibration_document(&report, &[]).text(Detail::Short));
         }
         // All faults of the labels at once, each with its file and line.
         Err(errors) => errors.iter().for_each(|error| eprintln!("error: {error}")),

@@ -29,8 +29,13 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut SpanCollection<'a>) 
                 if is_known {
                     return objects(value, into, scope);
                 }
-                // The sender may still come.
-                waiting.push(value.raw()?);
+                // The sender may still come, unless the input is cut off here: then this part is read now.
+                let here = value.mark();
+                let Ok(scopes) = value.raw() else {
+                    value.back_to(here);
+                    return objects(value, into, scope);
+                };
+                waiting.push(scopes);
                 Ok(())
             }
             _ => value.skip(),
