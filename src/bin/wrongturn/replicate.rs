@@ -31,7 +31,6 @@ use wrongturn::{
     common::STATUS,
     "wrongturn replicate golden/tau2 --html report.html --chart forest.svg",
 ))]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Arguments {
     /// Files or directories; default: the bundled ones
     paths: Vec<PathBuf>,

@@ -38,7 +38,6 @@ pub(crate) enum Duplicates {
 
 /// What the figures depend on besides the runs. It is part of every partial state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Options {
     pub(crate) actors: Actors,
     pub(crate) threshold: f64,
