@@ -25,7 +25,7 @@ const TAUGHT: &[(&str, &str)] = &[
     ("check_folder", "of 408 runs flagged"),
     ("monitor", "support-17: closed: loop: 1 finding(s)"),
     ("own_detector", "calls, more than 12"),
-    ("replicate_tau2", "407 runs, 407 with a reward"),
+    ("replicate_tau2", "408 runs (3 models, 9 pairs of model and domain), 408 with a reward"),
     ("spans", "gen_ai.evaluation.result"),
 ];
 

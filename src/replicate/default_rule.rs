@@ -17,7 +17,7 @@ use crate::trace::{Actors, Routing};
 /// use wrongturn::{Detector, Status, ToolErrorRecovery, Trace, detect::ToolErrorRecoveryConfig, replicate::DefaultRecovery, trace::Actors};
 ///
 /// let mut run = Trace::builder();
-/// run.call("bash", &json!({"command": "pytest -q"}), Status::Error, "1 failed")?;
+/// run.call("bash", &json!({"command": "git push"}), Status::Error, "error: failed to push some refs")?;
 /// run.call("bash", &json!({"command": "ls"}), Status::Ok, "src")?;
 /// let run = run.build()?;
 /// let published = ToolErrorRecovery::new(ToolErrorRecoveryConfig::published())?;

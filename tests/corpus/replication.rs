@@ -291,7 +291,7 @@ fn a_row_in_json_has_the_documented_keys() {
         serde_json::to_value(&rows[0]).unwrap(),
         json!({
             "file": "runs.json", "id": null, "model": null, "domain": null, "task": "t", "trial": null, "reward": 0.5,
-            "tool_calls": 3, "errors": 2, "recovered": 2, "recovery_rate": 1.0, "detected": false
+            "tool_calls": 3, "errors": 2, "recovered": 2, "recovery_rate": 1.0, "detected": false, "duplicate_of": null
         })
     );
 }
