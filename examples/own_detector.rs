@@ -9,7 +9,7 @@ use wrongturn::{
     Detector, Finding, Fold, Scanner, Step, Verdict, default_detectors,
     detect::{Evidence, FailureClass, FailureMode, Judgement},
     scan::ScanOptions,
-    trace::{Actors, Routing},
+    trace::{Actors, RouteStatus},
 };
 
 /// Flags runs with more calls than this.
@@ -32,7 +32,7 @@ impl Detector for TooManyCalls {
         FailureMode::new(FailureClass::System, "too_many_calls")
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(Calls { most: self.0, steps: Vec::new() })
     }
 }

@@ -184,9 +184,9 @@ impl<'de> Deserialize<'de> for Fingerprint {
 /// Builds a [`Fingerprint`] step by step.
 ///
 /// ```
-/// use wrongturn::{Action, fingerprint::{Fingerprint, FingerprintBuilder}, trace::{Actor, Gate, StepInput}};
+/// use wrongturn::{Action, fingerprint::{Fingerprint, FingerprintBuilder}, trace::{Actor, StepValidator, StepInput}};
 ///
-/// let (mut gate, mut builder) = (Gate::new(), FingerprintBuilder::default());
+/// let (mut gate, mut builder) = (StepValidator::new(), FingerprintBuilder::default());
 /// builder.observe(&gate.admit(StepInput::message(Actor::User, "where is it?"))?);
 /// builder.observe(&gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?);
 /// let fingerprint: Fingerprint = builder.finish();

@@ -14,7 +14,7 @@ use wrongturn::{
     },
     default_detectors,
     detect::{ALL, FailureClass, FailureMode, Judgement},
-    trace::Routing,
+    trace::RouteStatus,
 };
 
 fn known() -> Vec<&'static str> {
@@ -131,7 +131,7 @@ impl Detector for ByName {
         FailureMode::new(FailureClass::System, "by_name")
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(ByNameFold { fired: false })
     }
 }
@@ -250,7 +250,7 @@ fn always_firing_marks_a_tier_unproven() {
         fn mode(&self) -> FailureMode {
             FailureMode::new(FailureClass::System, "by_name")
         }
-        fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+        fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
             Box::new(ByNameFold { fired: true })
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wrongturn::{
     Detector, Finding, Fold, Step, Trace, Verdict,
     detect::{ALL, Counterfactual, DetectorInfo, Explanation, FailureClass, FailureMode, Judgement, Preset},
-    trace::{Actors, Routing},
+    trace::{Actors, RouteStatus},
 };
 
 /// A call, by numbers: tool, argument, answer, status, whether it is in the turn of the one before.
@@ -277,7 +277,7 @@ impl Detector for TenSteps {
         FailureMode::new(FailureClass::System, "ten_steps")
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(Count(0))
     }
 }

@@ -25,6 +25,6 @@ pub use report::{
     Baselines, CalibrationReport, DetectorReport, EntryVerdict, Figures, Flip, Localization, PassKReport,
     WrongVerdict,
 };
-pub use sample::{RunFeatures, draw};
+pub use sample::{RunFeatures, sample_runs};
 pub use sweep::{Sweep, SweepPoint, sweep};
 pub use tier::{TIER_GATES, Tier, TierGate, tier};

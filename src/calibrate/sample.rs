@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Rng;
 use crate::trace::{Actors, Status, Trace};
 
-/// Counts of a run that need no judgement, for [`draw`].
+/// Counts of a run that need no judgement, for [`sample_runs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunFeatures {
@@ -50,16 +50,16 @@ impl RunFeatures {
 /// stratum is drawn in turn until there are enough.
 ///
 /// ```
-/// use wrongturn::{Trace, calibrate::{RunFeatures, draw}};
+/// use wrongturn::{Trace, calibrate::{RunFeatures, sample_runs}};
 ///
 /// let same = RunFeatures::of(&Trace::builder().build()?);
-/// let drawn = draw(&[same; 10], 4, 1);
+/// let drawn = sample_runs(&[same; 10], 4, 1);
 /// assert_eq!(drawn.len(), 4);
-/// assert_eq!(drawn, draw(&[same; 10], 4, 1));
+/// assert_eq!(drawn, sample_runs(&[same; 10], 4, 1));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
-pub fn draw(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> {
+pub fn sample_runs(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> {
     let mut lengths: Vec<u64> = runs.iter().map(|run| run.actions).collect();
     lengths.sort_unstable();
     let third = |part: usize| lengths.get(lengths.len() * part / 3).copied().unwrap_or(u64::MAX);
@@ -103,12 +103,12 @@ mod tests {
         runs[17] = run(40, 9, 9);
         runs[99] = run(6, 0, 1);
         for seed in 0..20 {
-            let drawn = draw(&runs, 10, seed);
+            let drawn = sample_runs(&runs, 10, seed);
             assert_eq!(drawn.iter().collect::<BTreeSet<_>>().len(), 10);
             assert!(drawn.contains(&17) && drawn.contains(&99), "{drawn:?}");
         }
-        assert_ne!(draw(&runs, 10, 1), draw(&runs, 10, 2));
-        assert_eq!(draw(&runs, 1000, 1).len(), 200);
-        assert!(draw(&[], 3, 1).is_empty());
+        assert_ne!(sample_runs(&runs, 10, 1), sample_runs(&runs, 10, 2));
+        assert_eq!(sample_runs(&runs, 1000, 1).len(), 200);
+        assert!(sample_runs(&[], 3, 1).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::detector::{Detector, Fold};
 use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
-use crate::trace::{Routing, Step, Trace};
+use crate::trace::{RouteStatus, Step, Trace};
 
 /// Detectors that tell of the findings that are at least as sure as this alone, in scans and live:
 /// [`Verdict::at_least`] of each verdict.
@@ -55,7 +55,7 @@ impl Detector for Confident {
         self.detector.reads_argument_texts()
     }
 
-    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(Sure {
             fold: self.detector.start(routing),
             least: self.least,

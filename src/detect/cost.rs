@@ -245,13 +245,13 @@ fn number_twins(findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{Action, Actor, Gate, StepInput};
+    use crate::trace::{Action, Actor, StepInput, StepValidator};
 
     type Given = (u64, u64, Option<(u64, u64)>);
 
     /// Steps as (index, turn, (duration, input tokens)); output tokens are a tenth of the input.
     fn meter(steps: &[Given]) -> Meter {
-        let (mut meter, mut gate) = (Meter::default(), Gate::new());
+        let (mut meter, mut gate) = (Meter::default(), StepValidator::new());
         for &(index, turn, used) in steps {
             let mut input = StepInput::action(Actor::Agent, Action::new("t")).at(index).turn(turn);
             if let Some((duration, tokens)) = used {

@@ -8,7 +8,7 @@ use super::cost::Meter;
 use super::explain::explain;
 use super::explanation::{Explanation, NearMiss};
 use super::finding::{FailureMode, Finding, Verdict};
-use crate::trace::{Routing, Step, Trace};
+use crate::trace::{RouteStatus, Step, Trace};
 
 /// A detector: a validated configuration from which folds start.
 ///
@@ -42,7 +42,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     }
 
     /// Starts a fold over one trace.
-    fn start(&self, routing: &Routing) -> Box<dyn Fold>;
+    fn start(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
     /// The verdict on a whole trace: the same fold, from the first step to the last.
     fn detect(&self, trace: &Trace) -> Verdict {
@@ -68,10 +68,10 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// The state of a detector in the middle of a trace.
 ///
 /// ```
-/// use wrongturn::{Action, Detector, Fold, Loop, Status, trace::{Actor, Gate, Routing, StepInput}};
+/// use wrongturn::{Action, Detector, Fold, Loop, Status, trace::{Actor, StepValidator, RouteStatus, StepInput}};
 ///
-/// let mut gate = Gate::new();
-/// let mut fold: Box<dyn Fold> = Loop::default().start(&Routing::from(None));
+/// let mut gate = StepValidator::new();
+/// let mut fold: Box<dyn Fold> = Loop::default().start(&RouteStatus::from(None));
 /// for _ in 0..5 {
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     fold.observe(&gate.admit(StepInput::action(Actor::Agent, look))?);

@@ -14,7 +14,7 @@ use super::measures::Measure;
 use super::rule::{Grid, Rule, at_least, rule};
 use crate::error::Result;
 use crate::names::named;
-use crate::trace::{Actors, Content, Members, ReferenceAction, Routing, Status, Step, Target};
+use crate::trace::{Actors, Content, Members, ReferenceAction, RouteStatus, Status, Step, Target};
 
 const PERCEPTION: FailureMode = FailureMode::new(FailureClass::Operation, "perception_error");
 const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decision_error");
@@ -67,7 +67,7 @@ impl Rule for ExpectedAction {
     const DOCS: &'static str = include_str!("docs/expected_action.md");
     const OPT_IN: bool = true;
 
-    fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(State::new(&self.config, routing))
     }
 
@@ -178,17 +178,17 @@ impl Fold for State {
 }
 
 impl State {
-    fn new(config: &Arc<ExpectedActionConfig>, routing: &Routing) -> Self {
+    fn new(config: &Arc<ExpectedActionConfig>, routing: &RouteStatus) -> Self {
         let mut state = Self { config: Arc::clone(config), ..Self::default() };
         state.not_applicable = state.expect(routing).err();
         state
     }
 
     /// Takes the expected actions of a route, or returns why the route does not apply.
-    fn expect(&mut self, routing: &Routing) -> Result<(), Cow<'static, str>> {
+    fn expect(&mut self, routing: &RouteStatus) -> Result<(), Cow<'static, str>> {
         let route = match routing {
-            Routing::Unknown(reason) => return Err(reason.clone()),
-            Routing::Known(route) => route,
+            RouteStatus::Unknown(reason) => return Err(reason.clone()),
+            RouteStatus::Known(route) => route,
         };
         for (place, milestone) in (0..).zip(route.milestones()) {
             let Target::Action(action) = &milestone.target else {

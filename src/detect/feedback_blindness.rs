@@ -12,12 +12,12 @@ use super::measures::Measure;
 use super::published::RefusedBefore;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, Gains, NoCall, PassedOver, Phrases, PollingCall,
-    TransientRules, after_colon, names_value, no_call,
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, PassedOver, Phrases, PollingCall,
+    ProgressTracker, TransientRules, after_colon, names_value, no_call,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actor, Actors, Digest, DigestMap, Event, Routing, Step};
+use crate::trace::{Action, Actor, Actors, Digest, DigestMap, Event, RouteStatus, Step};
 
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
@@ -111,7 +111,7 @@ impl Rule for FeedbackBlindness {
         FeedbackBlindnessConfig::bench_trace()
     }
 
-    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         match self.config.definition {
             BlindnessDefinition::Phrases => Box::new(RefusedBefore::new(&self.config, &self.ready.1)),
             BlindnessDefinition::SameCause => Box::new(Blindness::new(self)),
@@ -157,7 +157,7 @@ struct Blindness {
     config: Arc<FeedbackBlindnessConfig>,
     attempts: Attempts,
     no_call: NoCall,
-    gains: Gains,
+    gains: ProgressTracker,
     /// How many attempts there were.
     number: u64,
     /// The latest changes, with the number of the attempt.
@@ -198,7 +198,7 @@ impl Blindness {
             config: Arc::clone(&rule.config),
             attempts: Attempts::new(rule.config.actors, &rule.ready.0),
             no_call: NoCall::default(),
-            gains: Gains::default(),
+            gains: ProgressTracker::default(),
             number: 0,
             changes: VecDeque::new(),
             refused: DigestMap::default(),

@@ -12,12 +12,12 @@ use super::measures::Measure;
 use super::published::LoopRepeat;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
-    Attempt, Attempts, Does, Excuse, Facts, Gains, History, Looks, NoCall, PassedOver, Past, PollingCall,
-    Said, TransientRules, after_colon, excerpt, no_call,
+    Attempt, Attempts, Does, Excuse, Facts, History, Looks, NoCall, PassedOver, Past, PollingCall,
+    ProgressTracker, Said, TransientRules, after_colon, excerpt, no_call,
 };
 use crate::error::Result;
 use crate::names::named;
-use crate::trace::{Action, Actors, Digest, Routing, Step, Text};
+use crate::trace::{Action, Actors, Digest, RouteStatus, Step, Text};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,7 +104,7 @@ impl Rule for Loop {
         LoopConfig::bench_trace()
     }
 
-    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         match self.config.definition {
             LoopDefinition::Repeat => Box::new(LoopRepeat::new(&self.config)),
             LoopDefinition::Stuck => Box::new(Stuck::new(self)),
@@ -169,7 +169,7 @@ pub struct LoopEvidence {
 struct Stuck {
     config: Arc<LoopConfig>,
     attempts: Attempts,
-    gains: Gains,
+    gains: ProgressTracker,
     /// What was done since progress was last made.
     history: History,
     looks: Looks,
@@ -217,7 +217,7 @@ impl Stuck {
         Self {
             config: Arc::clone(&rule.config),
             attempts: Attempts::new(rule.config.actors, &rule.ready),
-            gains: Gains::default(),
+            gains: ProgressTracker::default(),
             history: History::default(),
             looks: Looks::default(),
             idle: (0, 0, false),

@@ -12,7 +12,7 @@ pub use super::shared::call_form::MalformedReason;
 use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written};
 use super::shared::no_call::{Attempt, NoCall};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actor, Actors, Arguments, Routing, Status, Step};
+use crate::trace::{Action, Actor, Actors, Arguments, RouteStatus, Status, Step};
 
 /// Configuration of [`MalformedCall`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,7 +70,7 @@ impl Rule for MalformedCall {
     const MODE: FailureMode = FailureMode::new(FailureClass::System, "format");
     const OPT_IN: bool = true;
 
-    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(State::new(self.clone()))
     }
 

@@ -95,7 +95,7 @@ detectors! {
     loops: Loop, LoopEvidence { LoopConfig, LoopDefinition, LoopKind }
     malformed_call: MalformedCall, MalformedCallEvidence { MalformedCallConfig, MalformedReason }
     route_inefficiency: RouteInefficiency, RouteInefficiencyEvidence {
-        MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, Routes, RunEvidence,
+        MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, RouteScope, RunEvidence,
     }
     tool_error_recovery: ToolErrorRecovery, ToolErrorRecoveryEvidence {
         OpenReason, RecoveryDefinition, ToolError, ToolErrorRecoveryConfig,

@@ -16,11 +16,11 @@ use super::rule::{Grid, Rule, positive, rule};
 use super::wasted_actions::{Waste, WastedActions, WastedActionsConfig};
 use crate::error::Result;
 use crate::names::named;
-use crate::trace::{Actors, Routing, Step};
+use crate::trace::{Actors, RouteStatus, Step};
 
 /// How a route of expected actions is held against a run. Routes of scores are always taken pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Routes {
+pub enum RouteScope {
     /// The whole run at once: far more actions than milestones, and many of them wasted.
     #[default]
     Run,
@@ -28,7 +28,7 @@ pub enum Routes {
     Pairs,
 }
 
-named! { Routes, "choice of routes" { Run => "run", Pairs => "pairs" } }
+named! { RouteScope, "choice of routes" { Run => "run", Pairs => "pairs" } }
 
 /// Configuration of [`RouteInefficiency`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct RouteInefficiencyConfig {
     /// Whether the start of the trace is a milestone of its own, where the milestones are actions taken in pairs.
     pub from_start: bool,
     /// How expected actions are held against a run.
-    pub routes: Routes,
+    pub routes: RouteScope,
     /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); above 0.
     pub min_wasted: f64,
     /// How many times the number of actions the square of the wasted ones must be (`run`); at least 0.
@@ -58,7 +58,7 @@ impl Default for RouteInefficiencyConfig {
             ratio: 2.0,
             min_extra: 5,
             from_start: true,
-            routes: Routes::Run,
+            routes: RouteScope::Run,
             min_wasted,
             min_impact,
         }
@@ -69,7 +69,7 @@ impl RouteInefficiencyConfig {
     /// The published rule of the `BenchTrace` benchmark: the ratio alone, from one milestone to the next.
     #[must_use]
     pub fn bench_trace() -> Self {
-        Self { min_extra: 0, routes: Routes::Pairs, ..Self::default() }
+        Self { min_extra: 0, routes: RouteScope::Pairs, ..Self::default() }
     }
 
     fn check(&self) -> Result<()> {
@@ -98,7 +98,7 @@ impl Rule for RouteInefficiency {
         RouteInefficiencyConfig::bench_trace()
     }
 
-    fn fold(&self, routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold> {
         let mut state = State {
             tracker: Tracker::default(),
             pairs: Pairs::new(&self.config),
@@ -110,15 +110,17 @@ impl Rule for RouteInefficiency {
         };
         let RouteInefficiencyConfig { actors, from_start, routes, .. } = *self.config;
         state.not_applicable = match routing {
-            Routing::Unknown(reason) => Some(reason.clone()),
-            Routing::Known(route) => state.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed),
+            RouteStatus::Unknown(reason) => Some(reason.clone()),
+            RouteStatus::Known(route) => {
+                state.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed)
+            }
         };
-        state.whole = routes == Routes::Run && !state.tracker.by_score();
+        state.whole = routes == RouteScope::Run && !state.tracker.by_score();
         Box::new(state)
     }
 
     fn needs_argument_texts(&self) -> bool {
-        self.config.routes == Routes::Run
+        self.config.routes == RouteScope::Run
     }
 
     fn grid() -> Option<Grid> {

@@ -13,7 +13,7 @@ use super::explanation::{Counterfactual, Explanation};
 use super::finding::{FailureClass, FailureMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
-use crate::trace::{Actors, Routing, Trace};
+use crate::trace::{Actors, RouteStatus, Trace};
 
 /// Which defaults a configuration starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -43,7 +43,7 @@ pub struct Grid {
 /// ```
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
-/// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Configured, Rule}, trace::{Actors, Routing}};
+/// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Configured, Rule}, trace::{Actors, RouteStatus}};
 ///
 /// /// Runs of more actions than somebody wants to pay for.
 /// #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ pub struct Grid {
 /// impl Configured for TooLong {
 ///     type Config = Config;
 ///
-///     fn configured(config: Config) -> Result<Self> {
+///     fn from_config(config: Config) -> Result<Self> {
 ///         Ok(Self(config))
 ///     }
 ///
@@ -79,7 +79,7 @@ pub struct Grid {
 ///     const CLASS: FailureClass = FailureClass::System;
 ///     const SUMMARY: &'static str = "more actions than allowed";
 ///
-///     fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+///     fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
 ///         Box::new(Count { config: self.0.clone(), actions: 0, last: 0 })
 ///     }
 /// }
@@ -140,7 +140,7 @@ pub trait Rule: Configured {
     }
 
     /// As [`Detector::start`].
-    fn fold(&self, routing: &Routing) -> Box<dyn Fold>;
+    fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
     /// As [`Detector::reads_argument_texts`].
     fn needs_argument_texts(&self) -> bool {
@@ -164,7 +164,7 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`ErrorKind::Config`], naming the field, if a value is out of range; see [`Error::config`].
-    fn configured(config: Self::Config) -> Result<Self>;
+    fn from_config(config: Self::Config) -> Result<Self>;
 
     /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
     fn config(&self) -> &Self::Config;
@@ -209,7 +209,7 @@ macro_rules! rule {
         impl crate::detect::rule::Configured for $rule {
             type Config = $config;
 
-            fn configured(config: $config) -> crate::error::Result<Self> {
+            fn from_config(config: $config) -> crate::error::Result<Self> {
                 Self::new(config)
             }
 
@@ -251,7 +251,7 @@ impl<R: Rule> Detector for R {
         self.needs_argument_texts()
     }
 
-    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {
         self.fold(routing)
     }
 
@@ -265,7 +265,7 @@ impl<R: Rule> Detector for R {
             let mut changed = config.clone();
             changed.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
             let changed = serde_json::from_value(Value::Object(changed)).ok()?;
-            R::configured(changed).ok().map(|rule| rule.fold(trace.routing()))
+            R::from_config(changed).ok().map(|rule| rule.fold(trace.routing()))
         })
     }
 }
@@ -373,7 +373,7 @@ fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<A
     }
     let name = |message: String| Error::new(ErrorKind::Config, format!("{}: {message}", R::ID));
     let config = read_config::<R::Config>(&config).map_err(name)?;
-    Ok(Arc::new(R::configured(config).map_err(|error| name(error.message()))?))
+    Ok(Arc::new(R::from_config(config).map_err(|error| name(error.message()))?))
 }
 
 /// Reads field by field, so that a wrong type names its field as well.

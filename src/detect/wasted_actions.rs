@@ -18,7 +18,7 @@ use super::shared::{
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actor, Actors, Digest, DigestMap, DigestSet, Event, Routing, Step};
+use crate::trace::{Action, Actor, Actors, Digest, DigestMap, DigestSet, Event, RouteStatus, Step};
 
 /// Configuration of [`WastedActions`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,7 +95,7 @@ impl Rule for WastedActions {
     const SUMMARY: &'static str = "clearly more actions than the run needed";
     const DOCS: &'static str = include_str!("docs/wasted_actions.md");
 
-    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(self.count())
     }
 

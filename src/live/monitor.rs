@@ -9,7 +9,7 @@ use super::series::Series;
 use super::update::{Update, UpdateKind};
 use crate::detect::{Cost, Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
 use crate::error::Result;
-use crate::trace::{Actors, Gate, Routing, Step, StepInput};
+use crate::trace::{Actors, RouteStatus, Step, StepInput, StepValidator};
 
 /// Runs detectors online over one open trace, step by step.
 ///
@@ -32,7 +32,7 @@ use crate::trace::{Actors, Gate, Routing, Step, StepInput};
 /// ```
 #[derive(Debug)]
 pub struct Monitor {
-    gate: Gate,
+    gate: StepValidator,
     meter: Meter,
     steps: u64,
     last: u64,
@@ -105,13 +105,13 @@ impl Monitor {
 
     /// With this reference route, or this reason why there is none. Call it before the first step.
     #[must_use]
-    pub fn with_routing(mut self, routing: &Routing) -> Self {
+    pub fn with_routing(mut self, routing: &RouteStatus) -> Self {
         self.reopen(routing);
         self
     }
 
     /// As [`Monitor::new`], of detectors whose ids have been looked at.
-    pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &Routing) -> Self {
+    pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &RouteStatus) -> Self {
         let folds = detectors
             .iter()
             .map(|detector| OpenFold {
@@ -123,7 +123,7 @@ impl Monitor {
             })
             .collect();
         Self {
-            gate: Gate::new(),
+            gate: StepValidator::new(),
             meter: Meter::default(),
             steps: 0,
             last: 0,
@@ -150,14 +150,14 @@ impl Monitor {
     /// Takes the next step of the trace.
     ///
     /// # Errors
-    /// As [`Gate::admit`]; the step is then left out and the trace stays open.
+    /// As [`StepValidator::admit`]; the step is then left out and the trace stays open.
     pub fn observe(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.observe_step(&step);
         Ok(())
     }
 
-    /// Takes the next step of the trace, which a [`Gate`] has let in: what a [`StepSink`](crate::trace::StepSink) is handed.
+    /// Takes the next step of the trace, which a [`StepValidator`] has let in: what a [`StepSink`](crate::trace::StepSink) is handed.
     pub fn observe_step(&mut self, step: &Step<'_>) {
         self.meter.observe(step);
         self.steps += 1;
@@ -352,8 +352,8 @@ impl Monitor {
     }
 
     /// Opens another trace for the same detectors and with the same cap. What the monitor has seen so far is forgotten.
-    pub fn reopen(&mut self, routing: &Routing) {
-        self.gate = Gate::new();
+    pub fn reopen(&mut self, routing: &RouteStatus) {
+        self.gate = StepValidator::new();
         self.meter.restart();
         (self.steps, self.last, self.last_action, self.seen) = (0, 0, None, 0);
         self.concluded = false;

@@ -13,7 +13,7 @@ use super::spans::{HeldSpans, follow, withdrawn};
 use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, Finding};
 use crate::read::{LogRecord, Span};
-use crate::trace::{Metadata, Routing, Unpaired};
+use crate::trace::{Metadata, RouteStatus, Unpaired};
 
 /// Why a live trace has no route.
 const NO_ROUTE: &str = "a live trace tells no expected route";
@@ -41,7 +41,7 @@ impl Rules {
         };
         let profile = self.profiles.iter().find(fits);
         let detectors = profile.map_or(&self.detectors, |profile| &profile.detectors);
-        let routing = Routing::Unknown(NO_ROUTE.into());
+        let routing = RouteStatus::Unknown(NO_ROUTE.into());
         Monitor::open(detectors, &routing).with_memory_limit(self.options.max_memory)
     }
 }

@@ -31,7 +31,7 @@ const STDIN: &str = "-";
 /// let errors: Vec<String> = scanned.errors.iter().map(ToString::to_string).collect();
 /// let mut files = Files::default();
 /// files.add("a.jsonl".as_ref(), true, &FileReport::of(&scanned.summary, &errors, 0));
-/// assert_eq!((files.count(), files.read_how_far()), (1, [0, 0, 1]));
+/// assert_eq!((files.count(), files.read_counts()), (1, [0, 0, 1]));
 /// assert!(render_files(&files).starts_with("a.jsonl: "));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -152,7 +152,7 @@ impl Files {
     /// Of how many files everything was read, of how many something, of how many nothing; of a file that was read in
     /// parts, every part counts.
     #[must_use]
-    pub fn read_how_far(&self) -> [u64; 3] {
+    pub fn read_counts(&self) -> [u64; 3] {
         match &self.form {
             Form::Listed(files) => {
                 let mut parts = [0; 3];

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{common, time, tokens, words};
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Usage, Words};
+use crate::trace::{TextCow, Usage};
 
 /// The members of an object, in order.
 #[derive(Debug, Clone, Default)]
@@ -158,12 +158,12 @@ impl<'a> Members<'a> {
     }
 
     /// Returns the text of a message, unless it is blank.
-    pub(super) fn text(&self, key: &str) -> Option<Words<'a>> {
+    pub(super) fn text(&self, key: &str) -> Option<TextCow<'a>> {
         words::text(self.get(key)?)
     }
 
     /// Returns the text of a result. Null is none.
-    pub(super) fn result(&self, key: &str) -> Option<Words<'a>> {
+    pub(super) fn result(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::result)
     }
 

@@ -104,7 +104,7 @@ impl Default for ReadOptions {
 /// The result of reading one input.
 #[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct ReadSummary {
     /// The format; `None` if it was not recognised, or if there were several.
     pub format: Option<Format>,
     /// Whether there were documents of several formats.
@@ -140,7 +140,7 @@ pub struct Reading {
 /// Reads the runs of a file in memory into a sink.
 ///
 /// ```
-/// use wrongturn::{ReadOptions, Step, read::read_slice, trace::{Actors, Ending, Routing, StepSink}};
+/// use wrongturn::{ReadOptions, Step, read::read_slice, trace::{Actors, RunSummary, RouteStatus, StepSink}};
 ///
 /// /// How many calls the agent made in each run.
 /// #[derive(Default)]
@@ -150,7 +150,7 @@ pub struct Reading {
 /// }
 ///
 /// impl StepSink for Calls {
-///     fn begin(&mut self, _position: u64, _routing: &Routing) {
+///     fn begin(&mut self, _position: u64, _routing: &RouteStatus) {
 ///         self.open = 0;
 ///     }
 ///
@@ -158,7 +158,7 @@ pub struct Reading {
 ///         self.open += u64::from(step.action_of(Actors::Agent).is_some());
 ///     }
 ///
-///     fn end(&mut self, _ending: Ending) {
+///     fn end(&mut self, _ending: RunSummary) {
 ///         self.of_runs.push(self.open);
 ///     }
 ///
@@ -173,7 +173,7 @@ pub struct Reading {
 /// assert_eq!(reading.format.unwrap().to_string(), "openai-chat");
 /// assert_eq!(calls.of_runs, [1]);
 /// ```
-pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> ReadSummary {
     read_window(&mut Window::over_slice(bytes), &InputContext::default(), options, sink)
 }
 
@@ -190,7 +190,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// let reading = read_stream(lines.as_bytes(), &ReadOptions::default(), &mut collector);
 /// assert_eq!((reading.runs, collector.traces.len()), (3, 3));
 /// ```
-pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> Reading {
+pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> ReadSummary {
     read_window(&mut Window::over_stream(input, options.most_held), &InputContext::default(), options, sink)
 }
 
@@ -205,7 +205,7 @@ pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepS
 /// assert_eq!(reading.errors[0].run(), Some(1));
 /// ```
 #[must_use]
-pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Reading) {
+pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, ReadSummary) {
     let mut collector = TraceCollector::default();
     let reading = read_slice(bytes, options, &mut collector);
     (collector.traces, reading)
@@ -234,7 +234,7 @@ pub(crate) fn read_window(
     context: &InputContext<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
-) -> Reading {
+) -> ReadSummary {
     read_or_cut(window, context, options, sink, None)
 }
 
@@ -245,7 +245,7 @@ pub(crate) fn read_or_cut(
     options: &ReadOptions,
     sink: &mut dyn StepSink,
     pieces: Option<&mut (dyn Pieces + '_)>,
-) -> Reading {
+) -> ReadSummary {
     let mut runs = Runs::with_context(options, context, sink);
     let is_cut = pieces.is_some();
     let may_be_spans = options.format.is_none_or(|format| format == Format::OpenTelemetry);
@@ -308,7 +308,7 @@ pub(crate) fn read_piece(
     context: &InputContext<'_>,
     options: &ReadOptions,
     sink: &mut dyn StepSink,
-) -> Reading {
+) -> ReadSummary {
     let mut runs = Runs::with_context(options, context, sink);
     if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
         runs.reading.format = piece.format();

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason, Words};
+use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
 /// The outcome of a call, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Outcome {
     }
 
     /// Makes an answer with this outcome.
-    pub(super) fn answer(self, observation: Content<Words<'_>>) -> Answer<'_> {
+    pub(super) fn answer(self, observation: Content<TextCow<'_>>) -> Answer<'_> {
         Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
     }
 }

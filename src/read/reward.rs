@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::wire;
 use crate::json::{Json, Kind, Read};
-use crate::trace::Ending;
+use crate::trace::RunSummary;
 
 /// Facts from sidecar files of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -103,7 +103,7 @@ fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
 
 impl Outside {
     /// Fills what the run does not record. The reward is that of the whole trial, not of its sub-agents.
-    pub(crate) fn complete(&self, ending: &mut Ending) {
+    pub(crate) fn complete(&self, ending: &mut RunSummary) {
         if ending.metadata.parent.is_none() {
             ending.reward = ending.reward.or(self.reward);
             let termination = &mut ending.metadata.termination;
@@ -209,7 +209,7 @@ mod tests {
     fn what_the_run_says_itself_counts() {
         let outside = outside(Some(1.0), "t", Some("E")).unwrap_or_default();
         let complete = |metadata: Metadata, reward| {
-            let mut ending = Ending::new(metadata, reward).unwrap();
+            let mut ending = RunSummary::new(metadata, reward).unwrap();
             outside.complete(&mut ending);
             let metadata = ending.metadata().clone();
             (ending.reward(), metadata.task, metadata.termination)

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use super::text_calls;
 use super::unread_calls::{self, Tally};
 use super::window::Window;
-use super::{Format, InputContext, ReadOptions, Reading, SpanBatch};
+use super::{Format, InputContext, ReadOptions, ReadSummary, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{
-    Actor, Assembler, DigestMap, Ending, Event, Metadata, Routing, Step, StepSink, Trace, Unpaired,
+    Actor, Assembler, DigestMap, Event, Metadata, RouteStatus, RunSummary, Step, StepSink, Trace, Unpaired,
 };
 
 /// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The routes by digests of task ids.
-    pub(super) routes: DigestMap<Routing>,
+    pub(super) routes: DigestMap<RouteStatus>,
     /// True if one of the routes compares single arguments.
     pub(super) looks_inside: bool,
 }
@@ -60,7 +60,7 @@ pub(super) struct Runs<'s> {
     position: u64,
     /// The format of the document, as its reader names it.
     pub(super) named: Option<Format>,
-    pub(super) reading: Reading,
+    pub(super) reading: ReadSummary,
     /// True if spans and log records are set aside.
     pub(super) joins: bool,
     /// The result so far.
@@ -83,7 +83,7 @@ impl<'s> Runs<'s> {
             sink,
             position: 0,
             named: None,
-            reading: Reading::default(),
+            reading: ReadSummary::default(),
             joins: false,
             actions: 0,
             strangers: 0,
@@ -118,8 +118,8 @@ impl<'s> Runs<'s> {
     }
 
     /// Returns the summary of the input.
-    pub(super) fn into_reading(self) -> Reading {
-        Reading { positions: self.position, ..self.reading }
+    pub(super) fn into_reading(self) -> ReadSummary {
+        ReadSummary { positions: self.position, ..self.reading }
     }
 
     /// Records the format of a document that was read.
@@ -175,7 +175,12 @@ impl<'s> Runs<'s> {
     }
 
     /// Emits a whole run. A run that breaks a rule of the model is reported and skipped.
-    pub(super) fn give(&mut self, run: &mut Assembler<'_>, ending: Result<Ending>, routing: &Routing) {
+    pub(super) fn give(
+        &mut self,
+        run: &mut Assembler<'_>,
+        ending: Result<RunSummary>,
+        routing: &RouteStatus,
+    ) {
         if let Some(error) = self.broken.take() {
             return self.fail_run(error);
         }
@@ -229,7 +234,7 @@ impl<'s> Runs<'s> {
 
     /// Gives a whole run to the sink, of a format that knows no reference routes.
     pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
-        self.give(run, Ending::new(metadata, reward), &None.into());
+        self.give(run, RunSummary::new(metadata, reward), &None.into());
     }
 
     /// Counts a run that was emitted, with its number of actions.
@@ -282,7 +287,7 @@ impl<'s> Runs<'s> {
             position: self.position,
             begun: false,
             actions: 0,
-            ending: Ending::default(),
+            ending: RunSummary::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
             // Skipped bytes must be text as well.
@@ -320,7 +325,7 @@ pub(super) struct OpenRun<'a, 's> {
     begun: bool,
     actions: u64,
     /// Filled in place, since it is large.
-    pub(super) ending: Ending,
+    pub(super) ending: RunSummary,
 }
 
 impl OpenRun<'_, '_> {
@@ -330,7 +335,7 @@ impl OpenRun<'_, '_> {
     }
 
     /// Begins the run, or begins it again.
-    pub(super) fn begin(&mut self, routing: &Routing) {
+    pub(super) fn begin(&mut self, routing: &RouteStatus) {
         if self.begun {
             self.sink.abandon();
         }

@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::runs::Runs;
 use super::{Format, InputContext, ReadOptions, Window, read_window};
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{Digest, DigestSet, Ending, Event, Routing, Step, StepSink};
+use crate::trace::{Digest, DigestSet, Event, RouteStatus, RunSummary, Step, StepSink};
 
 /// Keys of lists of calls.
 const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
@@ -226,7 +226,7 @@ fn ids_read(bytes: &[u8], format: Format, options: &ReadOptions) -> DigestSet {
 struct Ids(DigestSet);
 
 impl StepSink for Ids {
-    fn begin(&mut self, _: u64, _: &Routing) {}
+    fn begin(&mut self, _: u64, _: &RouteStatus) {}
 
     fn step(&mut self, step: &Step<'_>) {
         if let Event::Action(action) = step.event() {
@@ -234,7 +234,7 @@ impl StepSink for Ids {
         }
     }
 
-    fn end(&mut self, _: Ending) {}
+    fn end(&mut self, _: RunSummary) {}
 
     fn abandon(&mut self) {}
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::timestamp::{nanoseconds, nanoseconds_or_utc};
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read};
-use crate::trace::{Arguments, Content, Text, Words, canonical_text};
+use crate::trace::{Arguments, Content, Text, TextCow, canonical_text};
 
 /// Reads a list item by item, or returns false for any other value.
 #[inline]
@@ -160,15 +160,15 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the text of a message; `None` if it is absent or blank.
-    pub(super) fn message(self) -> Option<Words<'a>> {
+    pub(super) fn message(self) -> Option<TextCow<'a>> {
         match self {
-            Self::Text(text) => Some(Words::from(Text::from(text))).filter(|words| !is_blank(words.text())),
+            Self::Text(text) => Some(TextCow::from(Text::from(text))).filter(|words| !is_blank(words.text())),
             Self::Other(raw) => message(&mut raw.json()).ok().flatten(),
         }
     }
 
     /// Returns the text of a result; null is none.
-    pub(super) fn result(self) -> Option<Words<'a>> {
+    pub(super) fn result(self) -> Option<TextCow<'a>> {
         match self {
             Self::Text(text) => Some(Text::from(text).into()),
             Self::Other(raw) => result(&mut raw.json()).ok().flatten(),
@@ -186,12 +186,12 @@ impl<'a> Value<'a> {
 
 /// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is absent or
 /// blank.
-pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(message_text(json)?.filter(|words| !is_blank(words.text())))
 }
 
 /// Like [`message`], but keeps blank texts.
-pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(match json.kind()? {
         Kind::String => Some(Text::from(json.text()?).into()),
         Kind::List => {
@@ -207,7 +207,7 @@ pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
 }
 
 /// Reads the text of a result: like a message, but other values become their canonical JSON. Null is none.
-pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(match json.kind()? {
         Kind::Null => json.skip().map(|()| None)?,
         Kind::String => Some(Text::from(json.text()?).into()),
@@ -231,7 +231,7 @@ pub(super) fn canonical(json: &[u8]) -> String {
 }
 
 /// Returns the text of a part of a list, if it is a text part. The part is consumed in any case.
-pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     match part.kind()? {
         Kind::String => Ok(Some(Text::from(part.text()?).into())),
         Kind::Object => {
@@ -244,7 +244,7 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<Words<'a>>> {
                 }
                 Ok(())
             })?;
-            Ok(words.filter(|_| is_text).map(Words::from))
+            Ok(words.filter(|_| is_text).map(TextCow::from))
         }
         _ => part.skip().map(|()| None),
     }
@@ -256,7 +256,7 @@ pub(super) fn is_kind_of_text(kind: Option<Text<'_>>) -> bool {
 }
 
 /// Joins texts by line feeds; `None` if there are none.
-pub(super) fn joined(mut texts: Vec<Words<'_>>) -> Option<Words<'_>> {
+pub(super) fn joined(mut texts: Vec<TextCow<'_>>) -> Option<TextCow<'_>> {
     match texts.len() {
         0 | 1 => texts.pop(),
         _ => {
@@ -293,7 +293,7 @@ fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'stati
 mod tests {
     use super::*;
 
-    fn words<'a>(read: fn(&mut Json<'a>) -> Read<Option<Words<'a>>>, json: &'a str) -> Option<String> {
+    fn words<'a>(read: fn(&mut Json<'a>) -> Read<Option<TextCow<'a>>>, json: &'a str) -> Option<String> {
         let mut reader = Json::new(json.as_bytes());
         let words = read(&mut reader).unwrap();
         assert!(reader.peek_byte().is_none(), "{json} has been read to its end");

@@ -3,15 +3,15 @@
 use super::wire;
 use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Kind, Raw};
-use crate::trace::{Actor, Words};
+use crate::trace::{Actor, TextCow};
 
 /// Returns the text of a message, unless it is blank.
-pub(super) fn message(content: Raw<'_>) -> Option<Words<'_>> {
+pub(super) fn message(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::message(&mut content.json()).ok().flatten()
 }
 
 /// Reads the text of a message: a string, text parts, or one text part. None if it is blank.
-pub(super) fn text(value: Raw<'_>) -> Option<Words<'_>> {
+pub(super) fn text(value: Raw<'_>) -> Option<TextCow<'_>> {
     let words = match value.kind() {
         Kind::Object => wire::part_text(&mut value.json()),
         _ => wire::message_text(&mut value.json()),
@@ -20,7 +20,7 @@ pub(super) fn text(value: Raw<'_>) -> Option<Words<'_>> {
 }
 
 /// Reads the text of a result.
-pub(super) fn result(content: Raw<'_>) -> Option<Words<'_>> {
+pub(super) fn result(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }
 

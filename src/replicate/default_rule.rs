@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::detect::{Detector, FailureMode, Fold, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig};
 use crate::error::Result;
 use crate::scan::TraceRecord;
-use crate::trace::{Actors, Routing};
+use crate::trace::{Actors, RouteStatus};
 
 /// The default rule of [`ToolErrorRecovery`] under another name, to run next to the published one.
 ///
@@ -59,7 +59,7 @@ impl Detector for DefaultRecovery {
         self.0.reads_argument_texts()
     }
 
-    fn start(&self, routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {
         self.0.start(routing)
     }
 }

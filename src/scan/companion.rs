@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::by_folder::ByFolder;
-use crate::read::{Reading, reward};
-use crate::trace::Ending;
+use crate::read::{ReadSummary, reward};
+use crate::trace::RunSummary;
 
 /// Results of trials are small; a larger file is something else.
 const MOST_BYTES: u64 = 4 << 20;
@@ -40,7 +40,7 @@ impl Companion {
     }
 
     /// Fills what the run does not record.
-    pub(super) fn complete(&self, ending: &mut Ending) {
+    pub(super) fn complete(&self, ending: &mut RunSummary) {
         let metadata = &ending.metadata;
         if ending.reward.is_some() && metadata.task.is_some() && metadata.termination.is_some() {
             return;
@@ -66,8 +66,8 @@ fn read(place: &Path) -> Option<reward::Outside> {
 }
 
 /// Returns the summary of a file that is the result of a trial and holds no run, or `None` for any other file.
-pub(super) fn result_of_trial(path: &Path) -> Option<Reading> {
+pub(super) fn result_of_trial(path: &Path) -> Option<ReadSummary> {
     (path.file_name()?.to_str()? == reward::RESULT).then(|| read(path)).flatten()?;
     let passed_over = [("results of trials, which tell the rewards of runs beside them".into(), 1)];
-    Some(Reading { passed_over: passed_over.into(), ..Reading::default() })
+    Some(ReadSummary { passed_over: passed_over.into(), ..ReadSummary::default() })
 }

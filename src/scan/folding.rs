@@ -13,7 +13,7 @@ use crate::detect::Verdict;
 use crate::error::Error;
 use crate::fingerprint::FingerprintBuilder;
 use crate::live::Monitor;
-use crate::trace::{Digest, Ending, Event, Routing, Step, StepSink};
+use crate::trace::{Digest, Event, RouteStatus, RunSummary, Step, StepSink};
 
 /// Number of runs and errors that are kept before they are emitted. A small batch reuses memory that is still in cache:
 /// with 64, runs of 3 KB take a tenth more time.
@@ -99,7 +99,7 @@ impl<'s> Sink<'s> {
 }
 
 impl StepSink for Sink<'_> {
-    fn begin(&mut self, position: u64, routing: &Routing) {
+    fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.folding.begin(position, routing);
     }
 
@@ -107,7 +107,7 @@ impl StepSink for Sink<'_> {
         self.folding.step(step);
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: RunSummary) {
         self.folding.end(ending, &mut self.kept.borrow_mut().records);
         self.hand_on_much(self.folding.position + 1);
     }
@@ -150,7 +150,7 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn begin(&mut self, position: u64, routing: &Routing) {
+    fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.position = position;
         self.actions = 0;
         match &mut self.monitor {
@@ -174,7 +174,7 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn end(&mut self, mut ending: Ending, records: &mut Vec<TraceRecord>) {
+    fn end(&mut self, mut ending: RunSummary, records: &mut Vec<TraceRecord>) {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use super::joined::Joined;
 use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
-use crate::read::{Reading, SpanPool};
+use crate::read::{ReadSummary, SpanPool};
 
 /// The position of a batch: the file, and the part of it.
 pub(super) type Key = (usize, u64);
@@ -24,7 +24,7 @@ pub(super) enum Item<T> {
 pub(super) struct Batch<T> {
     pub(super) path: Arc<Path>,
     pub(super) items: Vec<Item<T>>,
-    pub(super) reading: Reading,
+    pub(super) reading: ReadSummary,
     /// The size of the file, with its last part.
     pub(super) last: Option<u64>,
 }
@@ -144,7 +144,10 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     }
 
     /// Emits the runs of files whose spans were set aside. `read` returns the runs of a file, numbered from a position.
-    pub(super) fn join(&self, mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, Reading)) {
+    pub(super) fn join(
+        &self,
+        mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, ReadSummary),
+    ) {
         let mut guard = self.lock();
         let state = &mut *guard;
         let Joined { mut pool, files, .. } = std::mem::take(&mut state.joined);

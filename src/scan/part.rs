@@ -9,7 +9,7 @@ use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
 use super::source::SourceFile;
 use super::work::{Job, Work};
-use crate::read::{Piece, Pieces, Reading, Window, read_or_cut};
+use crate::read::{Piece, Pieces, ReadSummary, Window, read_or_cut};
 
 /// One thread's part of a file, and the pieces cut off for others.
 pub(super) struct Part<'w, 's, T, M, F, P> {
@@ -45,7 +45,7 @@ where
     }
 
     /// Reads the file, and cuts it into pieces if it is large and other threads can share it.
-    pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> Reading {
+    pub(super) fn read(&mut self, window: &mut Window<'_>, sink: Sink<'_>) -> ReadSummary {
         let (work, source) = (self.work, self.source);
         let options = &work.scanner.options.read;
         let again = |offset| source.open_at(offset);
@@ -73,7 +73,7 @@ where
         let base = self.base();
         let items = self.work.finished(&mut self.kept.borrow_mut(), base, &self.source.path);
         let batch =
-            Batch { path: Arc::clone(&self.source.path), items, reading: Reading::default(), last: None };
+            Batch { path: Arc::clone(&self.source.path), items, reading: ReadSummary::default(), last: None };
         self.work.order.deliver(key, batch);
         self.make_room();
     }
@@ -111,7 +111,7 @@ where
     }
 
     /// Emits the rest and ends the file.
-    pub(super) fn end(mut self, mut reading: Reading) {
+    pub(super) fn end(mut self, mut reading: ReadSummary) {
         let mut kept = self.kept.take();
         for error in std::mem::take(&mut reading.errors) {
             kept.error(error);

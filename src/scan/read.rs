@@ -8,8 +8,8 @@ use super::joined::Joined;
 use super::record::{FileSummary, ScanEvent};
 use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
-use crate::read::{ReadOptions, Reading, Window, read_window};
-use crate::trace::{Ending, Routing, Step, StepSink, Trace, TraceCollector};
+use crate::read::{ReadOptions, ReadSummary, Window, read_window};
+use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollector};
 
 /// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. `each` can stop the reading with an
 /// error.
@@ -99,7 +99,7 @@ where
     unread.into_events().try_for_each(each)
 }
 
-fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut dyn StepSink) -> Reading {
+fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut dyn StepSink) -> ReadSummary {
     if let Some(reading) = result_of_trial(&file.path) {
         return reading;
     }
@@ -112,7 +112,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
         }
         Err(error) => {
             sink.error(error);
-            Reading::default()
+            ReadSummary::default()
         }
     }
 }
@@ -168,7 +168,7 @@ impl<'e, F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'e, F, E> {
 }
 
 impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F, E> {
-    fn begin(&mut self, position: u64, routing: &Routing) {
+    fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.collector.begin(position, routing);
     }
 
@@ -176,7 +176,7 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
         self.collector.step(step);
     }
 
-    fn end(&mut self, mut ending: Ending) {
+    fn end(&mut self, mut ending: RunSummary) {
         if let Some(companion) = self.companion {
             companion.complete(&mut ending);
         }

@@ -12,7 +12,7 @@ use super::path_text::path_text;
 use crate::detect::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::read::{Format, PassedOver, Reading, no_document};
+use crate::read::{Format, PassedOver, ReadSummary, no_document};
 use crate::trace::{Digest, Metadata, Unpaired};
 
 /// The results for one run.
@@ -196,7 +196,7 @@ impl FileSummary {
     }
 
     /// Adds the summary of another part of the file.
-    pub(super) fn add(&mut self, reading: Reading) {
+    pub(super) fn add(&mut self, reading: ReadSummary) {
         self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
         self.is_mixed |= reading.is_mixed || differs;

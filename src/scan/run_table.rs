@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::trace::Ending;
+use crate::trace::RunSummary;
 
 /// Metadata of runs by file, run id or task, from a table next to the recordings.
 ///
@@ -158,7 +158,7 @@ impl RunTable {
     }
 
     /// Completes the metadata of a run of this file.
-    pub(super) fn complete(&self, file: &Path, ending: &mut Ending) {
+    pub(super) fn complete(&self, file: &Path, ending: &mut RunSummary) {
         let is_sub_agent = ending.metadata.parent.is_some();
         let rows = self.rows_of(file, ending);
         if rows.is_empty() && !is_sub_agent && !self.rows.is_empty() {
@@ -176,7 +176,7 @@ impl RunTable {
     }
 
     /// Returns the rows of a run.
-    fn rows_of(&self, file: &Path, ending: &Ending) -> Vec<&Row> {
+    fn rows_of(&self, file: &Path, ending: &RunSummary) -> Vec<&Row> {
         let known = &ending.metadata;
         let by_file = self.by_file.get(file.file_name().unwrap_or(OsStr::new("")));
         let by_run = known.id.as_ref().and_then(|id| self.by_run.get(id));
@@ -208,7 +208,7 @@ fn reward(text: &str) -> Option<f64> {
 impl Row {
     /// Sets missing values, or with `overrides` all values that no earlier row set. The reward is that of a whole run,
     /// not of its sub-agents.
-    fn complete(&self, ending: &mut Ending, overrides: bool, set: &mut BTreeSet<&'static str>) {
+    fn complete(&self, ending: &mut RunSummary, overrides: bool, set: &mut BTreeSet<&'static str>) {
         let mut takes = |name, is_known: bool| if overrides { set.insert(name) } else { !is_known };
         let known = &mut ending.metadata;
         if self.model.is_some() && takes("model", known.model.is_some()) {

@@ -18,7 +18,7 @@ use super::record::{Progress, ScanEvent, TraceRecord};
 use super::scanner::Scanner;
 use super::source::SourceFile;
 use crate::error::Result;
-use crate::read::{InputContext, Piece, Reading, Window, read_piece};
+use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 
 /// The limit of nested pieces that a thread reads while it waits for one that takes long.
 const MOST_AHEAD: usize = 4;
@@ -135,7 +135,7 @@ where
     /// Reads the runs of files whose spans were set aside, after all other files.
     pub(super) fn join(&self) {
         self.order.join(|file, positions, pool| {
-            let Some(source) = self.files.get(file) else { return (Vec::new(), Reading::default()) };
+            let Some(source) = self.files.get(file) else { return (Vec::new(), ReadSummary::default()) };
             let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
             let reading = pool.give(file, positions, &self.scanner.options.read, &mut sink);
             (self.finished(&mut sink.kept.borrow_mut(), 0, &source.path), reading)
@@ -211,7 +211,7 @@ where
                 part.read(&mut Window::over_stream(input, limit), sink)
             }
             Err(error) => {
-                let mut reading = Reading::default();
+                let mut reading = ReadSummary::default();
                 reading.errors.push(error);
                 reading
             }

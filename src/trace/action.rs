@@ -40,7 +40,7 @@ pub enum UnknownReason {
     /// It is still running in the background.
     Running,
     /// The source does not record it.
-    NotTold,
+    Unspecified,
 }
 
 named! {
@@ -50,7 +50,7 @@ named! {
         Cancelled => "cancelled",
         Interrupted => "interrupted",
         Running => "running",
-        NotTold => "not_told",
+        Unspecified => "not_told",
     }
 }
 

@@ -10,12 +10,12 @@ use super::content::Content;
 use super::digest::Digest;
 use super::ids::SpanId;
 use super::maps::{DigestMap, empty};
-use super::sink::{Gate, Unpaired};
-use super::spent::Spent;
+use super::sink::{StepValidator, Unpaired};
+use super::spent::TurnUsage;
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
 use super::usage::Usage;
-use super::words::Words;
+use super::words::TextCow;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Steps are emitted in batches of this size: reading and judging then run one after the other, not in turns.
@@ -59,7 +59,7 @@ impl<'a> Call<'a> {
 /// An answer as a reader found it.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer<'a> {
-    pub(crate) observation: Content<Words<'a>>,
+    pub(crate) observation: Content<TextCow<'a>>,
     pub(crate) status: Status,
     pub(crate) provenance: Provenance,
     /// The reason, if the status is unknown.
@@ -69,7 +69,7 @@ pub(crate) struct Answer<'a> {
 
 impl<'a> Answer<'a> {
     /// Makes an answer with this observation and status.
-    pub(crate) fn new(observation: Content<Words<'a>>, status: Status, provenance: Provenance) -> Self {
+    pub(crate) fn new(observation: Content<TextCow<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }
 
@@ -94,7 +94,7 @@ pub(crate) struct CallNumber(u64);
 /// later one: everything then waits for the end of the run, when a second pass pairs the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler<'a> {
-    gate: Gate,
+    gate: StepValidator,
     queue: VecDeque<Entry<'a>>,
     /// Number of entries that left the queue.
     gone: u64,
@@ -103,7 +103,7 @@ pub(crate) struct Assembler<'a> {
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
-    spent: Spent,
+    spent: TurnUsage,
     unpaired: Unpaired,
     actions: u64,
 }
@@ -114,7 +114,7 @@ pub(crate) enum Entry<'a> {
     Message {
         actor: Actor,
         turn: u64,
-        text: Words<'a>,
+        text: TextCow<'a>,
         time: Option<u64>,
     },
     Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
@@ -137,7 +137,7 @@ pub(crate) enum Entry<'a> {
 impl<'a> Assembler<'a> {
     /// Begins a run. With `hold`, nothing is emitted before its end.
     pub(crate) fn begin(&mut self, hold: bool) {
-        self.gate = Gate::new();
+        self.gate = StepValidator::new();
         self.queue.clear();
         self.gone = 0;
         self.seen = 0;
@@ -149,7 +149,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Adds a message.
-    pub(crate) fn message(&mut self, actor: Actor, turn: u64, text: impl Into<Words<'a>>) {
+    pub(crate) fn message(&mut self, actor: Actor, turn: u64, text: impl Into<TextCow<'a>>) {
         self.message_at(actor, turn, text, None);
     }
 
@@ -158,7 +158,7 @@ impl<'a> Assembler<'a> {
         &mut self,
         actor: Actor,
         turn: u64,
-        text: impl Into<Words<'a>>,
+        text: impl Into<TextCow<'a>>,
         time: Option<u64>,
     ) {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
@@ -430,7 +430,7 @@ fn step_of<'s>(call: &'s Call<'_>, answer: Option<&'s Answer<'_>>) -> StepInput<
     action.call_id = call.id.as_deref();
     match answer {
         Some(answer) => {
-            action.observation = answer.observation.as_ref().map(Words::text);
+            action.observation = answer.observation.as_ref().map(TextCow::text);
             action.status = answer.status;
             action.provenance = answer.provenance;
             action.reason = answer.reason;

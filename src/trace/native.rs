@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::ids::SpanId;
-use super::route::{ReferenceRoute, Routing};
+use super::route::{ReferenceRoute, RouteStatus};
 use super::sink::{LabelledFailure, Metadata, Unpaired};
 use super::step::{Actor, Event, Step, StepInput};
 use super::trace::Trace;
@@ -217,8 +217,8 @@ impl Serialize for Trace {
             unpaired: self.unpaired(),
             failures: self.failures().to_vec(),
             route: match self.routing() {
-                Routing::Known(route) => Some((**route).clone()),
-                Routing::Unknown(_) => None,
+                RouteStatus::Known(route) => Some((**route).clone()),
+                RouteStatus::Unknown(_) => None,
             },
             steps: self.steps().map(Into::into).collect(),
         }

@@ -226,14 +226,14 @@ impl ReferenceRoute {
 
 /// The reference route of a run, or why it has none.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Routing {
+pub enum RouteStatus {
     /// The route is known.
     Known(std::sync::Arc<ReferenceRoute>),
     /// There is no route, for this reason.
     Unknown(Cow<'static, str>),
 }
 
-impl Routing {
+impl RouteStatus {
     /// Returns the route, if known.
     #[must_use]
     pub fn route(&self) -> Option<&ReferenceRoute> {
@@ -244,7 +244,7 @@ impl Routing {
     }
 }
 
-impl From<Option<ReferenceRoute>> for Routing {
+impl From<Option<ReferenceRoute>> for RouteStatus {
     fn from(route: Option<ReferenceRoute>) -> Self {
         match route {
             Some(route) => Self::Known(std::sync::Arc::new(route)),

@@ -1,4 +1,4 @@
-//! [`Gate`] validates steps, a [`StepSink`] takes them.
+//! [`StepValidator`] validates steps, a [`StepSink`] takes them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use super::action::{Digests, Status};
-use super::route::Routing;
+use super::route::RouteStatus;
 use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
@@ -87,24 +87,24 @@ pub struct LabelledFailure {
 /// Facts about a run that are known at its end.
 ///
 /// ```
-/// use wrongturn::{Metadata, trace::{Ending, Unpaired}};
+/// use wrongturn::{Metadata, trace::{RunSummary, Unpaired}};
 ///
 /// let mut metadata = Metadata::default();
 /// metadata.id = Some("run 7".to_owned());
-/// let ending = Ending::new(metadata, Some(0.5))?.with_unpaired(Unpaired { calls: 1, messages: 0 });
+/// let ending = RunSummary::new(metadata, Some(0.5))?.with_unpaired(Unpaired { calls: 1, messages: 0 });
 /// assert_eq!((ending.reward(), ending.unpaired().calls), (Some(0.5), 1));
-/// assert!(Ending::new(Metadata::default(), Some(f64::NAN)).is_err());
+/// assert!(RunSummary::new(Metadata::default(), Some(f64::NAN)).is_err());
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ending {
+pub struct RunSummary {
     pub(crate) metadata: Metadata,
     pub(crate) reward: Option<f64>,
     pub(crate) unpaired: Unpaired,
     pub(crate) failures: Vec<LabelledFailure>,
 }
 
-impl Ending {
+impl RunSummary {
     /// Makes the ending of a run.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Ending {
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
 ///
 /// ```
-/// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{Ending, Event, Routing, StepSink}};
+/// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{RunSummary, Event, RouteStatus, StepSink}};
 ///
 /// /// Counts the failed actions of each run.
 /// #[derive(Default)]
@@ -179,7 +179,7 @@ impl Ending {
 /// }
 ///
 /// impl StepSink for Failures {
-///     fn begin(&mut self, _position: u64, _routing: &Routing) {
+///     fn begin(&mut self, _position: u64, _routing: &RouteStatus) {
 ///         self.of_run = 0;
 ///     }
 ///
@@ -189,7 +189,7 @@ impl Ending {
 ///         }
 ///     }
 ///
-///     fn end(&mut self, _ending: Ending) {
+///     fn end(&mut self, _ending: RunSummary) {
 ///         self.of_runs.push(self.of_run);
 ///     }
 ///
@@ -203,18 +203,18 @@ impl Ending {
 /// ```
 pub trait StepSink {
     /// Begins the run at this 0-based position of its file.
-    fn begin(&mut self, position: u64, routing: &Routing);
+    fn begin(&mut self, position: u64, routing: &RouteStatus);
 
     /// Takes the next step of the run. Actions arrive in call order, each with its answer.
     fn step(&mut self, step: &Step<'_>);
 
     /// Completes the run.
-    fn end(&mut self, ending: Ending);
+    fn end(&mut self, ending: RunSummary);
 
     /// Discards the run, which could not be read: steps since [`StepSink::begin`] are void.
     fn abandon(&mut self);
 
-    /// Takes an error of the input. A returned error is kept in the [`Reading`](crate::read::Reading).
+    /// Takes an error of the input. A returned error is kept in the [`ReadSummary`](crate::read::Reading).
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }
@@ -223,22 +223,22 @@ pub trait StepSink {
 /// Validates the steps of one run, in order. Only a gate makes a [`Step`].
 ///
 /// ```
-/// use wrongturn::{Action, trace::{Actor, Gate, StepInput}};
+/// use wrongturn::{Action, trace::{Actor, StepValidator, StepInput}};
 ///
-/// let mut gate = Gate::new();
+/// let mut gate = StepValidator::new();
 /// let step = gate.admit(StepInput::action(Actor::Agent, Action::new("look")))?;
 /// assert_eq!(step.index(), 0);
 /// assert!(gate.admit(StepInput::message(Actor::User, "hi").at(0)).is_err());
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Gate {
+pub struct StepValidator {
     next_index: u64,
     next_turn: u64,
     full: bool,
 }
 
-impl Gate {
+impl StepValidator {
     /// Makes a gate at the start of a run.
     #[must_use]
     pub fn new() -> Self {

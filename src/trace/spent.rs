@@ -5,11 +5,11 @@ use super::usage::Usage;
 
 /// The tokens of turns, while a run is read.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct TurnUsage {
     of_turns: Vec<(u64, Usage)>,
 }
 
-impl Spent {
+impl TurnUsage {
     pub(super) fn clear(&mut self) {
         self.of_turns.clear();
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn messages_of_the_agent_bear_the_tokens_of_turns_without_calls() {
-        let mut spent = Spent::default();
+        let mut spent = TurnUsage::default();
         for (turn, tokens) in [(7, 70), (2, 20), (4, 40), (2, 21)] {
             spent.add(turn, Usage { input_tokens: Some(tokens), ..Usage::default() });
         }

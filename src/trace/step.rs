@@ -161,12 +161,12 @@ impl<'a> StepInput<'a> {
 
 /// A validated step: indexes strictly increase within its trace and progress is finite.
 ///
-/// Only a [`Gate`](crate::trace::Gate) makes one, for a whole [`Trace`](crate::Trace) or live.
+/// Only a [`StepValidator`](crate::trace::Gate) makes one, for a whole [`Trace`](crate::Trace) or live.
 ///
 /// ```
-/// use wrongturn::{Action, trace::{Actor, Actors, Gate, StepInput}};
+/// use wrongturn::{Action, trace::{Actor, Actors, StepValidator, StepInput}};
 ///
-/// let mut gate = Gate::new();
+/// let mut gate = StepValidator::new();
 /// let step = gate.admit(StepInput::action(Actor::User, Action::new("look")).location("kitchen"))?;
 /// assert_eq!((step.index(), step.turn(), step.location()), (0, 0, Some("kitchen")));
 /// // Detectors see the actions of the chosen actors.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::action::{Action, Status};
 use super::record::Record;
-use super::route::{ReferenceRoute, Routing};
-use super::sink::{Ending, Gate, LabelledFailure, Metadata, StepSink, Unpaired};
+use super::route::{ReferenceRoute, RouteStatus};
+use super::sink::{LabelledFailure, Metadata, RunSummary, StepSink, StepValidator, Unpaired};
 use super::step::{Actor, Step, StepInput};
 use crate::error::Result;
 
@@ -27,14 +27,14 @@ use crate::error::Result;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     steps: Vec<Record>,
-    pub(super) routing: Routing,
-    pub(super) ending: Ending,
+    pub(super) routing: RouteStatus,
+    pub(super) ending: RunSummary,
 }
 
 /// An empty trace without metadata.
 impl Default for Trace {
     fn default() -> Self {
-        Self { steps: Vec::new(), routing: Routing::from(None), ending: Ending::default() }
+        Self { steps: Vec::new(), routing: RouteStatus::from(None), ending: RunSummary::default() }
     }
 }
 
@@ -108,7 +108,7 @@ impl Trace {
 
     /// Returns all that is known of the run besides its steps.
     #[must_use]
-    pub fn ending(&self) -> &Ending {
+    pub fn ending(&self) -> &RunSummary {
         &self.ending
     }
 
@@ -126,7 +126,7 @@ impl Trace {
 
     /// Returns the reference route, or why there is none.
     #[must_use]
-    pub fn routing(&self) -> &Routing {
+    pub fn routing(&self) -> &RouteStatus {
         &self.routing
     }
 
@@ -178,7 +178,7 @@ impl Trace {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TraceBuilder {
-    gate: Gate,
+    gate: StepValidator,
     steps: Vec<Record>,
     route: Option<ReferenceRoute>,
     metadata: Metadata,
@@ -191,7 +191,7 @@ impl TraceBuilder {
     /// Appends a step.
     ///
     /// # Errors
-    /// See [`Gate::admit`]; the step is then not part of the trace.
+    /// See [`StepValidator::admit`]; the step is then not part of the trace.
     pub fn push(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.steps.push(Record::keep(&step));
@@ -247,7 +247,7 @@ impl TraceBuilder {
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the reward is not finite.
     pub fn build(self) -> Result<Trace> {
-        let ending = Ending::new(self.metadata, self.reward)?;
+        let ending = RunSummary::new(self.metadata, self.reward)?;
         let ending = ending.with_unpaired(self.unpaired).with_failures(self.failures);
         Ok(Trace { steps: self.steps, routing: self.route.into(), ending })
     }
@@ -259,11 +259,11 @@ pub struct TraceCollector {
     /// The complete runs, in order.
     pub traces: Vec<Trace>,
     steps: Vec<Record>,
-    routing: Option<Routing>,
+    routing: Option<RouteStatus>,
 }
 
 impl StepSink for TraceCollector {
-    fn begin(&mut self, _position: u64, routing: &Routing) {
+    fn begin(&mut self, _position: u64, routing: &RouteStatus) {
         self.steps.clear();
         self.routing = Some(routing.clone());
     }
@@ -272,7 +272,7 @@ impl StepSink for TraceCollector {
         self.steps.push(Record::keep(step));
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: RunSummary) {
         let routing = self.routing.take().unwrap_or_else(|| None.into());
         self.traces.push(Trace { steps: std::mem::take(&mut self.steps), routing, ending });
     }

@@ -7,18 +7,18 @@ use crate::json::{Escapes, JsonString};
 
 /// A text that borrows from the input, or one that was made from it.
 #[derive(Debug, Clone)]
-pub(crate) enum Words<'a> {
-    Lying(Text<'a>),
+pub(crate) enum TextCow<'a> {
+    Borrowed(Text<'a>),
     Made(Box<str>),
     /// Copied from the input in its spelling.
     Copied(Box<[u8]>, Escapes),
 }
 
-impl<'a> Words<'a> {
+impl<'a> TextCow<'a> {
     /// Returns the text.
     pub(crate) fn text(&self) -> Text<'_> {
         match self {
-            Self::Lying(text) => *text,
+            Self::Borrowed(text) => *text,
             Self::Made(text) => Text::from(&**text),
             Self::Copied(spelling, escapes) => Text::from(JsonString::new(spelling, *escapes)),
         }
@@ -27,43 +27,43 @@ impl<'a> Words<'a> {
     /// Returns the text as a string.
     pub(crate) fn into_cow(self) -> Cow<'a, str> {
         match self {
-            Self::Lying(text) => text.to_str(),
+            Self::Borrowed(text) => text.to_str(),
             other => Cow::Owned(other.text().to_str().into_owned()),
         }
     }
 
     /// Borrows or copies from the input.
-    pub(crate) fn into_made<'b>(self) -> Words<'b> {
+    pub(crate) fn into_made<'b>(self) -> TextCow<'b> {
         match self {
-            Self::Lying(text) => match text.json() {
-                Some(string) => Words::Copied(string.inner().into(), string.escapes()),
+            Self::Borrowed(text) => match text.json() {
+                Some(string) => TextCow::Copied(string.inner().into(), string.escapes()),
                 None => text.to_str().into_owned().into(),
             },
-            Self::Made(text) => Words::Made(text),
-            Self::Copied(spelling, escapes) => Words::Copied(spelling, escapes),
+            Self::Made(text) => TextCow::Made(text),
+            Self::Copied(spelling, escapes) => TextCow::Copied(spelling, escapes),
         }
     }
 }
 
-impl<'a> From<Text<'a>> for Words<'a> {
+impl<'a> From<Text<'a>> for TextCow<'a> {
     fn from(text: Text<'a>) -> Self {
-        Self::Lying(text)
+        Self::Borrowed(text)
     }
 }
 
-impl<'a> From<&'a str> for Words<'a> {
+impl<'a> From<&'a str> for TextCow<'a> {
     fn from(text: &'a str) -> Self {
-        Self::Lying(text.into())
+        Self::Borrowed(text.into())
     }
 }
 
-impl From<String> for Words<'_> {
+impl From<String> for TextCow<'_> {
     fn from(text: String) -> Self {
         Self::Made(text.into())
     }
 }
 
-impl<'a> From<Cow<'a, str>> for Words<'a> {
+impl<'a> From<Cow<'a, str>> for TextCow<'a> {
     fn from(text: Cow<'a, str>) -> Self {
         match text {
             Cow::Borrowed(text) => text.into(),
@@ -72,7 +72,7 @@ impl<'a> From<Cow<'a, str>> for Words<'a> {
     }
 }
 
-impl PartialEq for Words<'_> {
+impl PartialEq for TextCow<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.text().to_str() == other.text().to_str()
     }

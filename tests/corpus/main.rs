@@ -37,7 +37,7 @@ use wrongturn::{
     read_traces,
     replicate::{PassK, Replication, SimulationRow, pass_k_by_pair},
     scan::{FileScan, ScanEvent, ScanOptions},
-    trace::{Actors, Routing},
+    trace::{Actors, RouteStatus},
 };
 
 /// A temporary directory, removed on drop.

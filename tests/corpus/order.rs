@@ -233,7 +233,7 @@ impl Detector for Reader {
         self.reads
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(*self)
     }
 }
@@ -333,7 +333,7 @@ impl Detector for Slow {
         FailureMode::new(FailureClass::System, "slow")
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         let before = self.begun.fetch_add(1, Ordering::Relaxed);
         if before == 100 {
             std::thread::sleep(Duration::from_secs(1));

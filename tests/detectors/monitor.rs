@@ -6,7 +6,7 @@ use wrongturn::{
     Action, Detector, ErrorKind, Finding, Fold, Monitor, Status, Step, Verdict, default_detectors,
     detect::{FailureClass, FailureMode, Judgement, detector_info},
     live::{Update, UpdateKind},
-    trace::{Actor, Actors, Routing, StepInput, Usage},
+    trace::{Actor, Actors, RouteStatus, StepInput, Usage},
 };
 
 fn sold_out<'a>() -> StepInput<'a> {
@@ -188,7 +188,7 @@ impl Detector for Hoarder {
         FailureMode::new(FailureClass::System, "hoarder")
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         Box::new(Hoard::default())
     }
 }

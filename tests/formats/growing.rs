@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use wrongturn::ReadOptions;
 use wrongturn::read::{Format, read_stream};
-use wrongturn::trace::{Ending, Event, Routing, Step, StepSink};
+use wrongturn::trace::{Event, RouteStatus, RunSummary, Step, StepSink};
 
 /// Gives one line at a time, and notes how many calls were read before each.
 struct Growing<'a> {
@@ -28,13 +28,13 @@ impl Read for Growing<'_> {
 struct Calls(Rc<Cell<usize>>);
 
 impl StepSink for Calls {
-    fn begin(&mut self, _: u64, _: &Routing) {}
+    fn begin(&mut self, _: u64, _: &RouteStatus) {}
 
     fn step(&mut self, step: &Step<'_>) {
         self.0.set(self.0.get() + usize::from(matches!(step.event(), Event::Action(_))));
     }
 
-    fn end(&mut self, _: Ending) {}
+    fn end(&mut self, _: RunSummary) {}
 
     fn abandon(&mut self) {}
 }

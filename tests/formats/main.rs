@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 use reading::{Drip, stream};
 use wrongturn::{
     ReadOptions, Step, Trace,
-    read::{Format, Reading},
+    read::{Format, ReadSummary},
     read_traces,
-    trace::{Content, Event, Routing, Target},
+    trace::{Content, Event, RouteStatus, Target},
 };
 
 /// The entries of a directory, sorted.
@@ -119,7 +119,7 @@ fn a_cut_off_fixture_is_read_or_reported() {
 }
 
 /// A file's runs in the words of a snapshot, followed by what was skipped and what is wrong.
-fn describe(traces: &[Trace], reading: &Reading) -> String {
+fn describe(traces: &[Trace], reading: &ReadSummary) -> String {
     let mut text = describe_runs(traces);
     for (reason, count) in &reading.passed_over {
         writeln!(text, "skipped: {count} {reason}").unwrap();
@@ -150,10 +150,10 @@ fn describe_runs(traces: &[Trace]) -> String {
 }
 
 /// One line for each milestone, or for the reason why a run has no route in a format that has routes.
-fn describe_route(text: &mut String, routing: &Routing) {
+fn describe_route(text: &mut String, routing: &RouteStatus) {
     match routing {
-        Routing::Known(route) if route.milestones().is_empty() => text.push_str("  no milestones\n"),
-        Routing::Known(route) => {
+        RouteStatus::Known(route) if route.milestones().is_empty() => text.push_str("  no milestones\n"),
+        RouteStatus::Known(route) => {
             for milestone in route.milestones() {
                 write!(text, "  milestone {}: ", milestone.reference_step).unwrap();
                 match &milestone.target {
@@ -171,7 +171,7 @@ fn describe_route(text: &mut String, routing: &Routing) {
                 text.push('\n');
             }
         }
-        Routing::Unknown(reason) => match &**reason {
+        RouteStatus::Unknown(reason) => match &**reason {
             "the trace has no reference route" | "spans tell no expected route" => {}
             reason => writeln!(text, "  no route: {reason}").unwrap(),
         },

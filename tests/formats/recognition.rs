@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wrongturn::{
     ErrorKind, ReadOptions, Trace,
-    read::{Format, Reading},
+    read::{Format, ReadSummary},
     read_traces,
     trace::Actors,
 };
@@ -33,7 +33,7 @@ const ALONE: [Format; 7] = [
     Format::Native,
 ];
 
-pub(crate) fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, Reading) {
+pub(crate) fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, ReadSummary) {
     read_traces(input.as_ref(), &ReadOptions::default())
 }
 

@@ -28,7 +28,7 @@ use reading::Drip;
 use serde_json::Value;
 use wrongturn::{
     Error, ErrorKind, Location, ReadOptions, Scanner, Trace, default_detectors,
-    read::{Format, PassedOver, Reading, read_stream},
+    read::{Format, PassedOver, ReadSummary, read_stream},
     read_traces,
     scan::{FileScan, ScanOptions},
     trace::TraceCollector,
@@ -150,7 +150,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(reading: &Reading) -> Self {
+    fn of(reading: &ReadSummary) -> Self {
         Self {
             runs: reading.runs,
             runs_without_actions: reading.runs_without_actions,
@@ -182,7 +182,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
 }
 
 /// Checks that the counts of runs and faults are right, and that an input without runs is reported.
-fn accounts(text: &[u8], traces: &[Trace], reading: &Reading) -> Result<(), (&'static str, String)> {
+fn accounts(text: &[u8], traces: &[Trace], reading: &ReadSummary) -> Result<(), (&'static str, String)> {
     same("the runs are not those that are counted", &(traces.len() as u64), &reading.runs)?;
     same("the faults are not those that are counted", &(reading.errors.len() as u64), &reading.faults)?;
     let lost = reading.errors.iter().filter(|error| error.run().is_some()).count() as u64;

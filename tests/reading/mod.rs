@@ -9,7 +9,7 @@ use std::io::{self, Read};
 
 use wrongturn::{
     Error, ReadOptions, Trace,
-    read::{Reading, read_stream},
+    read::{ReadSummary, read_stream},
     trace::TraceCollector,
 };
 
@@ -24,7 +24,7 @@ impl Read for Drip<'_> {
 }
 
 /// Reads the traces of a stream.
-pub(crate) fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, Reading) {
+pub(crate) fn stream(input: impl Read, options: &ReadOptions) -> (Vec<Trace>, ReadSummary) {
     let mut collector = TraceCollector::default();
     let reading = read_stream(input, options, &mut collector);
     (collector.traces, reading)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use wrongturn::detect::{Evidence, FailureMode, Judgement, Preset, at_least};
-use wrongturn::trace::{Actors, Arguments, Event, Routing};
+use wrongturn::trace::{Actors, Arguments, Event, RouteStatus};
 use wrongturn::{Confidence, Detector, Finding, Fold, Registry, Step, Verdict};
 
 use crate::{config_error, raised};
@@ -106,7 +106,7 @@ impl Detector for PyDetector {
         self.mode.clone()
     }
 
-    fn start(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         let state = Python::attach(|py| self.start.call0(py));
         let state = state.map_err(|error| self.fault.set(error)).ok();
         Box::new(PyFold { id: self.id, mode: self.mode.clone(), state, fault: self.fault.clone() })

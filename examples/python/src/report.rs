@@ -17,7 +17,7 @@ use wrongturn::merge::{
 use wrongturn::read::{Format, read_slice};
 use wrongturn::report::{Detail, Document, scan_document};
 use wrongturn::scan::{FileScan, ScanEvent, ScanOptions, TraceRecord, read_files};
-use wrongturn::trace::{Digest, Ending, Routing, StepSink, Unpaired};
+use wrongturn::trace::{Digest, RunSummary, RouteStatus, StepSink, Unpaired};
 use wrongturn::{Error, ErrorKind, Metadata, ReadOptions, Scanner, Step, Verdict};
 
 use crate::detector::{Custom, Fault, Selection, interned};
@@ -292,7 +292,7 @@ struct OneRun {
 }
 
 impl StepSink for OneRun {
-    fn begin(&mut self, position: u64, _routing: &Routing) {
+    fn begin(&mut self, position: u64, _routing: &RouteStatus) {
         self.is_open = position == self.position;
     }
 
@@ -302,7 +302,7 @@ impl StepSink for OneRun {
         }
     }
 
-    fn end(&mut self, _ending: Ending) {
+    fn end(&mut self, _ending: RunSummary) {
         self.is_open = false;
     }
 

@@ -7,7 +7,7 @@ use crate::detect::finding::{Finding, Judgement, Verdict};
 use crate::detect::loops::{Loop, LoopConfig, LoopEvidence, LoopKind};
 use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
-use crate::detect::shared::{Gains, quoted};
+use crate::detect::shared::{ProgressTracker, quoted};
 use crate::detect::{Evidence, incomparable};
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
@@ -18,7 +18,7 @@ pub(in crate::detect) struct LoopRepeat {
     min_repeats: u64,
     actions: u64,
     comparable: bool,
-    gains: Gains,
+    gains: ProgressTracker,
     segment: Segment,
     /// Findings as they were when they became certain.
     confirmed: Vec<Finding>,
@@ -52,7 +52,7 @@ impl LoopRepeat {
             min_repeats: config.min_repeats,
             actions: 0,
             comparable: false,
-            gains: Gains::default(),
+            gains: ProgressTracker::default(),
             segment: Segment::default(),
             confirmed: Vec::new(),
             closed: Vec::new(),

@@ -214,7 +214,7 @@ impl AnswerState {
             return if action.reason == Some(UnknownReason::Running) { Self::Running } else { Self::Told };
         };
         if action.status == Status::Unknown
-            && action.reason != Some(UnknownReason::NotTold)
+            && action.reason != Some(UnknownReason::Unspecified)
             && !answer.is_empty()
         {
             return Self::Running;

@@ -156,11 +156,11 @@ pub(super) fn quoted(name: &str) -> &str {
 
 /// Finds the gains of progress, each of which begins a new segment.
 #[derive(Debug, Default)]
-pub(super) struct Gains {
+pub(super) struct ProgressTracker {
     before: Option<f64>,
 }
 
-impl Gains {
+impl ProgressTracker {
     /// Whether the step begins a new segment.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> bool {
         let Some(now) = step.progress() else { return false };

@@ -18,7 +18,7 @@ use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{Attempt, Attempts, Check, Does, Part, PassedOver, PollingCall, TransientRules};
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actor, Actors, Event, Routing, Status, Step};
+use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step};
 
 /// What counts as poor recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,7 +86,7 @@ impl Rule for ToolErrorRecovery {
         ToolErrorRecoveryConfig::published()
     }
 
-    fn fold(&self, _routing: &Routing) -> Box<dyn Fold> {
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         let ToolErrorRecoveryConfig { actors, definition, threshold, by_program, .. } = *self.config;
         let rate = RecoveryRate::new(actors, threshold, by_program);
         match definition {

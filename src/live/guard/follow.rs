@@ -8,8 +8,8 @@ use super::{GuardState, Recent};
 use crate::detect::{Detector, Finding};
 use crate::live::Monitor;
 use crate::trace::{
-    Action, Actor, Arguments, Content, Digest, Ending, Event, Provenance, Routing, Status, Step, StepInput,
-    StepSink, UnknownReason,
+    Action, Actor, Arguments, Content, Digest, Event, Provenance, RouteStatus, RunSummary, Status, Step,
+    StepInput, StepSink, UnknownReason,
 };
 
 /// Why a session has no route.
@@ -46,7 +46,7 @@ impl<'g> Follow<'g> {
     }
 
     fn start(&self) -> Followed {
-        let routing = Routing::Unknown(NO_ROUTE.into());
+        let routing = RouteStatus::Unknown(NO_ROUTE.into());
         let start = if self.runs.is_empty() { self.state.before } else { 0 };
         Followed {
             id: None,
@@ -78,7 +78,7 @@ impl<'g> Follow<'g> {
 }
 
 impl StepSink for Follow<'_> {
-    fn begin(&mut self, _position: u64, _routing: &Routing) {
+    fn begin(&mut self, _position: u64, _routing: &RouteStatus) {
         self.open = Some(self.start());
     }
 
@@ -109,7 +109,7 @@ impl StepSink for Follow<'_> {
         }
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: RunSummary) {
         if let Some(mut run) = self.open.take() {
             run.id.clone_from(&ending.metadata().id);
             self.runs.push(run);

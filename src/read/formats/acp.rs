@@ -61,7 +61,7 @@ struct Sessions<'a> {
 #[derive(Default)]
 struct Open<'a> {
     /// The chunks of a message.
-    chunks: Vec<Words<'a>>,
+    chunks: Vec<TextCow<'a>>,
     actor: Option<Actor>,
     calls: TextMap<Cow<'a, str>, Called<'a>>,
 }
@@ -135,7 +135,7 @@ impl<'a> Sessions<'a> {
     /// Emits the message whose chunks were collected.
     fn say(&mut self, session: Option<Cow<'a, str>>) {
         let Some(open) = self.open.get_mut(&session) else { return };
-        let text: String = open.chunks.drain(..).map(Words::into_cow).collect();
+        let text: String = open.chunks.drain(..).map(TextCow::into_cow).collect();
         if let Some(actor) = open.actor.take() {
             let run = self.runs.run(session);
             run.turn(None);
@@ -237,7 +237,7 @@ fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// Returns the text of a call that ended: its content, or else the tool's output.
-fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<Words<'a>> {
+fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<TextCow<'a>> {
     let part = |item: Raw<'a>| text(item.member("content")).or_else(|| words::result(item));
     let parts = items(content).into_iter().filter_map(part);
     wire::joined(parts.collect()).or_else(|| output.or(content).and_then(words::result))

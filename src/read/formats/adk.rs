@@ -142,7 +142,9 @@ fn conversation(
             let call = contents.call(&Members::from(call));
             // Older sets hold only the calls.
             if responses.is_empty() {
-                contents.run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
+                contents
+                    .run
+                    .answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
             }
         }
         for response in responses {

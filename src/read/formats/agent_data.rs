@@ -96,7 +96,7 @@ fn step<'a>(
 }
 
 /// Returns the text of an observation: for a page, its accessibility tree, or else its source.
-fn observation<'a>(class: &str, step: &Members<'a>) -> Option<Words<'a>> {
+fn observation<'a>(class: &str, step: &Members<'a>) -> Option<TextCow<'a>> {
     let keys: &[&str] = if class == "web_observation" { &["axtree", "html", "url"] } else { &["content"] };
     keys.iter().find_map(|key| step.result(key))
 }

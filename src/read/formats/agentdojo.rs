@@ -87,7 +87,7 @@ impl<'a> Task<'a> {
     }
 
     /// Gives an answer to the call of its id, or else to the oldest one of its name.
-    fn answer(&mut self, message: &Members<'a>, content: Option<Words<'a>>) {
+    fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
         let call = message.get("tool_call");
         let part = |key: &str| call.and_then(|call| call.member(key));
         let id = message.get("tool_call_id").or_else(|| part("id")).and_then(common::ident);
@@ -113,13 +113,13 @@ impl<'a> Task<'a> {
 }
 
 /// Returns the text of a message: a string, or parts with `content`.
-fn text(content: Raw<'_>) -> Option<Words<'_>> {
+fn text(content: Raw<'_>) -> Option<TextCow<'_>> {
     match content.kind() {
         Kind::List => {
             let parts = content.items()?.into_iter();
             let texts =
                 parts.filter_map(|part| part.member("content").or_else(|| part.member("text"))?.string());
-            wire::joined(texts.map(Words::from).collect())
+            wire::joined(texts.map(TextCow::from).collect())
         }
         _ => words::result(content),
     }

@@ -82,7 +82,7 @@ fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
 }
 
 /// Returns the text of a result block: `{"Text": …}` or `{"Json": …}`.
-fn result_text(block: Raw<'_>) -> Option<Words<'_>> {
+fn result_text(block: Raw<'_>) -> Option<TextCow<'_>> {
     block.member("Text").or_else(|| block.member("Json")).and_then(words::result)
 }
 

@@ -72,7 +72,7 @@ fn parent(agent: Option<Raw<'_>>) -> Option<String> {
 struct Step<'a> {
     is_copied: bool,
     source: Cow<'a, str>,
-    message: Option<Words<'a>>,
+    message: Option<TextCow<'a>>,
     model: Option<Cow<'a, str>>,
     time: Option<u64>,
     calls: Vec<Call<'a>>,

@@ -12,7 +12,7 @@ use crate::read::outcome::{broken_off, never_ran};
 #[derive(Default)]
 pub(in crate::read) struct StepResult<'a> {
     pub(in crate::read) id: Option<Cow<'a, str>>,
-    pub(in crate::read) content: Option<Words<'a>>,
+    pub(in crate::read) content: Option<TextCow<'a>>,
     pub(in crate::read) success: Option<bool>,
     pub(in crate::read) marks: Marks,
 }
@@ -126,7 +126,7 @@ pub(in crate::read) fn answer(
     result: StepResult<'_>,
     step: Marks,
     is_codex: bool,
-) -> (Outcome, Option<Words<'_>>) {
+) -> (Outcome, Option<TextCow<'_>>) {
     let (words, marks) = match result.content {
         Some(content) => {
             let (content, marks) = strip(content);
@@ -134,7 +134,7 @@ pub(in crate::read) fn answer(
         }
         None => (None, Appended::default()),
     };
-    let text = words.as_ref().map_or("".into(), Words::text);
+    let text = words.as_ref().map_or("".into(), TextCow::text);
     let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
     let first = never_ran(text).or_else(|| {
         let failed = result.marks.failed().or_else(|| step.failed())?;
@@ -173,19 +173,19 @@ const FAILED: &str = "[error] tool reported failure";
 const METADATA: &str = "[metadata] ";
 
 /// Returns the text without the appended part.
-fn strip(words: Words<'_>) -> (Words<'_>, Appended) {
+fn strip(words: TextCow<'_>) -> (TextCow<'_>, Appended) {
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
     let text = words.text();
     if !text.spelling().ends_with(b"failure") && !text.may_hold(&FINDER) {
         return (words, Appended::default());
     }
     let stripped = match &words {
-        Words::Lying(text) if text.is_plainly_spelled() => {
+        TextCow::Borrowed(text) if text.is_plainly_spelled() => {
             strip_text(*text).map(|(kept, marks)| (kept.into(), marks))
         }
         words => {
             let text = words.text().to_str();
-            strip_text(Text::from(&*text)).map(|(kept, marks)| (Words::from(kept).into_made(), marks))
+            strip_text(Text::from(&*text)).map(|(kept, marks)| (TextCow::from(kept).into_made(), marks))
         }
     };
     stripped.unwrap_or((words, Appended::default()))

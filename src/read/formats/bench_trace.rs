@@ -8,7 +8,9 @@ use crate::json::{Fault, JsonString};
 use crate::names::named;
 use crate::read::format::{Entry as FormatEntry, RecordReader};
 use crate::read::runs::{Header, OpenRun};
-use crate::trace::{Action, Ending, Gate, LabelledFailure, Milestone, ReferenceRoute, Routing, StepInput};
+use crate::trace::{
+    Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
+};
 
 pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
     format: Format::BenchTrace,
@@ -199,7 +201,7 @@ fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
         Some(first) if first.action().is_none() => Alignment::After,
         _ => Alignment::Before,
     });
-    let mut gate = Gate::new();
+    let mut gate = StepValidator::new();
     let mut sum = 0.0;
     let following = entries.iter().skip(1).map(Some).chain([None]);
     for (entry, next) in entries.iter().zip(following) {
@@ -240,7 +242,7 @@ impl<'a> Episode<'a> {
         })
     }
 
-    fn ending(self, header: &Header) -> Result<Ending> {
+    fn ending(self, header: &Header) -> Result<RunSummary> {
         let metadata = Metadata {
             id: self.id.map(Cow::into_owned),
             model: self.model.map(Arc::from),
@@ -250,12 +252,12 @@ impl<'a> Episode<'a> {
         };
         let max = self.max_score.filter(|max| *max != 0.0);
         let reward = self.final_score.zip(max).map(|(score, max)| score / max);
-        Ok(Ending::new(metadata, reward)?.with_failures(self.failures))
+        Ok(RunSummary::new(metadata, reward)?.with_failures(self.failures))
     }
 
-    fn routing(&self) -> Result<Routing> {
+    fn routing(&self) -> Result<RouteStatus> {
         match &self.milestones {
-            None => Ok(Routing::Unknown("the episode has no milestones".into())),
+            None => Ok(RouteStatus::Unknown("the episode has no milestones".into())),
             Some(milestones) => ReferenceRoute::new(milestones.clone()).map(|route| Some(route).into()),
         }
     }

@@ -91,7 +91,7 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     match result.kind() {
         Kind::Object => {
             let call = add(result, run);
-            run.answer_in_part(call, Outcome::unknown(UnknownReason::NotTold, Provenance::None));
+            run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
         }
         Kind::List => items(Some(result)).into_iter().for_each(|result| read_result(result, run)),
         _ => run.say(Actor::Agent, text(Some(result))),

@@ -15,7 +15,7 @@ pub(in crate::read) enum Body<'a> {
     /// Usually a string, which is a text in any message.
     Value(wire::Value<'a>),
     /// The parts of a list, for a message that is not a result.
-    Parts(Vec<Words<'a>>, Vec<Block<'a>>),
+    Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
 }
 
 impl<'a> Body<'a> {
@@ -30,7 +30,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns it as the text of a result.
-    pub(in crate::read) fn into_result(self) -> Option<Words<'a>> {
+    pub(in crate::read) fn into_result(self) -> Option<TextCow<'a>> {
         match self {
             Self::Value(value) => value.result(),
             // For a message with two roles.
@@ -49,7 +49,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns it as the text of a message, with the blocks next to it.
-    pub(in crate::read) fn into_message(self) -> Read<(Option<Words<'a>>, Vec<Block<'a>>)> {
+    pub(in crate::read) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
             Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
             Self::Value(wire::Value::Other(raw)) => parts(&mut raw.json())?,
@@ -60,7 +60,7 @@ impl<'a> Body<'a> {
 }
 
 /// Reads the parts of a content: a list, or a single object.
-fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<Words<'a>>, Vec<Block<'a>>)> {
+fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
     match json.kind()? {
         Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
@@ -77,7 +77,7 @@ const CALL_KINDS: [&str; 4] = ["tool_use", "tool_call", "tool-call", "toolCall"]
 const RESULT_KINDS: [&str; 3] = ["tool_result", "tool-result", "toolResult"];
 
 /// Reads a part of a content: a text, a block, or something else.
-fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
+fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
     if json.kind()? == Kind::String {
         texts.push(Text::from(json.text()?).into());
         return Ok(());
@@ -109,7 +109,7 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<Words<'a>>, blocks: &mut Vec<Bl
         (Some(is_call), text) => {
             let id = if is_call { &mut block.id } else { &mut block.answers };
             *id = id.take().or(other_id);
-            block.content = block.content.take().or(text.map(Words::from));
+            block.content = block.content.take().or(text.map(TextCow::from));
             // Most messages have one block, and blocks are large.
             blocks.reserve_exact(usize::from(blocks.is_empty()));
             blocks.push(Block { is_call, ..block });
@@ -390,7 +390,7 @@ pub(in crate::read) struct Block<'a> {
     pub(in crate::read) arguments: Content<Arguments<'a>>,
     /// The id of the call that a result answers.
     pub(in crate::read) answers: Option<Cow<'a, str>>,
-    content: Option<Words<'a>>,
+    content: Option<TextCow<'a>>,
     is_error: Option<bool>,
 }
 

@@ -116,7 +116,7 @@ fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
 }
 
 /// Returns the outcome by the text rules of Codex, and the rest of the text.
-pub(in crate::read) fn codex_result(text: Words<'_>) -> (Option<Outcome>, Words<'_>) {
+pub(in crate::read) fn codex_result(text: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
     let (outcome, rest) = match codex_text::read(&text) {
         Some(codex) => (Some(codex.outcome), codex.observation),
         None => (None, None),

@@ -205,7 +205,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Adds a message of the model, with its calls.
-    fn agent(&mut self, element: &mut Element<'a>, text: Option<Words<'a>>, mut blocks: Vec<Block<'a>>) {
+    fn agent(&mut self, element: &mut Element<'a>, text: Option<TextCow<'a>>, mut blocks: Vec<Block<'a>>) {
         let turn = self.turn();
         // Only one part of a split response has the tokens.
         self.usage = element.usage().or(self.usage);

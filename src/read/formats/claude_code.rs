@@ -171,7 +171,7 @@ impl<'a> Session<'a> {
             {
                 call.usage.get_or_insert_default().duration_ns = line.duration;
             }
-            let text = content.as_ref().map_or("".into(), Words::text);
+            let text = content.as_ref().map_or("".into(), TextCow::text);
             let outcome = outcome(text, is_error, line.mark);
             self.steps.answer(turn, id, outcome.answer(Content::from(content)));
         }

@@ -29,9 +29,9 @@ pub(in crate::read) struct Line<'a> {
 
 /// A part of a message.
 pub(in crate::read) enum Block<'a> {
-    Text(Words<'a>),
+    Text(TextCow<'a>),
     Call { id: Option<Cow<'a, str>>, name: Cow<'a, str>, arguments: Content<Arguments<'a>> },
-    Result { id: Option<Cow<'a, str>>, content: Option<Words<'a>>, is_error: Option<bool> },
+    Result { id: Option<Cow<'a, str>>, content: Option<TextCow<'a>>, is_error: Option<bool> },
 }
 
 /// Sign next to a result that the call did not end by itself.
@@ -82,7 +82,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the text of the message, unless it is blank.
-    pub(in crate::read) fn text(&self) -> Option<Words<'a>> {
+    pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text(words) => Some(words.clone()),
             Block::Call { .. } | Block::Result { .. } => None,

@@ -58,7 +58,7 @@ struct PassedOver {
 
 /// A step that is held to the end.
 enum Step<'a> {
-    Message { actor: Actor, turn: u64, text: Words<'a>, time: Option<u64> },
+    Message { actor: Actor, turn: u64, text: TextCow<'a>, time: Option<u64> },
     Call(Box<Call<'a>>, Option<Answer<'a>>),
     Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
 }
@@ -249,7 +249,7 @@ impl Events<'_> {
     /// first.
     fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
         let Output { text: words, success } = output;
-        let text = words.as_ref().map_or("".into(), Words::text);
+        let text = words.as_ref().map_or("".into(), TextCow::text);
         let codex = words.as_ref().and_then(codex_text::read);
         let by_id = |found: &TextMap<Cow<'_, str>, bool>| found.get(id?).copied();
         let outcome = never_ran(text)

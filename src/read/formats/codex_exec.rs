@@ -46,10 +46,10 @@ struct Item<'a> {
     id: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
     status: Option<Cow<'a, str>>,
-    text: Option<Words<'a>>,
-    message: Option<Words<'a>>,
+    text: Option<TextCow<'a>>,
+    message: Option<TextCow<'a>>,
     command: Option<wire::Value<'a>>,
-    output: Option<Words<'a>>,
+    output: Option<TextCow<'a>>,
     exit_code: Option<Raw<'a>>,
     changes: Option<wire::Value<'a>>,
     query: Option<wire::Value<'a>>,
@@ -102,7 +102,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the outcome of the call. Changes of files, searches and calls of other agents have no output.
-    fn observation(&mut self) -> Content<Words<'a>> {
+    fn observation(&mut self) -> Content<TextCow<'a>> {
         match self.kind.as_deref() {
             Some("command_execution") => self.output.take().into(),
             Some("mcp_tool_call") => self.mcp_observation().into(),
@@ -110,7 +110,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    fn mcp_observation(&self) -> Option<Words<'a>> {
+    fn mcp_observation(&self) -> Option<TextCow<'a>> {
         match (self.result, self.error) {
             (Some(result), _) => match result.member("content") {
                 Some(content) => words::result(content),

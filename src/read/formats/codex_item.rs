@@ -49,7 +49,7 @@ impl LineType {
 pub(in crate::read) enum Item<'a> {
     Message {
         actor: Actor,
-        text: Option<Words<'a>>,
+        text: Option<TextCow<'a>>,
     },
     Reasoning,
     Call {
@@ -69,7 +69,7 @@ pub(in crate::read) enum Item<'a> {
 /// The output of a call.
 #[derive(Default)]
 pub(in crate::read) struct Output<'a> {
-    pub(in crate::read) text: Option<Words<'a>>,
+    pub(in crate::read) text: Option<TextCow<'a>>,
     pub(in crate::read) success: Option<bool>,
 }
 
@@ -130,7 +130,7 @@ struct Payload<'a> {
     source: Option<Raw<'a>>,
     model: Option<Cow<'a, str>>,
     role: Option<Cow<'a, [u8]>>,
-    content: Option<Words<'a>>,
+    content: Option<TextCow<'a>>,
     call_id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     arguments: Option<wire::Value<'a>>,

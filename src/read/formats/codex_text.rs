@@ -15,17 +15,17 @@ const HEADER_LINES: usize = 10;
 pub(in crate::read) struct CodexText<'a> {
     pub(in crate::read) outcome: Outcome,
     /// The text without the parts that Codex wrote; `None` for all of it.
-    pub(in crate::read) observation: Option<Words<'a>>,
+    pub(in crate::read) observation: Option<TextCow<'a>>,
 }
 
 /// Reads the text of a result, or returns `None` if no rule applies.
-pub(in crate::read) fn read<'a>(words: &Words<'a>) -> Option<CodexText<'a>> {
+pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
     match words {
-        Words::Lying(text) if text.is_plainly_spelled() => read_text(*text),
+        TextCow::Borrowed(text) if text.is_plainly_spelled() => read_text(*text),
         words => {
             let text = words.text().to_str();
             let CodexText { outcome, observation } = read_text(Text::from(&*text))?;
-            Some(CodexText { outcome, observation: observation.map(Words::into_made) })
+            Some(CodexText { outcome, observation: observation.map(TextCow::into_made) })
         }
     }
 }
@@ -41,11 +41,11 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         b'[' if text.starts_with(REPR) => {
             let head = text.head(REPR_HEAD);
             let script = head.strip_prefix(REPR)?;
-            found(script_outcome(script), repr_output(text, &head).map(Words::from))
+            found(script_outcome(script), repr_output(text, &head).map(TextCow::from))
         }
         b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
             let (outcome, output) = header(text);
-            found(outcome, output.map(Words::from))
+            found(outcome, output.map(TextCow::from))
         }
         b'a' if text.starts_with("aborted by user") => {
             found(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)

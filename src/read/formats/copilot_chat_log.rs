@@ -79,7 +79,7 @@ fn child<'v>(value: &'v mut Value, key: &Value) -> Option<&'v mut Value> {
 }
 
 /// Returns the text of a tool result: strings, or trees of elements with text leaves.
-pub(super) fn text_of(result: Raw<'_>) -> Option<Words<'_>> {
+pub(super) fn text_of(result: Raw<'_>) -> Option<TextCow<'_>> {
     let mut texts = Vec::new();
     for part in result.member("content")?.items()? {
         let Some(value) = part.member("value") else { continue };
@@ -88,7 +88,7 @@ pub(super) fn text_of(result: Raw<'_>) -> Option<Words<'_>> {
             leaves(value.member("node").unwrap_or(value), &mut text);
             text.into()
         });
-        texts.push(Words::from(text));
+        texts.push(TextCow::from(text));
     }
     Some(wire::joined(texts).unwrap_or_else(|| "".into()))
 }

@@ -74,7 +74,7 @@ fn metadata(members: &Members<'_>, model: Option<Cow<'_, str>>) -> Metadata {
 #[derive(Debug, Default)]
 struct Message<'a> {
     kind: Option<Cow<'a, str>>,
-    text: Option<Words<'a>>,
+    text: Option<TextCow<'a>>,
     model: Option<Cow<'a, str>>,
     calls: Vec<(Call<'a>, Option<Answer<'a>>)>,
     time: Option<u64>,
@@ -169,7 +169,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Option<(Call<'a>, Optio
 }
 
 /// Reads the output of a call: the output or error of its response. Other results are texts.
-fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     let mut whole = json.clone();
     let (mut first, mut found) = (true, None);
     wire::list(json, |part| {
@@ -189,7 +189,7 @@ fn result<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
     }
 }
 
-fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
+fn response<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     let mut whole = json.clone();
     let (mut output, mut error) = (None, None);
     wire::object(json, |key, value| {
@@ -207,7 +207,7 @@ fn response<'a>(json: &mut Json<'a>) -> Read<Option<Words<'a>>> {
 }
 
 /// Returns true if the first exit code in the output of a shell is not 0.
-pub(super) fn has_failed(output: &Words<'_>) -> bool {
+pub(super) fn has_failed(output: &TextCow<'_>) -> bool {
     const MARK: &str = "Exit Code: ";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
     let text = output.text();

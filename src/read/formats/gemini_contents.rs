@@ -96,7 +96,7 @@ impl<'a> Contents<'a> {
         let parts = recorded::items(content.and_then(|content| content.member("parts")));
         self.run.turn(time);
         let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
-        let texts = texts.filter_map(|part| part.member("text")?.string().map(Words::from)).collect();
+        let texts = texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect();
         self.run.say(actor, wire::joined(texts));
         for part in parts {
             match call_of(part) {
@@ -140,14 +140,14 @@ impl<'a> Contents<'a> {
 
 /// Returns the text of a response, and the outcome of the call: by its `error`, its `status`, or the exit code of a
 /// command.
-fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<Words<'a>>, Outcome) {
+fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<TextCow<'a>>, Outcome) {
     let part = |key: &str| response?.member(key).filter(|value| value.kind() != Kind::Null);
     let error = part("error").filter(|error| error.boolean() != Some(false));
     let text =
         error.or_else(|| part("output")).or_else(|| part("result")).or(response).and_then(words::result);
     let status = part("status").and_then(common::name);
-    let refused = |text: &Words<'_>| text.text().starts_with("[Operation Cancelled]");
-    let failed = |text: &Words<'_>| name == Some("run_shell_command") && has_failed(text);
+    let refused = |text: &TextCow<'_>| text.text().starts_with("[Operation Cancelled]");
+    let failed = |text: &TextCow<'_>| name == Some("run_shell_command") && has_failed(text);
     let outcome = if text.as_ref().is_some_and(refused) {
         Outcome::unknown(UnknownReason::Refused, Provenance::Text)
     } else if error.is_some() || status.as_deref() == Some("error") {

@@ -89,7 +89,7 @@ fn read_part<'a>(part: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) -> 
 }
 
 /// Reads the answer in a result: an error, the content, or an object with the content and a flag.
-fn answer<'a>(result: &Members<'a>) -> (Option<Words<'a>>, Outcome) {
+fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let value = result.get("value");
     if result.name("status").as_deref() == Some("error") {
         return (result.get("error").or(value).and_then(words::result), Outcome::flag(true));

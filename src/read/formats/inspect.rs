@@ -276,7 +276,7 @@ impl<'a> Attachments<'a> {
     }
 
     /// Returns the text with its attachments.
-    fn put_into(&mut self, words: Words<'a>) -> Read<Words<'a>> {
+    fn put_into(&mut self, words: TextCow<'a>) -> Read<TextCow<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
         // JSON may escape the slashes.

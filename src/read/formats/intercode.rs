@@ -79,8 +79,8 @@ fn named(action: &str) -> Option<(&str, &str)> {
         .or_else(|| submitted().map(|argument| ("submit", common::trim(argument))))
 }
 
-fn outcome(is_valid: Option<bool>, observation: Option<&Words<'_>>) -> Outcome {
-    let complains = |text: &Words<'_>| text.text().starts_with("Error executing query:");
+fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {
+    let complains = |text: &TextCow<'_>| text.text().starts_with("Error executing query:");
     match is_valid {
         Some(is_valid) => Outcome::flag(!is_valid),
         None if observation.is_some_and(complains) => Outcome::error(Provenance::Text),

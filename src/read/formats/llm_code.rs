@@ -70,7 +70,7 @@ fn block(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the outcome of code, by its output.
-fn outcome(text: &Words<'_>) -> Outcome {
+fn outcome(text: &TextCow<'_>) -> Outcome {
     let text = text.text().to_str();
     let text = text.trim_start_matches("Output:").trim_start_matches(common::SPACE).trim_start_matches("```");
     let text = text.trim_start_matches(common::SPACE);

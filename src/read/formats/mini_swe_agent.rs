@@ -132,7 +132,7 @@ impl<'a> Message<'a> {
     fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
             let text = match self.content {
-                Some(wire::Value::Text(text)) => Words::from(Text::from(text)),
+                Some(wire::Value::Text(text)) => TextCow::from(Text::from(text)),
                 Some(wire::Value::Other(content)) => {
                     wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into())
                 }

@@ -174,7 +174,7 @@ pub(in crate::read) fn add<'a>(
             info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
     }
     let texts = parts.iter().filter(|part| part.kind == "text" && !part.is_synthetic);
-    let text = wire::joined(texts.filter_map(|part| part.text).map(Words::from).collect());
+    let text = wire::joined(texts.filter_map(|part| part.text).map(TextCow::from).collect());
     if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
         steps.message_at(actor, turn, text, info.time);
         steps.spent(turn, info.usage);
@@ -231,8 +231,8 @@ impl<'a> Part<'a> {
 struct State<'a> {
     status: Cow<'a, str>,
     arguments: Content<Arguments<'a>>,
-    output: Option<Words<'a>>,
-    error: Option<Words<'a>>,
+    output: Option<TextCow<'a>>,
+    error: Option<TextCow<'a>>,
     /// Returns true if the exit code of a command is not 0.
     exit: Option<bool>,
     start: Option<u64>,
@@ -286,7 +286,7 @@ impl<'a> State<'a> {
 }
 
 /// Returns the error text of a failed call.
-fn failure(observation: &Words<'_>) -> Outcome {
+fn failure(observation: &TextCow<'_>) -> Outcome {
     const REJECTED: &str = "The user rejected permission to use this specific tool call";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));
     let text = observation.text();

@@ -118,7 +118,7 @@ struct Event<'a> {
     action: Option<Cow<'a, str>>,
     arguments: Option<Raw<'a>>,
     observation: Option<Cow<'a, str>>,
-    content: Option<Words<'a>>,
+    content: Option<TextCow<'a>>,
     cause: Option<Cow<'a, str>>,
     success: Option<bool>,
     exit_code: Option<Raw<'a>>,

@@ -72,7 +72,7 @@ pub(super) fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     };
     // The first versions had `output` and `error` for `content` and `is_error`.
     let error = present("error").filter(|error| error.kind() == Kind::String);
-    let text: Option<Words<'_>> = ["content", "output", "error", "message"]
+    let text: Option<TextCow<'_>> = ["content", "output", "error", "message"]
         .into_iter()
         .find_map(full)
         .or_else(|| match present("content") {

@@ -17,5 +17,5 @@ pub(super) use crate::read::signature::{self, Look, Shape};
 pub(super) use crate::read::{common, time, tokens, wire, words};
 pub(super) use crate::trace::{
     Actor, Answer, Arguments, Assembler, Call, CallNumber, Content, Metadata, Provenance, Status, Text,
-    TextMap, TextSet, UnknownReason, Usage, Words,
+    TextCow, TextMap, TextSet, UnknownReason, Usage,
 };

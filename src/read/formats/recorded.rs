@@ -10,7 +10,7 @@ use crate::read::members::Members;
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::wire;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextMap, Usage, Words};
+use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
 
 /// Number of elements of a list, or of lines, that show the format.
 pub(super) const SHOWN: usize = 64;
@@ -60,7 +60,7 @@ pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the text of a message: a string, text parts, or one text part.
-pub(super) fn text(value: Option<Raw<'_>>) -> Option<Words<'_>> {
+pub(super) fn text(value: Option<Raw<'_>>) -> Option<TextCow<'_>> {
     let value = value?;
     let words = match value.kind() {
         Kind::Object => wire::part_text(&mut value.json()),
@@ -110,7 +110,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Adds a message, unless it is blank.
-    pub(super) fn say(&mut self, actor: Actor, text: Option<Words<'a>>) {
+    pub(super) fn say(&mut self, actor: Actor, text: Option<TextCow<'a>>) {
         if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
             self.steps.message_at(actor, self.turn, text, self.time);
         }
@@ -146,7 +146,12 @@ impl<'a> Recording<'a> {
     }
 
     /// Answers this call.
-    pub(super) fn answer_call(&mut self, call: CallNumber, observation: Option<Words<'a>>, outcome: Outcome) {
+    pub(super) fn answer_call(
+        &mut self,
+        call: CallNumber,
+        observation: Option<TextCow<'a>>,
+        outcome: Outcome,
+    ) {
         self.steps.answer_call(call, outcome.answer(observation.into()));
     }
 
@@ -161,7 +166,7 @@ impl<'a> Recording<'a> {
         &mut self,
         id: Option<Cow<'a, str>>,
         name: Option<&Cow<'a, str>>,
-        observation: Option<Words<'a>>,
+        observation: Option<TextCow<'a>>,
         outcome: Outcome,
     ) {
         let answer = outcome.answer(observation.into());

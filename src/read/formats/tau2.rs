@@ -11,7 +11,7 @@ use crate::error::{Error, echo};
 use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun, Tasks};
-use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, Routing};
+use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Tau2,
@@ -192,7 +192,7 @@ fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
 }
 
 /// Returns the route of a task, by the digest of its id.
-fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)> {
+fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStatus)> {
     let mut id = None;
     let mut milestones = Vec::new();
     json.object(|key, value| match key {
@@ -217,8 +217,8 @@ fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, Routing)>
         _ => value.skip(),
     })?;
     let routing = match ReferenceRoute::new(milestones) {
-        Ok(route) => Routing::Known(Arc::new(route)),
-        Err(error) => Routing::Unknown(error.message().into()),
+        Ok(route) => RouteStatus::Known(Arc::new(route)),
+        Err(error) => RouteStatus::Unknown(error.message().into()),
     };
     Ok((id.ok_or_else(|| json.missing("id"))?, routing))
 }
@@ -260,19 +260,19 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
 }
 
 /// Returns the route of a run.
-fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, Routing> {
+fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, RouteStatus> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
             "the stream named no tasks before its runs"
         } else {
             "the file has no tasks"
         };
-        return Cow::Owned(Routing::Unknown(why.into()));
+        return Cow::Owned(RouteStatus::Unknown(why.into()));
     };
-    let Some(task) = task else { return Cow::Owned(Routing::Unknown("the run names no task".into())) };
+    let Some(task) = task else { return Cow::Owned(RouteStatus::Unknown("the run names no task".into())) };
     match tasks.routes.get(&Digest::of_text(task)) {
         Some(routing) => Cow::Borrowed(routing),
-        None => Cow::Owned(Routing::Unknown(format!("task {} is not in the file", echo(task)).into())),
+        None => Cow::Owned(RouteStatus::Unknown(format!("task {} is not in the file", echo(task)).into())),
     }
 }
 

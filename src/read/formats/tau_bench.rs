@@ -8,7 +8,7 @@ use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::in_order::InOrder;
 use crate::read::runs::{Header, OpenRun};
-use crate::trace::{Ending, Milestone, ReferenceAction, ReferenceRoute, Routing};
+use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::TauBench,
@@ -64,7 +64,7 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<(
     run.assembler.begin(false);
     read_steps(messages, run);
     let typed = |error: Error| Fault::other(start, error);
-    run.ending = Ending::new(metadata, reward).map_err(typed)?;
+    run.ending = RunSummary::new(metadata, reward).map_err(typed)?;
     run.finish().map_err(typed)
 }
 
@@ -158,7 +158,7 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn text(&self) -> Option<Words<'a>> {
+    fn text(&self) -> Option<TextCow<'a>> {
         match self.content? {
             wire::Value::Text(text) => Some(Text::from(text).into()),
             wire::Value::Other(content) => wire::message_text(&mut content.json()).ok().flatten(),
@@ -287,7 +287,7 @@ fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     Some(call)
 }
 
-fn answer(text: Option<Words<'_>>) -> Answer<'_> {
+fn answer(text: Option<TextCow<'_>>) -> Answer<'_> {
     let begins = |start: &str| text.as_ref().is_some_and(|text| text.text().starts_with(start));
     let failed = begins("Error") || begins("Unknown action ");
     let (status, provenance) =
@@ -306,12 +306,12 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
 }
 
 /// Makes the route of a run with these expected actions.
-fn routing(actions: Option<Vec<Milestone>>) -> Routing {
+fn routing(actions: Option<Vec<Milestone>>) -> RouteStatus {
     let Some(milestones) = actions else {
-        return Routing::Unknown("the run lists no expected actions".into());
+        return RouteStatus::Unknown("the run lists no expected actions".into());
     };
     match ReferenceRoute::new(milestones) {
         Ok(route) => Some(route).into(),
-        Err(error) => Routing::Unknown(error.message().into()),
+        Err(error) => RouteStatus::Unknown(error.message().into()),
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
 }
 
 /// Returns the output of a command: its two streams.
-fn printed(result: Raw<'_>) -> Option<Words<'_>> {
+fn printed(result: Raw<'_>) -> Option<TextCow<'_>> {
     let stdout = result.member("stdout").and_then(words::result)?;
     match result.member("stderr").and_then(words::message) {
         None => Some(stdout),
@@ -103,7 +103,7 @@ fn printed(result: Raw<'_>) -> Option<Words<'_>> {
     }
 }
 
-fn outcome(result: Raw<'_>, text: Option<&Words<'_>>) -> Outcome {
+fn outcome(result: Raw<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     if let Some(failed) = result.member("exitCode").and_then(is_failure_code) {
         Outcome::exit_code(failed)
     } else if result.member("error").is_some_and(|error| error.kind() != Kind::Null) {

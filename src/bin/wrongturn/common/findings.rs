@@ -105,7 +105,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
             if without == 1 { "1 run has".into() } else { format!("{} runs have", thousands(without)) }
         );
     }
-    let [_, some, none] = part.files.read_how_far();
+    let [_, some, none] = part.files.read_counts();
     if some + none > 0 {
         text += &format!(
             " Not read, or not whole: {} (`wrongturn doctor` lists why).",

@@ -163,7 +163,7 @@ pub(crate) fn scan<T: Send>(
 /// How many files were read whole, in part, and not at all.
 fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
     let sum = |[whole, some, none]: [u64; 3], files: &Files| {
-        let [more_whole, more_some, more_none] = files.read_how_far();
+        let [more_whole, more_some, more_none] = files.read_counts();
         [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
     };
     files.into_iter().fold([0; 3], sum)

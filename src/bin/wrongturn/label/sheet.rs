@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
     ReadOptions, Trace,
-    calibrate::{Difficulty, GoldenEntry, RunFeatures, draw, run_of, trace_digest},
+    calibrate::{Difficulty, GoldenEntry, RunFeatures, run_of, sample_runs, trace_digest},
     report::{Document, render_run},
     scan::{ScanEvent, read_files},
 };
@@ -73,7 +73,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         }
         Ok::<(), Failure>(())
     })?;
-    let drawn = draw(&features, arguments.n, arguments.seed.seed);
+    let drawn = sample_runs(&features, arguments.n, arguments.seed.seed);
     if drawn.is_empty() {
         inputs.tell();
         return Err("no run could be read".into());

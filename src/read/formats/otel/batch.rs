@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::attributes::{Attributes, Value};
 use super::model::SpanEvent;
 use super::{LogRecord, Span, SpanJoin, resource_bytes};
-use crate::read::{ReadOptions, Reading};
+use crate::read::{ReadOptions, ReadSummary};
 use crate::trace::{SpanId, TraceId};
 
 /// The spans and log records of one input, without the input. A receiver passes them to a
@@ -30,7 +30,7 @@ impl SpanBatch {
     /// errors.
     /// wrong.
     #[must_use]
-    pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, Reading)> {
+    pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, ReadSummary)> {
         let mut join = SpanJoin::new(options.clone());
         let reading = join.add(bytes)?;
         Some((join.collection.into_batch(), reading))

@@ -19,7 +19,7 @@ use crate::json::{Fault, Json, Kind, Raw, Read};
 use crate::read::document::Document;
 use crate::read::members::Members;
 use crate::read::runs::Runs;
-use crate::trace::{Assembler, Ending, Routing};
+use crate::trace::{Assembler, RouteStatus, RunSummary};
 
 /// Limit of errors that are kept for an input.
 const MOST_FAULTS: usize = 100;
@@ -212,8 +212,8 @@ impl<'a> SpanCollection<'a> {
                 let mut assembler = Assembler::default();
                 assembler.begin(true);
                 run.put(&mut assembler);
-                let routing = Routing::Unknown("spans tell no expected route".into());
-                runs.give(&mut assembler, Ending::new(run.metadata(), None), &routing);
+                let routing = RouteStatus::Unknown("spans tell no expected route".into());
+                runs.give(&mut assembler, RunSummary::new(run.metadata(), None), &routing);
             }
         }
     }

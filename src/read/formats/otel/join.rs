@@ -5,7 +5,7 @@ use super::damaged::take_damaged;
 use crate::read::document::Parsed;
 use crate::read::runs::Runs;
 use crate::read::window::Window;
-use crate::read::{Format, ReadOptions, Reading, whole};
+use crate::read::{Format, ReadOptions, ReadSummary, whole};
 use crate::trace::StepSink;
 
 /// Several inputs of spans and log records, read as one source: the parts of a trace are joined across inputs.
@@ -41,7 +41,7 @@ impl<'a> SpanJoin<'a> {
 
     /// Adds an input, or returns `None` if it holds no spans or log records: read it by itself. The reading has skipped
     /// elements and errors; its runs are counted at the end.
-    pub fn add(&mut self, bytes: &'a [u8]) -> Option<Reading> {
+    pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);
         if let Some(read) = self.collection.add_protobuf(bytes) {
@@ -76,7 +76,7 @@ impl<'a> SpanJoin<'a> {
     }
 
     /// Emits the runs of all inputs, in the order in which their traces began.
-    pub fn finish(self, sink: &mut dyn StepSink) -> Reading {
+    pub fn finish(self, sink: &mut dyn StepSink) -> ReadSummary {
         let mut runs = Runs::new(&self.options, sink);
         runs.reading.format = Some(Format::OpenTelemetry);
         self.collection.give(&mut runs);

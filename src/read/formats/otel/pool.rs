@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::batch::SpanBatch;
 use super::collection::{Bundle, SpanCollection};
 use crate::read::runs::Runs;
-use crate::read::{Format, ReadOptions, Reading};
+use crate::read::{Format, ReadOptions, ReadSummary};
 use crate::trace::StepSink;
 
 /// Spans and log records of several inputs. A trace belongs to the first input that has a part of it.
@@ -40,7 +40,7 @@ impl SpanPool {
         position: u64,
         options: &ReadOptions,
         sink: &mut dyn StepSink,
-    ) -> Reading {
+    ) -> ReadSummary {
         let mut runs = Runs::new(options, sink);
         runs.reading.format = Some(Format::OpenTelemetry);
         runs.number_from(position);

@@ -50,7 +50,7 @@ pub(super) fn of_tool(views: &[&Span<'_>], outcome: &Outcome<'_>, text_rule: boo
     }
     if views.first().is_none_or(|span| span.end.is_none()) {
         return Verdict {
-            reason: Some(UnknownReason::NotTold),
+            reason: Some(UnknownReason::Unspecified),
             ..Verdict::new(Status::Unknown, Provenance::None)
         };
     }

@@ -13,7 +13,7 @@ use super::run::{SpanAction, SpanEventStep, SpanStep};
 use super::status::Verdict;
 use super::unwrap::Outcome;
 use crate::read::common;
-use crate::trace::{Actor, Answer, Content, Usage, Words};
+use crate::trace::{Actor, Answer, Content, TextCow, Usage};
 
 impl<'s> TraceContext<'_, 's> {
     pub(super) fn steps(&self, draft: &Draft<'_, 's>) -> Vec<SpanStep> {
@@ -113,7 +113,7 @@ impl<'s> TraceContext<'_, 's> {
         }
         let usage = Usage { duration_ns: span.and_then(Span::duration), ..tokens };
         let answer = outcome.map(|(outcome, verdict)| Answer {
-            observation: outcome.text.map(Words::into_made),
+            observation: outcome.text.map(TextCow::into_made),
             status: verdict.status,
             provenance: verdict.provenance,
             reason: verdict.reason,

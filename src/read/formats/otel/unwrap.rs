@@ -13,7 +13,7 @@ use super::logs::{self, Direction};
 use super::message::{Block, is_masked, name_of};
 use super::model::Span;
 use crate::json::JsonString;
-use crate::trace::{Content, Text, Words, canonical_value};
+use crate::trace::{Content, Text, TextCow, canonical_value};
 
 /// Attributes with results, most reliable first.
 const RESULTS: &[&str] = &[
@@ -40,7 +40,7 @@ const MARKS: [&str; 2] = ["try again", "your mistakes"];
 /// The result of a call, without wrappers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Outcome<'s> {
-    pub(super) text: Content<Words<'s>>,
+    pub(super) text: Content<TextCow<'s>>,
     /// True if the wrapper or the result says that it is an error.
     pub(super) is_error: bool,
     /// The id of the call, if the wrapper has it.
@@ -159,13 +159,13 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
                 outcome.is_error |= message.text("status") == Some("error");
                 let inner = self::outcome(message.get("content").cloned().into());
                 outcome.is_error |= inner.is_error;
-                return inner.text.present().map(Words::into_cow);
+                return inner.text.present().map(TextCow::into_cow);
             }
             if members.len() == 3 && ["id", "name", "response"].iter().all(|key| members.has(key)) {
                 outcome.id = name_of(members, &["id"]);
                 let inner = self::outcome(members.get("response").cloned().into());
                 outcome.is_error |= inner.is_error;
-                return inner.text.present().map(Words::into_cow);
+                return inner.text.present().map(TextCow::into_cow);
             }
             None
         }

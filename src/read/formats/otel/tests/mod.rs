@@ -7,7 +7,7 @@ mod inputs;
 
 use serde_json::{Value as Json, json};
 
-use crate::read::{ReadOptions, Reading, SpanJoin, read_traces};
+use crate::read::{ReadOptions, ReadSummary, SpanJoin, read_traces};
 use crate::trace::{Event, Trace, TraceCollector};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -69,9 +69,10 @@ fn read(spans: &[Json]) -> Vec<Trace> {
     traces
 }
 
-fn join(inputs: &[String]) -> (Vec<Trace>, Vec<Reading>) {
+fn join(inputs: &[String]) -> (Vec<Trace>, Vec<ReadSummary>) {
     let mut join = SpanJoin::new(ReadOptions::default());
-    let mut readings: Vec<Reading> = inputs.iter().filter_map(|input| join.add(input.as_bytes())).collect();
+    let mut readings: Vec<ReadSummary> =
+        inputs.iter().filter_map(|input| join.add(input.as_bytes())).collect();
     let mut collector = TraceCollector::default();
     readings.push(join.finish(&mut collector));
     (collector.traces, readings)
