@@ -27,7 +27,7 @@ pub mod benchmarks {}
 ///
 /// ## In this crate
 ///
-/// [`GoldenSet`](crate::calibrate::GoldenSet) and [`GoldenEntry`](crate::calibrate::GoldenEntry) hold labelled runs, [`sample_runs`](crate::calibrate::draw) chooses
+/// [`GoldenSet`](crate::calibrate::GoldenSet) and [`GoldenEntry`](crate::calibrate::GoldenEntry) hold labelled runs, [`sample_runs`](crate::calibrate::sample_runs) chooses
 /// those to read, [`calibrate`](crate::calibrate) gives a [`CalibrationReport`](crate::calibrate::CalibrationReport),
 /// [`perturb`](crate::calibrate::perturb) is behind pass^k, [`tier`](crate::calibrate::tier) and
 /// [`compare_with_baseline`](crate::calibrate::compare_with_baseline) are the gates, [`sweep`](crate::calibrate::sweep) varies a parameter, and
@@ -71,7 +71,7 @@ pub mod embedding {}
 ///
 /// [`Format`](crate::read::Format) lists the formats; [`read_traces`](crate::read_traces), [`read_slice`](crate::read::read_slice) and
 /// [`read_stream`](crate::read::read_stream) read them as [`ReadOptions`](crate::ReadOptions) say, and a
-/// [`ReadSummary`](crate::read::Reading) says what became of an input; [`Content`](crate::trace::Content) is what was recorded and what was
+/// [`ReadSummary`](crate::read::ReadSummary) says what became of an input; [`Content`](crate::trace::Content) is what was recorded and what was
 /// not; [`NATIVE_VERSION`](crate::trace::NATIVE_VERSION) describes the native form.
 pub mod formats {}
 

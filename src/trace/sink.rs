@@ -214,7 +214,7 @@ pub trait StepSink {
     /// Discards the run, which could not be read: steps since [`StepSink::begin`] are void.
     fn abandon(&mut self);
 
-    /// Takes an error of the input. A returned error is kept in the [`ReadSummary`](crate::read::Reading).
+    /// Takes an error of the input. A returned error is kept in the [`ReadSummary`](crate::read::ReadSummary).
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }

@@ -161,7 +161,7 @@ impl<'a> StepInput<'a> {
 
 /// A validated step: indexes strictly increase within its trace and progress is finite.
 ///
-/// Only a [`StepValidator`](crate::trace::Gate) makes one, for a whole [`Trace`](crate::Trace) or live.
+/// Only a [`StepValidator`](crate::trace::StepValidator) makes one, for a whole [`Trace`](crate::Trace) or live.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, Actors, StepValidator, StepInput}};

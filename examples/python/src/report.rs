@@ -17,7 +17,7 @@ use wrongturn::merge::{
 use wrongturn::read::{Format, read_slice};
 use wrongturn::report::{Detail, Document, scan_document};
 use wrongturn::scan::{FileScan, ScanEvent, ScanOptions, TraceRecord, read_files};
-use wrongturn::trace::{Digest, RunSummary, RouteStatus, StepSink, Unpaired};
+use wrongturn::trace::{Digest, RouteStatus, RunSummary, StepSink, Unpaired};
 use wrongturn::{Error, ErrorKind, Metadata, ReadOptions, Scanner, Step, Verdict};
 
 use crate::detector::{Custom, Fault, Selection, interned};

@@ -79,10 +79,8 @@ pub(crate) fn replicate(
     let options = ReplicationOptions { cluster, min_n, resampling, ..ReplicationOptions::default() };
     let found = py.detach(|| {
         let rule = ToolErrorRecoveryConfig { actors: Actors::All, ..ToolErrorRecoveryConfig::published() };
-        let detectors: Vec<Arc<dyn Detector>> = vec![
-            Arc::new(ToolErrorRecovery::new(rule)?),
-            Arc::new(DefaultRecovery::new(Actors::All)?),
-        ];
+        let detectors: Vec<Arc<dyn Detector>> =
+            vec![Arc::new(ToolErrorRecovery::new(rule)?), Arc::new(DefaultRecovery::new(Actors::All)?)];
         let read = ReadOptions { format: Some(Format::Tau2), routes: false, ..ReadOptions::default() };
         let scanner = Scanner::new(detectors, ScanOptions { read, digests: true, ..ScanOptions::default() })?;
         let files = scanner.collect(&paths)?;
