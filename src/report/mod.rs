@@ -21,6 +21,7 @@ mod published;
 mod recovery;
 mod regression;
 mod replication;
+mod replication_charts;
 mod run;
 mod runs;
 mod scan;
@@ -44,7 +45,8 @@ pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
 pub use regression::regression_table;
-pub use replication::{ReplicationView, forest_chart, replication_document, summed_document};
+pub use replication::{ReplicationView, replication_document, summed_document};
+pub use replication_charts::forest_chart;
 pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
 pub use scan::{FailureCost, cost_charts, scan_document};

@@ -1,0 +1,128 @@
+//! The charts of a replication.
+
+use super::cell::Cell;
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::replication::unit;
+use crate::replicate::{
+    ClusterBy, ClusteredInterval, Coefficient, PassK, Relation, ReplicationAnalysis, SimulationRow,
+    SummedPair,
+};
+use crate::stats::{Interval, mean, ratio, wilson};
+
+/// Returns the forest plot of a relation: r by model and domain, pooled, and of all runs.
+#[must_use]
+pub fn forest_chart(analysis: &ReplicationAnalysis, relation: Relation) -> Chart {
+    let pairs = analysis.associations.by_model_domain.iter();
+    let mut rows: Vec<IntervalRow> = pairs
+        .filter_map(|pair| {
+            let one = pair.associations.iter().find(|one| one.relation == relation)?;
+            forest_row(format!("{} / {}", pair.model, pair.domain), &one.pearson, one.clustered.first())
+        })
+        .collect();
+    let pooled = analysis.pooled.iter().find(|one| one.relation == relation).and_then(|one| one.effects);
+    rows.extend(pooled.map(|effects| IntervalRow {
+        label: "Pooled".to_owned(),
+        note: format!("{} pairs, {}", effects.groups, with_interval(effects.r, Some(effects.ci95))),
+        estimate: Some(effects.r),
+        interval: Some(effects.ci95),
+        pooled: true,
+        ..IntervalRow::default()
+    }));
+    let overall = analysis.associations.overall.iter().find(|one| one.relation == relation);
+    rows.extend(
+        overall.and_then(|one| forest_row("All runs".to_owned(), &one.pearson, one.clustered.first())),
+    );
+    forest(relation, analysis.cluster, rows)
+}
+
+pub(super) fn summed_row(pair: &SummedPair) -> Option<IntervalRow> {
+    let one = &pair.association;
+    forest_row(format!("{} / {}", pair.model, pair.domain), &one.pearson, one.clustered.as_ref())
+}
+
+fn forest_row(label: String, pearson: &Coefficient, over: Option<&ClusteredInterval>) -> Option<IntervalRow> {
+    let r = pearson.0.as_ref().ok()?;
+    let interval = over.and_then(ClusteredInterval::interval);
+    Some(IntervalRow {
+        label,
+        note: format!("n = {}, {}", r.n, with_interval(r.r, interval)),
+        estimate: Some(r.r),
+        interval,
+        other: r.ci95,
+        ..IntervalRow::default()
+    })
+}
+
+pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalRow>) -> Chart {
+    Chart::Intervals(IntervalChart {
+        title: format!("Correlation with reward: {relation}"),
+        caption: "r by model and domain, where clusters are enough for an interval.".to_owned(),
+        axis: "r with reward".to_owned(),
+        interval: format!("r with 95% CI, clustered by {}", unit(cluster)),
+        other: "95% CI if runs were independent (Fisher)".to_owned(),
+        rows,
+        range: Some((-1.0, 1.0)),
+        reference: Some(0.0),
+        ..IntervalChart::default()
+    })
+}
+
+fn with_interval(value: f64, interval: Option<Interval>) -> String {
+    let interval = interval.map(|interval| format!(" {}", Cell::SignedInterval(interval, 2).shown()));
+    format!("{value:+.2}{}", interval.unwrap_or_default())
+}
+
+pub(super) fn success_by_recovery(rows: &[SimulationRow]) -> Chart {
+    type Bin = (&'static str, fn(&SimulationRow) -> bool);
+    const BINS: [Bin; 6] = [
+        ("no error", |row| row.errors == 0),
+        ("errors, none recovered", |row| row.errors > 0 && row.recovered == 0),
+        ("recovered up to half", |row| row.recovered > 0 && row.recovery_rate <= 0.5),
+        ("recovered more than half", |row| {
+            row.errors > 0 && row.recovery_rate > 0.5 && row.recovered < row.errors
+        }),
+        ("all recovered, one error", |row| row.errors == 1 && row.recovered == 1),
+        ("all recovered, several errors", |row| row.errors > 1 && row.recovered == row.errors),
+    ];
+    let bins = BINS.iter().filter_map(|(label, holds)| {
+        let inside: Vec<&SimulationRow> =
+            rows.iter().filter(|row| row.reward.is_some() && holds(row)).collect();
+        let successes = inside.iter().filter(|row| row.succeeded()).count() as u64;
+        let n = inside.len() as u64;
+        let mean = mean(inside.iter().filter_map(|row| row.reward))?;
+        Some(IntervalRow {
+            label: (*label).to_owned(),
+            note: format!("n = {n}, mean reward {mean:.2}"),
+            estimate: ratio(successes, n),
+            interval: Some(wilson(successes, n, 0.95).ok()?),
+            ..IntervalRow::default()
+        })
+    });
+    Chart::Intervals(IntervalChart {
+        title: "Success by recovery".to_owned(),
+        caption: "Share of runs with a reward within 1e-6 of 1.".to_owned(),
+        axis: "share of runs that succeed".to_owned(),
+        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
+        rows: bins.collect(),
+        range: Some((0.0, 1.0)),
+        ..IntervalChart::default()
+    })
+}
+
+pub(super) fn pass_k_chart(groups: &[PassK]) -> Chart {
+    let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(16);
+    let line = |group: &PassK| Line {
+        label: group.domain.clone().unwrap_or_else(|| "no domain".to_owned()),
+        values: group.pass.iter().map(|value| Some(*value)).collect(),
+    };
+    Chart::Lines(LineChart {
+        title: format!("pass^k of {}", groups.first().map_or("", PassK::name)),
+        caption:
+            "The chance that k independent trials of a task all succeed, with its value at the largest k."
+                .to_owned(),
+        axis: "trials k".to_owned(),
+        measure: "pass^k".to_owned(),
+        places: (1..=most).map(|k| k.to_string()).collect(),
+        lines: groups.iter().filter(|group| !group.pass.is_empty()).map(line).collect(),
+    })
+}
