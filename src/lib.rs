@@ -93,6 +93,7 @@
 //! [embedding](guide::embedding) lists the dependencies of each. Without any feature the crate has the model, the
 //! readers, the detectors, the monitor and the assembler.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "benchmarks"),
     allow(dead_code, reason = "helpers that only these features use are compiled without them as well")
