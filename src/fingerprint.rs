@@ -2,7 +2,7 @@
 //!
 //! Events are calls, and messages of agent and user that have text. System messages and answers do not count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
@@ -51,7 +51,7 @@ impl FromStr for Node {
             (_, Some(("user-tool", name))) => Ok(Self::UserTool(name.to_owned())),
             _ => Err(Error::new(
                 ErrorKind::Config,
-                format!("`{text}` is no event (`agent`, `user`, `tool:<name>`, `user-tool:<name>`)"),
+                format!("`{text}` is not an event (`agent`, `user`, `tool:<name>`, `user-tool:<name>`)"),
             )),
         }
     }
@@ -109,35 +109,26 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the Jensen–Shannon distance to another fingerprint: the square root of the base-2 divergence over the
-    /// normalized counts, in [0, 1] (Endres and Schindelin 2003).
+    /// Returns the number of transitions.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.edges.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// Returns the Jensen–Shannon distance to another fingerprint, in [0, 1]
+    /// ([`jensen_shannon`](crate::stats::jensen_shannon())).
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`] if a side has no transitions.
-    #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
+    #[cfg(feature = "statistics")]
     pub fn distance(&self, other: &Self) -> Result<f64> {
-        let total = |side: &Self, name: &str| match side
-            .edges
-            .values()
-            .fold(0_u64, |sum, count| sum.saturating_add(*count))
-        {
-            0 => Err(Error::new(ErrorKind::Statistics, format!("the {name} fingerprint has no transitions"))),
-            total => Ok(total as f64),
+        let edges: std::collections::BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
+        let counts = |side: &Self| -> Vec<f64> {
+            let count = |edge: &&(Node, Node)| side.edges.get(*edge).copied().unwrap_or(0);
+            edges.iter().map(|edge| crate::stats::float(count(edge))).collect()
         };
-        let (left, right) = (total(self, "first")?, total(other, "second")?);
-        let edges: BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
-        let share =
-            |side: &Self, total: f64, edge| side.edges.get(edge).map_or(0.0, |count| *count as f64 / total);
-        let term = |p: f64, middle: f64| if p > 0.0 { p * (p / middle).log2() } else { 0.0 };
-        let divergence: f64 = edges
-            .into_iter()
-            .map(|edge| {
-                let (p, q) = (share(self, left, edge), share(other, right, edge));
-                let middle = f64::midpoint(p, q);
-                f64::midpoint(term(p, middle), term(q, middle))
-            })
-            .sum();
-        Ok(divergence.clamp(0.0, 1.0).sqrt())
+        crate::stats::jensen_shannon(&counts(self), &counts(other))
+            .ok_or_else(|| Error::new(ErrorKind::Statistics, "a fingerprint has no transitions"))
     }
 
     /// Returns the fingerprint as a Graphviz graph.
@@ -249,16 +240,6 @@ mod tests {
     fn of(edges: &[(&str, &str, u64)]) -> Fingerprint {
         let node = |name: &str| Node::Tool(name.to_owned());
         Fingerprint { edges: edges.iter().map(|(a, b, n)| ((node(a), node(b)), *n)).collect() }
-    }
-
-    #[test]
-    fn distances_are_scipys() {
-        // scipy.spatial.distance.jensenshannon([.75, .25, 0], [.25, .25, .5], base=2)
-        let left = of(&[("a", "b", 3), ("b", "a", 1)]);
-        let right = of(&[("a", "b", 1), ("b", "a", 1), ("b", "c", 2)]);
-        assert!((left.distance(&right).unwrap() - 0.586_822_748_170_547_4).abs() < 1e-12);
-        assert!((left.distance(&of(&[("x", "y", 1)])).unwrap() - 1.0).abs() < 1e-12);
-        assert_eq!(left.distance(&of(&[])).unwrap_err().kind(), ErrorKind::Statistics);
     }
 
     #[test]

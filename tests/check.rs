@@ -30,8 +30,18 @@ fn the_worst_runs_come_first() {
 
 #[test]
 fn help_texts_are_as_pinned() {
-    for name in ["check", "doctor", "show", "compare", "convert", "replicate", "calibrate", "label", "merge"]
-    {
+    for name in [
+        "check",
+        "doctor",
+        "show",
+        "compare",
+        "fingerprint",
+        "convert",
+        "replicate",
+        "calibrate",
+        "label",
+        "merge",
+    ] {
         let (help, _) = ends(name, &["--help"], 0);
         insta::assert_snapshot!(format!("help_{name}"), help);
     }
@@ -183,6 +193,22 @@ fn a_gate_against_earlier_runs_fails_only_where_the_pairs_say_so() {
     let other = folder.write("other.jsonl", &looping("r", "look", "m").replace("\"t1\"", "\"elsewhere\""));
     let (_, error) = ends("gate", &[&other, "--against", &good], 2);
     assert!(error.contains("no task is in both"), "{error}");
+}
+
+#[test]
+fn fingerprints_are_compared_by_group() {
+    let folder = Folder::new("fingerprint");
+    let (svg, dot) = (folder.path("svg"), folder.path("dot"));
+    let arguments =
+        ["golden/tau2", "--resamples", "50", "--svg", &svg, "--dot", &dot, "--json", &folder.path("f.json")];
+    let (text, _) = ends("fingerprint", &arguments, 0);
+    insta::assert_snapshot!("fingerprint", text);
+    assert!(folder.text("svg/1-scripted-careless-transitions.svg").contains("<polygon"));
+    assert!(folder.text("svg/2-scripted-careless-what-follows.svg").contains("fill-opacity"));
+    assert!(folder.text("dot/3-scripted-quitter.dot").starts_with("digraph"));
+    assert_eq!(folder.json("f.json")["groups"][0]["name"], "scripted-careless");
+    let (text, _) = ends("fingerprint", &["golden/tau2", "--group-by", "no such label"], 0);
+    assert!(text.starts_with("408 runs in 1 group by no such label.\n"), "{text}");
 }
 
 #[test]

@@ -20,8 +20,9 @@ use wrongturn::{
     default_detectors,
     merge::{Files, RunStrip, ScanSummary, StripFinding, StripStep},
     report::{
-        Bar, BarChart, Chart, Document, FailureCost, IntervalChart, IntervalRow, Line, LineChart,
-        calibration_document, comparison_document, scan_document,
+        Bar, BarChart, Chart, Document, FailureCost, GraphChart, GraphContrast, GraphEdge, GraphNode,
+        GraphNodeKind, HeatChart, IntervalChart, IntervalRow, Line, LineChart, calibration_document,
+        comparison_document, scan_document,
     },
     trace::Actor,
 };
@@ -92,6 +93,25 @@ fn hostile_report() -> String {
     }));
     let bar = Bar { label: text(), share: 0.3, note: text() };
     report.chart(Chart::Bars(BarChart { title: text(), caption: text(), axis: text(), bars: vec![bar] }));
+    let node = |kind| GraphNode { label: text(), kind };
+    let edge = |from, to, contrast| GraphEdge { from, to, share: 0.5, contrast };
+    report.chart(Chart::Graph(GraphChart {
+        title: text(),
+        caption: text(),
+        nodes: vec![node(GraphNodeKind::Agent), node(GraphNodeKind::UserTool)],
+        edges: vec![
+            edge(0, 1, GraphContrast::More),
+            edge(1, 1, GraphContrast::Less),
+            edge(5, 9, GraphContrast::Similar),
+        ],
+        widest: 0.0,
+    }));
+    report.chart(Chart::Heat(HeatChart {
+        title: text(),
+        caption: text(),
+        names: vec![text(), text()],
+        values: vec![vec![Some(0.5), None], vec![Some(f64::NAN)]],
+    }));
     report.section("Runs").strips(vec![strip(30), strip(3)]);
     report.html()
 }
@@ -102,7 +122,7 @@ const TAGS: &str = "html head meta link title style body header nav main footer 
     details summary pre strong i article";
 
 /// The attributes that reports use.
-const ATTRIBUTES: &str = "lang charset name content http-equiv rel href id class role tabindex aria-label aria-hidden aria-labelledby \
+const ATTRIBUTES: &str = "lang charset name content http-equiv rel href id class role fill-opacity tabindex aria-label aria-hidden aria-labelledby \
     scope colspan viewBox font-family font-size font-weight fill stroke stroke-width stroke-dasharray x y x1 x2 y1 y2 cx cy r d points transform text-anchor width height title xmlns";
 
 fn among(name: &str, list: &str) -> bool {

@@ -1,41 +1,39 @@
-//! How far the behaviour of two sides lies apart, and how far it would by chance.
+//! How far the behaviour of groups lies apart, and how far it would by chance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
+use serde::Serialize;
 
-use super::{ComparedRun, FingerprintComparison, Tasks};
+use super::FingerprintComparison;
+use crate::fingerprint::{Fingerprint, Node};
 use crate::stats::{Interval, Resampling, Rng, float, jensen_shannon, quantile};
 
-/// The runs of one task: how many of the first side, then all of them with their edges.
+/// The runs of one task on the first side and on the second.
+type Sides<'r> = [Vec<&'r Fingerprint>; 2];
+
+/// How many of a task's runs are on the first side, and the edges of all of them.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
-/// The distance of the pooled fingerprints, and its distribution when runs change sides within their task.
-pub(super) fn fingerprints(tasks: &Tasks<'_>, options: &Resampling) -> Option<FingerprintComparison> {
-    let mut numbers: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let mut number = |from: String, to: String| {
-        let next = numbers.len();
-        *numbers.entry((from, to)).or_insert(next)
-    };
-    let mut edges = |run: &&ComparedRun| -> Option<Vec<(usize, f64)>> {
-        let fingerprint = run.fingerprint.as_ref()?;
-        let count =
-            |(from, to, count): (&_, &_, u64)| (number(format!("{from}"), format!("{to}")), float(count));
-        Some(fingerprint.edges().map(count).collect())
-    };
-    let tasks: Vec<EdgeRuns> = tasks
-        .values()
-        .map(|[first, second]| {
-            let mut runs: Vec<_> = first.iter().filter_map(&mut edges).collect();
-            let firsts = runs.len();
-            runs.extend(second.iter().filter_map(&mut edges));
-            (firsts, runs)
-        })
-        .collect();
+/// Returns the distance of the pooled fingerprints, and its distribution when runs change sides within their task.
+pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<FingerprintComparison> {
+    let mut numbers: BTreeMap<(&Node, &Node), usize> = BTreeMap::new();
+    let mut tasks_by_edge: Vec<EdgeRuns> = Vec::new();
+    for [first, second] in tasks {
+        let mut runs = Vec::new();
+        for fingerprint in first.iter().chain(second) {
+            let edges = fingerprint.edges().map(|(from, to, count)| {
+                let next = numbers.len();
+                (*numbers.entry((from, to)).or_insert(next), float(count))
+            });
+            runs.push(edges.collect());
+        }
+        tasks_by_edge.push((first.len(), runs));
+    }
     let size = numbers.len();
     let apart = |rng: &mut Option<Rng>| {
         let mut sums = [vec![0.0; size], vec![0.0; size]];
-        for (firsts, runs) in &tasks {
+        for (firsts, runs) in &tasks_by_edge {
             let mut order: Vec<usize> = (0..runs.len()).collect();
             if let Some(rng) = rng {
                 rng.shuffle(&mut order);
@@ -64,4 +62,119 @@ pub(super) fn fingerprints(tasks: &Tasks<'_>, options: &Resampling) -> Option<Fi
     let p = float(at_least + 1) / float(arrangements + 1);
     let by_chance = Interval { low: quantile(&null, tail)?, high: quantile(&null, 1.0 - tail)? };
     Some(FingerprintComparison { distance, by_chance, p, arrangements })
+}
+
+/// The fingerprint of a run, with its group and task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GroupedFingerprint {
+    /// The group, such as a model.
+    pub group: String,
+    /// The task, with its domain; runs are exchanged within their task.
+    pub task: Option<String>,
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+}
+
+/// The pooled fingerprint of a group of runs.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[non_exhaustive]
+pub struct FingerprintGroup {
+    /// The name.
+    pub name: String,
+    /// The runs.
+    pub runs: u64,
+    /// The sum of their fingerprints.
+    pub fingerprint: Fingerprint,
+}
+
+/// How far the fingerprints of two groups lie apart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FingerprintDistance {
+    /// The names of the groups.
+    pub groups: [String; 2],
+    /// Tasks that both groups tried. If there are any, only their runs count.
+    pub tasks: u64,
+    /// The Jensen–Shannon distance, in [0, 1].
+    pub distance: f64,
+    /// The distance by chance; `None` without a shared task.
+    pub by_chance: Option<Interval>,
+    /// The share of exchanges with at least this distance.
+    pub p: Option<f64>,
+}
+
+/// The behaviour of groups of runs, and how far each pair of them lies apart.
+///
+/// ```
+/// use serde_json::json;
+/// use wrongturn::{Status, Trace, fingerprint::Fingerprint};
+/// use wrongturn::{compare::{FingerprintGroups, GroupedFingerprint}, report::fingerprint_document, stats::Resampling};
+///
+/// let run = |group: &str, calls: [&str; 3]| {
+///     let mut run = Trace::builder();
+///     for call in calls {
+///         run.call(call, &json!({}), Status::Ok, "done")?;
+///     }
+///     let fingerprint = Fingerprint::of(&run.build()?);
+///     Ok::<_, wrongturn::Error>(GroupedFingerprint { group: group.into(), task: Some("1".into()), fingerprint })
+/// };
+/// let runs = [run("careful", ["look", "test", "edit"])?, run("hasty", ["edit", "edit", "edit"])?];
+/// let found = FingerprintGroups::of(&runs, &Resampling::default());
+/// assert_eq!(found.distances[0].distance, 1.0, "nothing in common");
+/// let document = fingerprint_document(&found, "agent");
+/// assert!(document.html().contains("<svg"));
+/// # Ok::<(), wrongturn::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct FingerprintGroups {
+    /// The groups, by name.
+    pub groups: Vec<FingerprintGroup>,
+    /// Each pair of groups with transitions, those farthest apart first.
+    pub distances: Vec<FingerprintDistance>,
+    /// Exchanges drawn for each pair.
+    pub resamples: usize,
+    /// Their seed.
+    pub seed: u64,
+}
+
+impl FingerprintGroups {
+    /// Pools the fingerprints of each group and compares the groups pair by pair.
+    #[must_use]
+    pub fn of(runs: &[GroupedFingerprint], options: &Resampling) -> Self {
+        let mut groups: BTreeMap<&str, (FingerprintGroup, BTreeMap<Option<&str>, Vec<&Fingerprint>>)> =
+            BTreeMap::new();
+        for run in runs {
+            let (group, tasks) = groups.entry(&run.group).or_default();
+            group.name.clone_from(&run.group);
+            group.runs += 1;
+            group.fingerprint.merge(&run.fingerprint);
+            tasks.entry(run.task.as_deref()).or_default().push(&run.fingerprint);
+        }
+        let found: Vec<_> = groups.into_values().collect();
+        let mut distances = Vec::new();
+        for (place, (one, tasks)) in found.iter().enumerate() {
+            for (other, other_tasks) in found.iter().skip(place + 1) {
+                let shared: BTreeSet<_> =
+                    tasks.keys().flatten().filter(|task| other_tasks.contains_key(&Some(**task))).collect();
+                let sides = |task: &Option<&str>| -> Sides<'_> {
+                    [tasks, other_tasks].map(|tasks| tasks.get(task).cloned().unwrap_or_default())
+                };
+                let sides: Vec<Sides<'_>> = shared.iter().map(|task| sides(&Some(**task))).collect();
+                let chance = fingerprints(&sides, options);
+                let whole = one.fingerprint.distance(&other.fingerprint).ok();
+                let Some(distance) = chance.map(|chance| chance.distance).or(whole) else { continue };
+                distances.push(FingerprintDistance {
+                    groups: [one.name.clone(), other.name.clone()],
+                    tasks: if chance.is_some() { shared.len() as u64 } else { 0 },
+                    distance,
+                    by_chance: chance.map(|chance| chance.by_chance),
+                    p: chance.map(|chance| chance.p),
+                });
+            }
+        }
+        distances.sort_by(|a, b| b.distance.total_cmp(&a.distance));
+        let groups = found.into_iter().map(|(group, _)| group).collect();
+        Self { groups, distances, resamples: options.resamples, seed: options.seed }
+    }
 }

@@ -3,12 +3,14 @@
 //! Runs are paired by task. Tasks that only one side tried do not count. Intervals come from resampling tasks.
 
 mod fingerprints;
+mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use fingerprints::fingerprints;
+pub use fingerprints::{FingerprintDistance, FingerprintGroup, FingerprintGroups, GroupedFingerprint};
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -24,7 +26,7 @@ use crate::stats::{
 pub struct ComparedRun {
     /// The domain.
     pub domain: Option<String>,
-    /// The task; runs without one cannot be compared.
+    /// The task; runs without one cannot be compared. Instances of SWE-bench go by their id in all formats.
     pub task: Option<String>,
     /// Which trial of the task.
     pub trial: Option<u64>,
@@ -51,7 +53,7 @@ impl ComparedRun {
         let metadata = &record.metadata;
         Self {
             domain: metadata.domain.as_deref().map(str::to_owned),
-            task: metadata.task.clone(),
+            task: task::task_of(record),
             trial: metadata.trial,
             reward: record.reward,
             infrastructure_error: is_infrastructure_error(metadata.termination.as_deref()),
@@ -305,7 +307,7 @@ impl Comparison {
                 .collect(),
             pass_k: pass_k(&tasks),
             detectors: detectors(&tasks, options),
-            fingerprints: fingerprints(&tasks, options),
+            fingerprints: fingerprints(&recorded(&tasks), options),
             differing: differing(&tasks),
             resamples: options.resamples,
             seed: options.seed,
@@ -403,6 +405,12 @@ fn difference(
     let clusters: Vec<TwoSides> =
         tasks.values().map(|[first, second]| TwoSides { first: sums(first), second: sums(second) }).collect();
     mean_difference(&clusters, options).ok()
+}
+
+/// The fingerprints that were taken, by task and side.
+fn recorded<'r>(tasks: &Tasks<'r>) -> Vec<[Vec<&'r Fingerprint>; 2]> {
+    let of = |runs: &Vec<&'r ComparedRun>| runs.iter().filter_map(|run| run.fingerprint.as_ref()).collect();
+    tasks.values().map(|sides| sides.each_ref().map(of)).collect()
 }
 
 fn pass_k(tasks: &Tasks<'_>) -> Vec<(f64, f64)> {

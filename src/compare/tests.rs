@@ -111,3 +111,33 @@ fn tasks_match_across_formats_that_name_no_domain() {
     let other = ComparedRun { domain: Some("e".to_owned()), ..run(4, 1.0, &["look"]) };
     assert_eq!(compare(&[first, vec![other]].concat(), &second).tasks, 3);
 }
+
+#[test]
+fn groups_are_exchanged_within_the_tasks_that_they_share() {
+    let grouped = |group: &str, task: Option<u32>, calls: &[&str]| GroupedFingerprint {
+        group: group.to_owned(),
+        task: task.map(|task| task.to_string()),
+        fingerprint: run(0, 1.0, calls).fingerprint.unwrap(),
+    };
+    let mut runs: Vec<GroupedFingerprint> = Vec::new();
+    for task in 0..12 {
+        runs.push(grouped("a", Some(task), &["look", "take"]));
+        runs.push(grouped("b", Some(task), &["push", "pull"]));
+        runs.push(grouped("c", None, &["look", "take"]));
+    }
+    runs.push(grouped("b", Some(99), &["look", "take"]));
+    runs.push(grouped("silent", None, &["look"]));
+    let found = FingerprintGroups::of(&runs, &Resampling::default());
+    let counts: Vec<_> = found.groups.iter().map(|group| (group.name.as_str(), group.runs)).collect();
+    assert_eq!(counts, [("a", 12), ("b", 13), ("c", 12), ("silent", 1)]);
+    let of =
+        |one: &str, other: &str| found.distances.iter().find(|pair| pair.groups == [one, other]).unwrap();
+    let shared = of("a", "b");
+    assert_eq!((shared.tasks, shared.distance > 0.999_999, shared.p.unwrap() < 0.001), (12, true, true));
+    assert!(shared.by_chance.unwrap().high < 0.9);
+    let apart = of("a", "c");
+    assert_eq!((apart.tasks, apart.p, apart.by_chance), (0, None, None));
+    assert!(apart.distance < 1e-6);
+    assert_eq!(found.distances.len(), 3);
+    assert!(FingerprintGroups::of(&[], &Resampling::default()).distances.is_empty());
+}

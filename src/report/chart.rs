@@ -1,4 +1,4 @@
-//! Charts as SVG: intervals in rows, lines over k, bars.
+//! Charts as SVG: intervals in rows, lines over k, bars, graphs, heat maps.
 //!
 //! Each is 400 units wide, to be legible on a telephone and in a column of a paper, and light or dark as the reader
 //! prefers. Points differ in shape and lines in their dashes, not in colour alone, and every value is printed.
@@ -7,6 +7,7 @@
 
 use super::axis::WIDTH;
 use super::draw::{Colour, STYLE, bars, fill, intervals, lines, number, shown};
+use super::graph::{GraphChart, HeatChart, graph, heat};
 use super::markup::Markup;
 use crate::stats::Interval;
 
@@ -29,6 +30,10 @@ pub enum Chart {
     Lines(LineChart),
     /// Shares of a whole.
     Bars(BarChart),
+    /// Transitions between nodes on a circle.
+    Graph(GraphChart),
+    /// Values by row and column.
+    Heat(HeatChart),
 }
 
 /// A chart of estimates with their intervals, one per row: a forest plot.
@@ -155,6 +160,8 @@ impl Chart {
             Self::Intervals(chart) => &chart.title,
             Self::Lines(chart) => &chart.title,
             Self::Bars(chart) => &chart.title,
+            Self::Graph(chart) => &chart.title,
+            Self::Heat(chart) => &chart.title,
         }
     }
 
@@ -165,6 +172,8 @@ impl Chart {
             Self::Intervals(chart) => chart.rows.is_empty(),
             Self::Lines(chart) => chart.lines.is_empty(),
             Self::Bars(chart) => chart.bars.is_empty(),
+            Self::Graph(chart) => chart.edges.is_empty(),
+            Self::Heat(chart) => chart.names.is_empty(),
         }
     }
 
@@ -173,6 +182,8 @@ impl Chart {
             Self::Intervals(chart) => &chart.caption,
             Self::Lines(chart) => &chart.caption,
             Self::Bars(chart) => &chart.caption,
+            Self::Graph(chart) => &chart.caption,
+            Self::Heat(chart) => &chart.caption,
         }
     }
 
@@ -200,6 +211,8 @@ impl Chart {
             Self::Intervals(chart) => intervals(&mut inside, chart),
             Self::Lines(chart) => lines(&mut inside, chart),
             Self::Bars(chart) => bars(&mut inside, chart),
+            Self::Graph(chart) => graph(&mut inside, chart),
+            Self::Heat(chart) => heat(&mut inside, chart),
         };
         let (title_id, text_id) = (format!("{id}-title"), format!("{id}-text"));
         let labels = format!("{title_id} {text_id}");
@@ -242,6 +255,13 @@ impl Chart {
             Self::Bars(chart) => {
                 parts.extend(chart.bars.iter().map(|bar| format!("{}: {}.", bar.label, bar.note)));
             }
+            Self::Graph(chart) => {
+                let label = |node: usize| chart.nodes.get(node).map_or("", |node| node.label.as_str());
+                parts.extend(chart.edges.iter().map(|edge| {
+                    format!("{} to {}: {:.1}%.", label(edge.from), label(edge.to), 100.0 * edge.share)
+                }));
+            }
+            Self::Heat(chart) => parts.push(format!("Events: {}.", chart.names.join(", "))),
         }
         parts.join(" ")
     }

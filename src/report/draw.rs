@@ -110,7 +110,12 @@ pub(super) fn label(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &st
     write(markup, Colour::Ink, ("12", "normal"), anchor, at, text);
 }
 
-/// A small text.
+/// A small text in ink.
+pub(super) fn small(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
+    write(markup, Colour::Ink, ("11", "normal"), anchor, at, text);
+}
+
+/// A small text, less prominent.
 pub(super) fn note(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Soft, ("11", "normal"), anchor, at, text);
 }

@@ -13,7 +13,9 @@ mod draw;
 mod evaluation;
 mod explanation;
 mod files;
+mod fingerprints;
 mod gate;
+mod graph;
 mod html;
 mod markup;
 mod published;
@@ -40,7 +42,9 @@ pub use evaluation::{
 };
 pub use explanation::render_explanation;
 pub use files::render_files;
+pub use fingerprints::fingerprint_document;
 pub use gate::{calibration_markdown, junit, render_gate};
+pub use graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};

@@ -281,7 +281,7 @@ fn contrasts(analysis: &ReplicationAnalysis) -> Table {
         ("difference", "difference", Kind::Number),
     ];
     columns.extend(CLUSTERED);
-    columns.push(("better", "better", Kind::Text));
+    columns.insert(5, ("better", "better", Kind::Text));
     let mut table = Table::new(
         "contrasts",
         "Which measure predicts reward better? Difference of r with reward",

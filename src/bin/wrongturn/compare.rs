@@ -110,11 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     ];
     let paths =
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
-    let resampling = Resampling {
-        resamples: arguments.resampling.resamples as usize,
-        seed: arguments.resampling.seed.seed,
-        ..Resampling::default()
-    };
+    let resampling = arguments.resampling.options();
     let scan = &arguments.scan;
     scan.compare(&paths, &models, arguments.actors, true, &resampling, |comparison| {
         let document = comparison_document(comparison);

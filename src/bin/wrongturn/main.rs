@@ -10,6 +10,7 @@ mod common;
 mod compare;
 mod convert;
 mod doctor;
+mod fingerprint;
 mod guard;
 mod label;
 mod list;
@@ -34,6 +35,7 @@ enum Command {
     Check(check::Arguments),
     Show(show::Arguments),
     Compare(compare::Arguments),
+    Fingerprint(fingerprint::Arguments),
     Gate(compare::Gate),
     Convert(convert::Arguments),
     Replicate(replicate::Arguments),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
+        Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Gate(arguments) => compare::gate(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
         Command::Replicate(arguments) => replicate::run(arguments),

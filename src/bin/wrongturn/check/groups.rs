@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use wrongturn::scan::TraceRecord;
 
 use crate::common::findings::{counted, percent};
+use crate::common::inputs::group_name;
 use crate::common::terminal::wrapped;
 
 /// The most groups that are counted one by one; runs of others are counted together.
@@ -39,15 +40,7 @@ impl Groups {
 
     /// Counts a run.
     pub(crate) fn add(&mut self, record: &TraceRecord) {
-        let metadata = &record.metadata;
-        let name = match &*self.by {
-            "model" => metadata.model.as_deref(),
-            "agent" => metadata.agent.as_deref(),
-            "domain" => metadata.domain.as_deref(),
-            "task" => metadata.task.as_deref(),
-            label => metadata.labels.get(label).map(String::as_str),
-        };
-        let mut name = name.unwrap_or(UNKNOWN);
+        let mut name = group_name(record, &self.by).unwrap_or(UNKNOWN);
         if self.groups.len() >= MOST_GROUPS && !self.groups.contains_key(name) {
             name = OTHER;
         }

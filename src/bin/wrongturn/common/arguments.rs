@@ -10,6 +10,7 @@ use wrongturn::{
     detect::ALL,
     read::{Alignment, Format},
     scan::{RunTable, ScanEvent, read_files, read_joined},
+    stats::Resampling,
 };
 
 use super::config::nearest_of;
@@ -151,6 +152,12 @@ pub(crate) struct Resamples {
     pub(crate) resamples: u32,
     #[command(flatten)]
     pub(crate) seed: Seed,
+}
+
+impl Resamples {
+    pub(crate) fn options(self) -> Resampling {
+        Resampling { resamples: self.resamples as usize, seed: self.seed.seed, ..Resampling::default() }
+    }
 }
 
 /// Where drawing begins.

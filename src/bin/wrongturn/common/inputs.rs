@@ -242,3 +242,15 @@ impl Faults {
         status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }
 }
+
+/// The value by which a run is grouped: `model`, `agent`, `domain`, `task`, or a label of this name.
+pub(crate) fn group_name<'r>(record: &'r TraceRecord, by: &str) -> Option<&'r str> {
+    let metadata = &record.metadata;
+    match by {
+        "model" => metadata.model.as_deref(),
+        "agent" => metadata.agent.as_deref(),
+        "domain" => metadata.domain.as_deref(),
+        "task" => metadata.task.as_deref(),
+        label => metadata.labels.get(label).map(String::as_str),
+    }
+}

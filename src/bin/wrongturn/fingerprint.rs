@@ -1,0 +1,115 @@
+//! Draws how groups of runs move between kinds of events.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use wrongturn::{
+    Scanner,
+    compare::{FingerprintGroups, GroupedFingerprint},
+    report::fingerprint_document,
+    scan::{ScanOptions, TraceRecord},
+};
+
+use crate::common;
+use crate::common::arguments::{Metadata, Reading, Resamples, Threads};
+use crate::common::inputs;
+use crate::common::inputs::group_name;
+use crate::common::output::{protect, write_text};
+use crate::common::tables::{self, TableFiles};
+
+/// Compares how groups of runs move from one kind of event to the next.
+#[derive(Parser)]
+#[command(after_help = common::notes(
+    "files or directories of runs of any format.",
+    "distances between the groups and the transitions that differ, on standard output; --html has a graph and a heat \
+     map for each group. No output replaces an input.",
+    common::STATUS,
+    "wrongturn fingerprint golden/tau2 --group-by model --html fingerprints.html",
+))]
+pub(crate) struct Arguments {
+    /// Files or directories
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// What forms a group: model, agent, domain, task, or the name of a label
+    #[arg(long, default_value = "model", value_name = "WHAT")]
+    group_by: String,
+    /// Write each graph and heat map as SVG into this directory
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Write a Graphviz graph for each group into this directory
+    #[arg(long, value_name = "DIR")]
+    dot: Option<PathBuf>,
+    /// Print all tables
+    #[arg(long)]
+    full: bool,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    metadata: Metadata,
+    #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
+    resampling: Resamples,
+    #[command(flatten)]
+    files: TableFiles,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    protect(&arguments.paths)?;
+    let run_table = arguments.metadata.table()?;
+    let options = ScanOptions {
+        read: arguments.reading.options(),
+        join: arguments.reading.join,
+        fingerprints: true,
+        run_table: run_table.clone(),
+        threads: arguments.threads.wanted(),
+        ..ScanOptions::default()
+    };
+    let scanner = Scanner::new(Vec::new(), options)?;
+    let mut runs = Vec::new();
+    let grouped = |record: TraceRecord| {
+        let group = group_name(&record, &arguments.group_by).unwrap_or("(not named)").to_owned();
+        let domain = record.metadata.domain.as_deref().unwrap_or_default();
+        let task = record.metadata.task.as_ref().map(|task| format!("{domain}/{task}"));
+        record.fingerprint.map(|fingerprint| GroupedFingerprint { group, task, fingerprint })
+    };
+    let inputs = inputs::scan(&scanner, &arguments.paths, grouped, |run| {
+        runs.extend(run);
+        Ok(())
+    })?;
+    if !inputs.is_nothing_read() {
+        let resampling = arguments.resampling.options();
+        let found = arguments.threads.pool()?.install(|| FingerprintGroups::of(&runs, &resampling));
+        let document = fingerprint_document(&found, &arguments.group_by);
+        if let Some(folder) = &arguments.svg {
+            let charts = document.charts().map(|chart| (chart.title(), chart.svg()));
+            write_each(folder, "svg", charts)?;
+        }
+        if let Some(folder) = &arguments.dot {
+            let graphs = found.groups.iter().map(|group| (group.name.as_str(), group.fingerprint.to_dot()));
+            write_each(folder, "dot", graphs)?;
+        }
+        arguments.files.write(&document)?;
+        arguments.files.write_json(&found)?;
+        arguments.files.print(&tables::text(&document, arguments.full))?;
+    }
+    arguments.metadata.tell(run_table.as_ref());
+    inputs.told()
+}
+
+/// Writes each text to a file of its name, in which only letters, digits, dots and hyphens are kept.
+fn write_each<'n>(
+    folder: &std::path::Path,
+    ending: &str,
+    texts: impl Iterator<Item = (&'n str, String)>,
+) -> Result<(), common::Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for (number, (name, text)) in texts.enumerate() {
+        let name: Vec<&str> = name
+            .split(|letter: char| !letter.is_ascii_alphanumeric() && !"-.".contains(letter))
+            .filter(|part| !part.is_empty())
+            .collect();
+        write_text(&folder.join(format!("{}-{}.{ending}", number + 1, name.join("-"))), &text)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! The behaviour of groups of runs as a document: graphs of transitions, heat maps, distances.
+
+use std::collections::BTreeMap;
+
+use super::cell::{Cell, counted};
+use super::chart::Chart;
+use super::document::{Detail, Document};
+use super::graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
+use super::table::{Kind, Table};
+use crate::compare::{FingerprintDistance, FingerprintGroup, FingerprintGroups};
+use crate::fingerprint::{Fingerprint, Node};
+use crate::stats::{float, ratio};
+
+/// How many kinds of events have a node of their own.
+const NODES: usize = 11;
+
+/// How many groups the short text compares in full.
+const FEW: usize = 5;
+
+/// How many groups are drawn.
+const DRAWN: usize = 12;
+
+/// A difference of shares that is highlighted.
+const CONTRAST: f64 = 0.01;
+
+/// Edges with a smaller share are left out of graphs.
+const FAINT: f64 = 0.005;
+
+/// How many transitions of a group the table of differences has.
+const DIFFERENCES: usize = 5;
+
+/// Returns the behaviour of groups as a document: distances, the transitions that differ most, and a graph and a heat map
+/// for each group. `by` names what the groups are, such as `model`.
+#[must_use]
+pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
+    let mut document = Document::new(format!("Transitions between events, by {by}"));
+    document.lead(lead(found, by));
+    let detail = if found.groups.len() > FEW { Detail::Full } else { Detail::Short };
+    document.detail(detail);
+    document.section("Distances").table(distances(found));
+    document.section("Differences").table(differences(found));
+    document.detail(Detail::Full).section("Groups").table(transitions(found)).detail(Detail::Short);
+    let nodes = Nodes::of(&found.groups);
+    let widest = found
+        .groups
+        .iter()
+        .flat_map(|group| nodes.shares(&group.fingerprint).into_values())
+        .fold(0.0, f64::max);
+    for group in found.groups.iter().take(DRAWN) {
+        document.chart(Chart::Graph(graph(found, group, &nodes, widest)));
+        document.chart(Chart::Heat(heat(group, &nodes)));
+    }
+    if found.groups.len() > DRAWN {
+        document.paragraph(format!("{} more groups are not drawn.", found.groups.len() - DRAWN));
+    }
+    document
+}
+
+fn lead(found: &FingerprintGroups, by: &str) -> String {
+    let runs = found.groups.iter().map(|group| group.runs).sum();
+    let groups = counted(found.groups.len() as u64, "group");
+    let start = format!("{} in {groups} by {by}.", counted(runs, "run"));
+    let Some(FingerprintDistance { groups: [one, other], distance, by_chance, .. }) = found.distances.first()
+    else {
+        return start;
+    };
+    let chance = by_chance
+        .map_or_else(String::new, |chance| format!(" (by chance {})", Cell::Interval(chance, 2).shown()));
+    format!("{start} Farthest apart are {one} and {other}: distance {distance:.2}{chance}.")
+}
+
+fn distances(found: &FingerprintGroups) -> Table {
+    let mut table = Table::new(
+        "distances",
+        "Distance between groups (Jensen–Shannon)",
+        &[
+            ("first", "first", Kind::Text),
+            ("second", "second", Kind::Text),
+            ("tasks", "shared tasks", Kind::Number),
+            ("distance", "distance", Kind::Number),
+            ("by_chance", "by chance, 95%", Kind::Interval),
+            ("p", "p", Kind::Number),
+        ],
+    );
+    for one in &found.distances {
+        let [first, second] = one.groups.each_ref().map(Cell::text);
+        table.row([
+            first,
+            second,
+            Cell::Count(one.tasks),
+            Cell::Real(one.distance, 3),
+            Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3)),
+            Cell::of(one.p, Cell::P),
+        ]);
+    }
+    table.note(format!(
+        "0: the same transitions equally often, 1: no transition in common. By chance: runs change groups within their \
+         task ({} exchanges, seed {}). Groups that share tasks are compared on these alone.",
+        found.resamples, found.seed
+    ));
+    table
+}
+
+/// The share of each transition in a group, and its mean share in the other groups.
+fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, Node, f64, f64)> {
+    let others: Vec<&FingerprintGroup> = found
+        .groups
+        .iter()
+        .filter(|other| other.name != group.name && !other.fingerprint.is_empty())
+        .collect();
+    let mut shares: BTreeMap<(&Node, &Node), (f64, f64)> = BTreeMap::new();
+    for (from, to, count) in group.fingerprint.edges() {
+        shares.entry((from, to)).or_default().0 = ratio(count, group.fingerprint.total()).unwrap_or(0.0);
+    }
+    for other in &others {
+        for (from, to, count) in other.fingerprint.edges() {
+            let share = ratio(count, other.fingerprint.total()).unwrap_or(0.0);
+            shares.entry((from, to)).or_default().1 += share / float(others.len() as u64);
+        }
+    }
+    let mut contrasts: Vec<_> =
+        shares.into_iter().map(|((from, to), (own, other))| (from.clone(), to.clone(), own, other)).collect();
+    contrasts.sort_by(|a, b| (b.2 - b.3).abs().total_cmp(&(a.2 - a.3).abs()));
+    contrasts
+}
+
+fn differences(found: &FingerprintGroups) -> Table {
+    let mut table = Table::new(
+        "differences",
+        "Transitions whose share differs most from that in the other groups",
+        &[
+            ("group", "group", Kind::Text),
+            ("from", "from", Kind::Text),
+            ("to", "to", Kind::Text),
+            ("share", "share", Kind::Number),
+            ("others", "others", Kind::Number),
+        ],
+    )
+    .grouped();
+    if found.groups.len() > 1 {
+        for group in &found.groups {
+            let differing = contrasts(found, group).into_iter().take(DIFFERENCES);
+            for (from, to, own, other) in
+                differing.filter(|(_, _, own, other)| (own - other).abs() >= CONTRAST)
+            {
+                let [from, to] = [from, to].map(|node| Cell::text(node.to_string()));
+                table.row([Cell::text(&group.name), from, to, Cell::Share(own), Cell::Share(other)]);
+            }
+        }
+        table.note("share: of all transitions of the group. others: its mean over the other groups.");
+    }
+    table
+}
+
+fn transitions(found: &FingerprintGroups) -> Table {
+    let mut table = Table::new(
+        "transitions",
+        "Transitions of each group",
+        &[
+            ("group", "group", Kind::Text),
+            ("from", "from", Kind::Text),
+            ("to", "to", Kind::Text),
+            ("count", "count", Kind::Number),
+            ("share", "share", Kind::Number),
+        ],
+    )
+    .grouped();
+    for group in &found.groups {
+        let mut edges: Vec<_> = group.fingerprint.edges().collect();
+        edges.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+        for (from, to, count) in edges {
+            table.row([
+                Cell::text(&group.name),
+                Cell::text(from.to_string()),
+                Cell::text(to.to_string()),
+                Cell::Count(count),
+                Cell::of(ratio(count, group.fingerprint.total()), Cell::Share),
+            ]);
+        }
+    }
+    table
+}
+
+/// The nodes that every graph has: the most frequent events, and one for all other calls.
+struct Nodes {
+    shown: Vec<GraphNode>,
+    places: BTreeMap<Node, usize>,
+}
+
+impl Nodes {
+    fn of(groups: &[FingerprintGroup]) -> Self {
+        let mut weights: BTreeMap<&Node, f64> = BTreeMap::new();
+        for group in groups {
+            for (from, to, count) in group.fingerprint.edges() {
+                let share = ratio(count, group.fingerprint.total()).unwrap_or(0.0);
+                *weights.entry(from).or_default() += share;
+                *weights.entry(to).or_default() += share;
+            }
+        }
+        let mut nodes: Vec<(&Node, f64)> = weights.into_iter().collect();
+        nodes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let rest = nodes.split_off(nodes.len().min(NODES));
+        nodes.sort_by_key(|(node, _)| (kind(node), *node));
+        let mut shown: Vec<GraphNode> =
+            nodes.iter().map(|(node, _)| GraphNode { label: name(node), kind: kind(node) }).collect();
+        let mut places: BTreeMap<Node, usize> =
+            nodes.iter().enumerate().map(|(place, (node, _))| ((*node).clone(), place)).collect();
+        if !rest.is_empty() {
+            places.extend(rest.iter().map(|(node, _)| ((*node).clone(), shown.len())));
+            let label = counted(rest.len() as u64, "other");
+            shown.push(GraphNode { label, kind: GraphNodeKind::Tool });
+        }
+        Self { shown, places }
+    }
+
+    /// The shares of a fingerprint's transitions by the places of their nodes.
+    fn shares(&self, fingerprint: &Fingerprint) -> BTreeMap<(usize, usize), f64> {
+        let mut shares = BTreeMap::new();
+        for (from, to, count) in fingerprint.edges() {
+            if let (Some(from), Some(to)) = (self.places.get(from), self.places.get(to)) {
+                *shares.entry((*from, *to)).or_default() += ratio(count, fingerprint.total()).unwrap_or(0.0);
+            }
+        }
+        shares
+    }
+}
+
+fn kind(node: &Node) -> GraphNodeKind {
+    match node {
+        Node::Agent => GraphNodeKind::Agent,
+        Node::User => GraphNodeKind::User,
+        Node::Tool(_) => GraphNodeKind::Tool,
+        Node::UserTool(_) => GraphNodeKind::UserTool,
+    }
+}
+
+fn name(node: &Node) -> String {
+    match node {
+        Node::Tool(name) | Node::UserTool(name) => name.clone(),
+        node => node.to_string(),
+    }
+}
+
+fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, widest: f64) -> GraphChart {
+    let own = nodes.shares(&group.fingerprint);
+    let mut others: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    for (from, to, _, other) in contrasts(found, group) {
+        if let (Some(from), Some(to)) = (nodes.places.get(&from), nodes.places.get(&to)) {
+            *others.entry((*from, *to)).or_default() += other;
+        }
+    }
+    let mut edges = Vec::new();
+    let places = own.keys().chain(others.keys()).copied().collect::<std::collections::BTreeSet<_>>();
+    for place in places {
+        let share = |shares: &BTreeMap<_, f64>| shares.get(&place).copied().unwrap_or(0.0);
+        let (share, other) = (share(&own), share(&others));
+        let contrast = match share - other {
+            _ if found.groups.len() < 2 => GraphContrast::Similar,
+            more if more >= CONTRAST => GraphContrast::More,
+            less if less <= -CONTRAST => GraphContrast::Less,
+            _ => GraphContrast::Similar,
+        };
+        if share >= FAINT || contrast != GraphContrast::Similar {
+            edges.push(GraphEdge { from: place.0, to: place.1, share, contrast });
+        }
+    }
+    GraphChart {
+        title: format!("{}: transitions", group.name),
+        caption: format!(
+            "{}. Highlighted: shares that differ from those of the other groups by at least a point; others below 0.5% are \
+             left out.",
+            counted(group.runs, "run")
+        ),
+        nodes: nodes.shown.clone(),
+        edges,
+        widest,
+    }
+}
+
+fn heat(group: &FingerprintGroup, nodes: &Nodes) -> HeatChart {
+    let shares = nodes.shares(&group.fingerprint);
+    let size = nodes.shown.len();
+    let share = |from, to| shares.get(&(from, to)).copied().unwrap_or(0.0);
+    let row = |from| {
+        let sum: f64 = (0..size).map(|to| share(from, to)).sum();
+        (0..size).map(|to| (sum > 0.0).then(|| share(from, to) / sum)).collect()
+    };
+    HeatChart {
+        title: format!("{}: what follows", group.name),
+        caption: "For each event (row), the share in percent of the events that follow it (columns)."
+            .to_owned(),
+        names: nodes.shown.iter().map(|node| node.label.clone()).collect(),
+        values: (0..size).map(row).collect(),
+    }
+}
