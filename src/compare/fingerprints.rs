@@ -1,6 +1,6 @@
 //! How far the behaviour of groups lies apart, and how far it would by chance.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -11,6 +11,9 @@ use crate::stats::{Interval, Resampling, Rng, float, jensen_shannon, quantile};
 
 /// The runs of one task on the first side and on the second.
 type Sides<'r> = [Vec<&'r Fingerprint>; 2];
+
+/// The runs of a group, by task.
+type RunsByTask<'r> = BTreeMap<&'r str, Vec<&'r Fingerprint>>;
 
 /// How many of a task's runs are on the first side, and the edges of all of them.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
@@ -142,31 +145,30 @@ impl FingerprintGroups {
     /// Pools the fingerprints of each group and compares the groups pair by pair.
     #[must_use]
     pub fn of(runs: &[GroupedFingerprint], options: &Resampling) -> Self {
-        let mut groups: BTreeMap<&str, (FingerprintGroup, BTreeMap<Option<&str>, Vec<&Fingerprint>>)> =
-            BTreeMap::new();
+        let mut groups: BTreeMap<&str, (FingerprintGroup, RunsByTask<'_>)> = BTreeMap::new();
         for run in runs {
             let (group, tasks) = groups.entry(&run.group).or_default();
             group.name.clone_from(&run.group);
             group.runs += 1;
             group.fingerprint.merge(&run.fingerprint);
-            tasks.entry(run.task.as_deref()).or_default().push(&run.fingerprint);
+            if let Some(task) = &run.task {
+                tasks.entry(task).or_default().push(&run.fingerprint);
+            }
         }
         let found: Vec<_> = groups.into_values().collect();
         let mut distances = Vec::new();
         for (place, (one, tasks)) in found.iter().enumerate() {
             for (other, other_tasks) in found.iter().skip(place + 1) {
-                let shared: BTreeSet<_> =
-                    tasks.keys().flatten().filter(|task| other_tasks.contains_key(&Some(**task))).collect();
-                let sides = |task: &Option<&str>| -> Sides<'_> {
-                    [tasks, other_tasks].map(|tasks| tasks.get(task).cloned().unwrap_or_default())
-                };
-                let sides: Vec<Sides<'_>> = shared.iter().map(|task| sides(&Some(**task))).collect();
+                let sides: Vec<Sides<'_>> = tasks
+                    .iter()
+                    .filter_map(|(task, runs)| Some([runs.clone(), other_tasks.get(task)?.clone()]))
+                    .collect();
                 let chance = fingerprints(&sides, options);
                 let whole = one.fingerprint.distance(&other.fingerprint).ok();
                 let Some(distance) = chance.map(|chance| chance.distance).or(whole) else { continue };
                 distances.push(FingerprintDistance {
                     groups: [one.name.clone(), other.name.clone()],
-                    tasks: if chance.is_some() { shared.len() as u64 } else { 0 },
+                    tasks: if chance.is_some() { sides.len() as u64 } else { 0 },
                     distance,
                     by_chance: chance.map(|chance| chance.by_chance),
                     p: chance.map(|chance| chance.p),

@@ -151,21 +151,18 @@ fn draw_edge(markup: &mut Markup, (from, to): (Point, Point), pen: Pen) {
     let Pen(colour, width, _) = pen;
     let head = 5.0 + width;
     let is_loop = (from.0 - to.0).abs() + (from.1 - to.1).abs() < 1e-6;
-    let (start, bends, last) = if is_loop {
+    let [first, last] = if is_loop {
         let inwards = towards(from, CENTRE, 46.0);
-        let bends = vec![turned(inwards, from, 0.55), turned(inwards, from, -0.55)];
-        (towards(from, bends[0], NODE), bends.clone(), bends[1])
+        [turned(inwards, from, 0.55), turned(inwards, from, -0.55)]
     } else {
         let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
-        let bend = (middle.0 + 0.16 * (to.1 - from.1), middle.1 - 0.16 * (to.0 - from.0));
-        (towards(from, bend, NODE + 2.0), vec![bend], bend)
+        [(middle.0 + 0.16 * (to.1 - from.1), middle.1 - 0.16 * (to.0 - from.0)); 2]
     };
+    let start = towards(from, first, NODE + 1.0);
     let tip = towards(to, last, NODE + 3.0);
     let foot = towards(to, last, NODE + 3.0 + head);
     let point = |(x, y): Point| format!("{},{}", number(x), number(y));
-    let command = if is_loop { "C" } else { "Q" };
-    let bends: Vec<String> = bends.into_iter().map(point).collect();
-    let path = format!("M{}{command}{} {}", point(start), bends.join(" "), point(foot));
+    let path = format!("M{}C{} {} {}", point(start), point(first), point(last), point(foot));
     stroke(markup, "path", pen, None, &[("d", &path)]);
     let half = 2.5 + width / 2.0;
     let side = |angle: f64| turned(towards(foot, tip, half), foot, angle);
