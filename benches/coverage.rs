@@ -1,8 +1,8 @@
-//! How often the intervals hold what they should: simulation with known truth.
+//! Coverage of intervals: simulation with known truth.
 //!
-//! Draws clustered samples whose correlation is known, takes the intervals of Fisher and of the cluster
-//! bootstrap on each, and counts how often they hold the truth; then checks that p-values of the
-//! permutation test are uniform where there is no association. All draws are seeded.
+//! Draws clustered samples with a known correlation, computes the intervals of Fisher and of the cluster bootstrap on
+//! each, and counts how often they contain the truth. Then checks that p-values of the permutation test are uniform if
+//! there is no association. All draws are seeded.
 //!
 //! `cargo run --release -p wrongturn-benches --bin coverage -- --help`
 
@@ -85,7 +85,7 @@ fn normal(random: &mut Random, clusters: usize) -> Sample {
     sample
 }
 
-/// What tool traces look like: a recovery rate of one to four errors, and success or not.
+/// Columns like those of tool traces: a recovery rate of one to four errors, and success or failure.
 fn rate_and_success(random: &mut Random, clusters: usize) -> Sample {
     let mut sample = Sample::default();
     for cluster in 0..clusters {
@@ -146,7 +146,7 @@ fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
     let one = |number: u32| {
         let mut random = Random::new(u64::from(number) << 20 | 7);
         let sample = normal(&mut random, 15);
-        // Fresh draws have nothing to do with x.
+        // y is independent of x.
         let y: Vec<f64> = sample.x.iter().map(|_| random.normal()).collect();
         let options = Resampling {
             resamples: arguments.resamples as usize,
@@ -165,7 +165,7 @@ fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
         .zip(1_u32..)
         .map(|(p, place)| (f64::from(place) / n - p).max(p - (f64::from(place) - 1.0) / n))
         .fold(0.0, f64::max);
-    // p-values have steps of one resample, which adds that much.
+    // p-values are multiples of one resample, which adds that much.
     Ok((distance, 1.628 / n.sqrt() + 1.0 / f64::from(arguments.resamples)))
 }
 

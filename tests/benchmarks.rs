@@ -199,8 +199,8 @@ fn far_by(cases: &[Value], scorer: EvolutionScorer) -> Option<f64> {
     evolve(&cases, scorer).all.far
 }
 
-/// A step that sees part of a strategy's region may stand between two others that do, and beside its own like: without
-/// it the others come nearer to each other. What never makes a run worse is to see something else in its place.
+/// A step that sees part of a strategy's region may stand between two others that do, or next to its own kind; without
+/// it the others come nearer to each other. Replacing the step by one that sees something else never makes a run worse.
 #[test]
 fn taking_a_step_out_of_a_window_can_bring_others_into_it() {
     let with = [1, 3, 30, 3, 31, 5];
@@ -438,7 +438,7 @@ fn missing_inputs_are_named_in_order() {
     }
 }
 
-/// A label that is written at the answer sits one step behind the action that was malformed.
+/// A label written at the answer is one step after the malformed action.
 #[test]
 fn the_data_sets_labels_sit_one_step_late() {
     let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [

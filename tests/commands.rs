@@ -1,7 +1,7 @@
 //! Every command in the README and in the guides works as written. (Their Rust snippets are doctests.)
 //!
-//! Commands run in a directory of their own, beside the bundled data. What stands for a reader's own files
-//! (`path/to/…`) is bundled data there.
+//! Commands run in a temporary directory next to the bundled data. Bundled data replaces a reader's own files
+//! (`path/to/…`).
 
 #![cfg(unix)]
 #![allow(
@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 
 use programs::example;
 
-/// What stands for a reader's own files, and the bundled files that take its place.
+/// Placeholders for a reader's own files, and the bundled files that replace them.
 const OWN: &[(&str, &str)] = &[
     ("path/to/tau2-bench/data/tau2/results/final", "golden/tau2"),
     ("path/to/results", "golden/tau2"),
@@ -30,7 +30,7 @@ const OWN: &[(&str, &str)] = &[
     ("path/to/after", "golden/tau2/scripted-persistent_airline.json"),
 ];
 
-/// Commands that are no examples, or none of this build: what they begin with, and what tries them instead.
+/// Commands that cannot run here: their first words, and the test that covers them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo test", "it is what runs this"),
     ("cargo bench", "benches are compiled by the gate"),
@@ -56,7 +56,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The commands of a page: the lines of its blocks of shell, and what its text gives between backticks.
+/// The commands of a page: lines of its shell blocks, and commands in backticks.
 fn commands(page: &str) -> Vec<String> {
     let mut commands = Vec::new();
     let mut block: Option<&str> = None;
@@ -105,7 +105,7 @@ fn commands_work_as_they_are_written() {
     let mut failures = Vec::new();
     let mut ran = 0;
     for page in pages() {
-        // Each page from the start: a reader may begin with any.
+        // Each page starts afresh, because a reader may begin with any.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("target")).unwrap();
         symlink(package().join("golden"), folder.join("golden")).unwrap();
@@ -185,7 +185,7 @@ fn commands_of(help: &str) -> Vec<&str> {
     names.filter(|name| !name.is_empty() && *name != "help").collect()
 }
 
-/// The options of a help, each with what stands for its value.
+/// The options of a help text, each with its value name.
 fn options(help: &str) -> Vec<(String, String)> {
     let of_line = |line: &str| {
         let option = line.trim_start().strip_prefix("--")?;
@@ -216,8 +216,8 @@ fn every_help_says_the_same_things_in_the_same_way() {
             .map(|command| help(&[&words[..], &[command]].concat()))
             .collect::<Vec<_>>();
         for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
-            // These differ: an entry or a detector is explained, a state is a file or a directory of them, a step or a
-            // report is shown in full.
+            // These differ on purpose: an entry or a detector is explained, a state is a file or a directory, a step or
+            // a report is shown in full.
             if ["explain", "state", "full"].contains(&&*option) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The guard as an agent uses it: hooks before and after each call, and a session file that lags behind.
+//! The guard as an agent uses it: hooks before and after each call, and a session file with a delay.
 
 #![allow(
     clippy::unwrap_used,
@@ -259,7 +259,7 @@ fn what_is_not_a_hook_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
 
-    /// However far the session file lags behind, no finding is reported twice, and a finding of the whole session that
+    /// Whatever the delay of the session file, no finding is reported twice, and a finding of the whole session that
     /// was confirmed before its end has been reported.
     #[test]
     fn nothing_is_said_twice(

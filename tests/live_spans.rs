@@ -1,5 +1,4 @@
-//! Traces of spans while they are open: what is told before their end, what it costs, and that the end is that of the
-//! file.
+//! Open traces of spans: what is reported before they end, at what cost, and that they end like the file.
 
 #![allow(
     clippy::unwrap_used,
@@ -105,7 +104,7 @@ fn send(traces: &mut TraceAssembler, now: u64, spans: &[Value]) {
     traces.spans(now, batch);
 }
 
-/// Everything that is told: the updates, each with the id of its run, and the ends.
+/// Everything that is reported: the updates, each with the id of its run, and the ends.
 fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace>) {
     let (mut updates, mut closed) = (Vec::new(), Vec::new());
     while let Some(event) = traces.next_event() {
@@ -121,7 +120,7 @@ fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace
     (updates, closed)
 }
 
-/// What the file with these spans is judged to be must be what was said at the end of the trace.
+/// The verdicts of a file must be those at the end of the trace.
 fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
     let (read, _) = read_traces(body(spans).as_bytes(), &ReadOptions::default());
     assert_eq!(read.len(), closed.len());
@@ -133,7 +132,7 @@ fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
     }
 }
 
-/// Follows each finding through its updates: opened once, then told of only while it stands; at the end it is in the
+/// Follows each finding through its updates: opened once, then reported only while it stands. At the end it is in the
 /// verdicts of its run, or has been merged or withdrawn.
 fn assert_series(updates: &[(String, Update)], closed: &[ClosedTrace]) {
     let mut live: BTreeSet<(String, String)> = BTreeSet::new();
@@ -294,8 +293,8 @@ fn agents_below_spans_that_have_not_come_are_kept_apart() {
 
 #[test]
 fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
-    // Twenty equal calls, one behind the other as far as anybody can see; then it turns out that one request asked for
-    // all of them, so that none is the repetition of another.
+    // Twenty equal calls seem to follow each other. Then it turns out that one request made all of them, and no call
+    // repeats another.
     let calls: Vec<_> = (0..20).map(|number| (format!("c{number}"), "look", 0)).collect();
     let mut spans: Vec<Value> =
         (20..).zip(&calls).map(|(at, call)| tool(at, 1, at, call, "a wall")).collect();

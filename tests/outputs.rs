@@ -1,4 +1,4 @@
-//! What the examples write: whole or not at all, never over an input, and without a word too many where nobody reads.
+//! Outputs of the programs: whole or absent, never over an input, and quiet when the pipe is closed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests say what they expect by failing")]
 
@@ -336,7 +336,7 @@ fn results_come_first_and_errors_last() {
         );
         assert_eq!(text.lines().filter(|line| line.starts_with("note: ")).count(), notes, "{name}: {text}");
         assert!(told > notes && text.lines().count() > told, "{name}: {text}");
-        // Nothing draws a bar or a colour where there is no terminal.
+        // Without a terminal there are no bars or colours.
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{name}: {text}");
     }
     assert!(Path::new(&runs).is_file());

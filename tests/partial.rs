@@ -61,7 +61,7 @@ fn json_of((id, task, trial, reward, calls): &Run) -> Value {
     run
 }
 
-/// A file: of runs, of runs of which one is damaged, of something else, of nothing.
+/// A file of runs, of runs with a damaged one, of something else, or empty.
 fn a_file() -> impl Strategy<Value = String> {
     let runs = (proptest::option::of(0..2_u8), proptest::option::of(0..2_u8), any::<bool>());
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Data for the benches, made by a seed alone.
+//! Seeded data for the benches.
 
 #![allow(missing_docs, reason = "for the benches beside it alone")]
 
@@ -50,7 +50,7 @@ impl Random {
     }
 }
 
-/// A tau2 result file: text-heavy messages, escaped JSON in tool results, parallel calls, raw data that nobody reads.
+/// A tau2 result file: text-heavy messages, escaped JSON in tool results, parallel calls, raw data that is skipped.
 #[must_use]
 pub fn tau2_file(seed: u64, runs: u64) -> Vec<u8> {
     let mut random = Random(seed);
@@ -104,7 +104,7 @@ fn simulation(random: &mut Random, run: u64) -> Value {
         "reward_info": {"reward": 1.0, "db_check": {"db_match": true}}, "messages": messages, "trial": 0, "seed": 1})
 }
 
-/// A trace that repeats a cycle of three calls, one of which fails.
+/// A trace that repeats a cycle of three calls; one of them fails.
 #[must_use]
 pub fn cycle(steps: u64) -> Trace {
     let never = vec![expected(1, "cancel_order", &json!({}))];

@@ -1,4 +1,4 @@
-//! How long each format takes beside the floor, by one thread's own time.
+//! Time per format relative to the floor, in CPU time of one thread.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ struct Group<'i> {
     files: Vec<&'i Input>,
 }
 
-/// A line for each format: how long the scan takes beside the floor.
+/// Prints a line per format: the time of the scan relative to the floor.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = ScanOptions { threads: Some(1), ..ScanOptions::default() };
@@ -63,13 +63,13 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
     Ok(0)
 }
 
-/// Puts files together that are of one format; those of none or of several are left out.
+/// Groups files by format. Files of no format or of several are left out.
 fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
     let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
     let mut left = 0;
     for input in inputs {
         match scanner.scan_slice(&input.path, &input.bytes).format {
-            // The floor cannot read what is packed.
+            // The floor does not unpack.
             Some(format) if !input.bytes.starts_with(b"PK") => {
                 groups.entry(format.to_string()).or_default().push(input);
             }
@@ -79,7 +79,7 @@ fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize
     (groups.into_iter().map(|(name, files)| Group { name, files }).collect(), left)
 }
 
-/// The seconds of the floor and of the scan in each round, of what is in memory.
+/// Seconds of the floor and of the scan in each round, over files in memory.
 fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
     let ignore = || {
         for input in work {
@@ -94,7 +94,7 @@ fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
     (0..rounds).map(|_| [busy(ignore), busy(scan)]).collect()
 }
 
-/// The same of files in this directory, into which they are written.
+/// The same over files in this directory, which are written first.
 fn on_disk(
     folder: &Path,
     work: &[&Input],
@@ -134,11 +134,11 @@ fn on_disk(
     Ok(seconds)
 }
 
-/// Seconds that this thread works, without those in which others had the processor, where the system tells them.
+/// CPU seconds of this thread, where the system reports them.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn busy(work: impl FnOnce()) -> f64 {
     let worked = || {
-        // Only a thread that is put in the queue again has all its time counted.
+        // The system counts the time of a thread fully only when it is scheduled again.
         std::thread::yield_now();
         let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
         told.split_whitespace().next()?.parse::<u64>().ok()

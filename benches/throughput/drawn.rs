@@ -1,7 +1,7 @@
-//! Sessions of coding agents, drawn at random, with texts as long as those of recorded ones.
+//! Random sessions of coding agents, with text lengths like those of recorded ones.
 
-/// Lengths in characters below which so many of a hundred texts stay: 0, 5, 10, 25, 50, 75, 90, 95, 99 and 100. Those of
-/// 34 recorded sessions of terminal agents, with 737 calls and 540 messages; the longest are cut at 99.
+/// Quantiles of text lengths in characters, at 0, 5, 10, 25, 50, 75, 90, 95, 99 and 100%: from 34 recorded sessions of
+/// terminal agents with 737 calls and 540 messages, cut at 99%.
 struct Lengths([f64; 10]);
 
 const SHARES: [f64; 10] = [0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0];
@@ -10,11 +10,11 @@ const OF_OUTPUTS: Lengths = Lengths([0.0, 0.0, 0.0, 45.0, 310.0, 1677.0, 4144.0,
 const OF_COMMANDS: Lengths = Lengths([2.0, 17.0, 32.0, 51.0, 63.0, 116.0, 579.0, 1574.0, 5928.0, 5928.0]);
 const OF_MESSAGES: Lengths = Lengths([2.0, 33.0, 55.0, 103.0, 242.0, 405.0, 817.0, 1538.0, 4414.0, 4414.0]);
 
-/// What happens in a session.
+/// An event of a session.
 pub(crate) enum Event {
-    /// Somebody says something.
+    /// A message.
     Said { by: Speaker, text: String },
-    /// The agent calls a shell, which answers.
+    /// A call of a shell, with its answer.
     Called(Call),
 }
 
@@ -35,7 +35,7 @@ impl Speaker {
 }
 
 pub(crate) struct Call {
-    /// What it is known by.
+    /// The id.
     pub(crate) id: String,
     pub(crate) command: String,
     pub(crate) output: String,
@@ -54,7 +54,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to, but without, 1.
+    /// A number in [0, 1).
     #[expect(clippy::cast_precision_loss, reason = "53 bits")]
     fn share(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
@@ -77,7 +77,7 @@ impl Random {
         length.unwrap_or_default() as usize
     }
 
-    /// Words in lines, some indented, some quoted, of so many characters.
+    /// Returns words in lines, some indented, some quoted, with so many characters in all.
     fn text(&mut self, length: usize) -> String {
         const WORDS: [&str; 16] = [
             "src/main.rs",
@@ -113,7 +113,7 @@ impl Random {
     }
 }
 
-/// A session with texts of so many bytes in sum, or a little more.
+/// Returns a session whose texts have so many bytes or a little more.
 pub(crate) fn session(seed: u64, bytes: usize) -> Vec<Event> {
     let mut random = Random(seed);
     let mut events = vec![Event::Said { by: Speaker::User, text: random.text(600) }];

@@ -1,4 +1,4 @@
-//! The runs of tau2 files in other layouts: one in each line, or cut short. Members stay in their order.
+//! Other layouts of tau2 files: one run on each line, or shortened runs. Members keep their order.
 
 use clap::ValueEnum;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -10,11 +10,11 @@ pub(crate) enum Layout {
     Lines,
 }
 
-/// Members that say how a run was judged, much longer than a short run.
+/// Members with judgements, which are much longer than a short run.
 const JUDGED: [&str; 2] = ["reward_info", "info"];
 
-/// The runs of a tau2 file laid out anew, each cut to its first messages of so many KB. What is no tau2 file stays as
-/// it is; of one that holds no runs, nothing is left.
+/// Returns the runs of a tau2 file in another layout, each cut to its first messages of so many KB. Other files are
+/// returned unchanged; a file without runs becomes empty.
 pub(crate) fn anew(bytes: &[u8], layout: Layout, short: Option<usize>) -> Vec<u8> {
     let Ok(file) = serde_json::from_slice::<&RawValue>(bytes) else { return bytes.to_vec() };
     let mut text = String::new();

@@ -1,8 +1,8 @@
-//! How fast this machine scans, beside how fast it can read the JSON at all.
+//! Speed of a scan, relative to the speed of parsing the JSON.
 //!
-//! Reads the given files into memory once, lays them out as asked, then alternates the floor (`serde_json` ignoring
-//! every value) and the scan with all detectors over several rounds, on one thread and on two; of runs that are laid out
-//! in lines, also the scan of the files that they stand in. Prints medians; the last line is one JSON object.
+//! Reads the given files into memory once, then alternates the floor (`serde_json` ignoring every value) and the scan
+//! with all detectors over several rounds, on one thread and on two. For runs in lines, the scan of files on disk is
+//! measured as well. Prints medians; the last line is one JSON object.
 //!
 //! `cargo run --release -p wrongturn-benches --bin throughput -- --help`
 
@@ -29,7 +29,7 @@ use wrongturn::{
     scan::{ScanEvent, ScanOptions, TraceRecord},
 };
 
-/// Measures the scan against a floor: the same bytes as JSON whose every value is ignored.
+/// Measures the scan against a floor: parsing the same JSON and ignoring every value.
 #[derive(Parser)]
 #[command(after_help = "\
 Exit status: 0; 2 for wrong usage, or if nothing could be read.
@@ -39,18 +39,17 @@ struct Arguments {
     /// Files or directories
     #[arg(required_unless_present = "made")]
     paths: Vec<PathBuf>,
-    /// Beside the files, sessions of so many KB in the formats of recorded sessions, drawn at random with texts as long
-    /// as real ones
+    /// Add random sessions of so many KB in the formats of recorded sessions, with texts as long as real ones
     #[arg(long, value_name = "KB", num_args = 0..=1, require_equals = true, default_missing_value = "300",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     made: Option<u32>,
     /// Repeat the files until they hold this many MB; at most 100,000
     #[arg(long, default_value_t = 0, value_name = "MB", value_parser = clap::value_parser!(u64).range(..=100_000))]
     min_mb: u64,
-    /// Rounds; the medians are told
+    /// Rounds; medians are printed
     #[arg(long, default_value_t = 7, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// As the files are, or the runs of tau2 files one in each line, beside the files
+    /// Layout: the files as they are, or the runs of tau2 files one on each line
     #[arg(long, value_enum, default_value = "files", value_name = "LAYOUT")]
     layout: Layout,
     /// Cut every run to its first messages, up to so many KB
@@ -179,14 +178,14 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(0)
 }
 
-/// The inputs laid out anew, as far as anything is left of them.
+/// The inputs in their new layout, without those that became empty.
 fn laid_out(inputs: &[Input], layout: Layout, short: Option<usize>) -> Vec<Input> {
     let anew =
         |input: &Input| Input { path: input.path.clone(), bytes: layout::anew(&input.bytes, layout, short) };
     inputs.iter().map(anew).filter(|input| !input.bytes.is_empty()).collect()
 }
 
-/// Reads all the values of an input, ignoring each. What is no JSON costs its line.
+/// Parses all values of an input and ignores them. A line that is not JSON is skipped.
 fn floor(mut bytes: &[u8]) -> bool {
     loop {
         let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
@@ -199,7 +198,7 @@ fn floor(mut bytes: &[u8]) -> bool {
     }
 }
 
-/// Does something in a new directory, which is removed behind it.
+/// Runs something in a new directory, which is removed afterwards.
 fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Result<T, common::Failure> {
     let folder = std::env::temp_dir().join(format!("wrongturn-throughput-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
@@ -208,7 +207,7 @@ fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Resul
     done
 }
 
-/// One file of all the inputs, scanned from the disk by one thread and by two, its records written.
+/// Scans one file of all inputs from disk, with one thread and with two, and writes its records.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn single(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
     let (bytes, times) = in_folder(|folder| single_in(folder, inputs, arguments))?;
@@ -319,7 +318,7 @@ fn read(
     Ok(())
 }
 
-/// Seconds that the work takes on this many threads.
+/// Seconds of the work on this many threads.
 fn time(work: &[&Input], threads: usize, job: impl Fn(&Input) -> bool + Sync) -> f64 {
     let next = AtomicUsize::new(0);
     let take = || {
@@ -342,7 +341,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The largest resident size of this process so far, where the system tells it.
+/// The largest resident size of this process so far, where the system reports it.
 fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! The published rules against their naive statements, and what holds of every verdict, on drawn runs.
+//! The published rules against their naive statements, and properties of every verdict, on drawn runs.
 
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use wrongturn::{
 use crate::naive::{self, Expected, Run, draw};
 use crate::{config, detect, follow, with_other_spelling};
 
-/// Holds the verdict of a detector against what its naive statement says.
+/// Compares the verdict of a detector with that of its naive statement.
 fn check<C: DeserializeOwned>(
     detector: &str,
     run: &Run,
@@ -25,8 +25,8 @@ fn check<C: DeserializeOwned>(
     Ok(())
 }
 
-/// Without content there is nothing to compare: no detector that compares makes something of it. How tools recover
-/// shows in what status they report.
+/// Without content there is nothing to compare: detectors that compare find nothing. Recovery depends on statuses
+/// alone.
 fn without_content(mut run: Run) -> Run {
     for event in &mut run.events {
         event.text = "";
@@ -123,7 +123,7 @@ proptest! {
             let id = detector.id();
             prop_assert!(verdict.findings().is_empty() || by_score, "{id} finds what was not recorded: {verdict:?}");
             let acted = bare.steps().any(|step| step.action_of(Actors::Agent).is_some());
-            // Polls are no actions to `wasted_actions`.
+            // `wasted_actions` does not count polls as actions.
             let silent = verdict.detected().is_none() || verdict.measure("actions") == Some(0.0);
             prop_assert!(
                 silent || !acted || by_score,

@@ -54,7 +54,7 @@ fn detect(detectors: &[Arc<dyn Detector>], trace: &Trace) -> Vec<Verdict> {
     detectors.iter().map(|detector| detector.detect(trace)).collect()
 }
 
-/// What was told while a run went on: after each step, in the order of the detectors.
+/// The updates during a run: after each step, in the order of the detectors.
 type Told = Vec<Vec<Finding>>;
 
 /// Feeds a run step by step.
@@ -73,7 +73,7 @@ fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> wrongturn::Result<(Vec<
     Ok((after_each, monitor.finish().into_iter().map(|(_, verdict)| verdict).collect()))
 }
 
-/// The two milestones that a finding lies between; that of a whole run has none, and is told at the end.
+/// The two milestones around a finding; that of a whole run has none, and is reported at the end.
 fn ends(evidence: &Evidence) -> Option<String> {
     match evidence {
         Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(pair)) => {
@@ -125,7 +125,7 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Properties that hold of empty verdicts prove little.
+/// Guards against properties that hold only because every verdict is empty.
 #[test]
 fn the_runs_drawn_are_neither_all_sound_nor_all_faulty() {
     let mut runner = TestRunner::deterministic();

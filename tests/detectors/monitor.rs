@@ -1,4 +1,4 @@
-//! A monitor: what it tells and when, what it refuses, what it holds.
+//! Monitors: what they report and when, what they refuse, how much they hold.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ fn sold_out<'a>() -> StepInput<'a> {
     StepInput::action(Actor::Agent, Action::new("book").answered(Status::Error, "sold out"))
 }
 
-/// An action with this argument, answered always the same.
+/// An action with this argument and always the same answer.
 fn step(name: &str, argument: u32, status: Status) -> StepInput<'_> {
     let action = Action::new(name).arguments(&serde_json::json!(argument)).answered(status, "as before");
     StepInput::action(Actor::Agent, action)
 }
 
-/// Two loops that a longer one joins: the first to be told keeps its name.
+/// Two loops that a longer one joins: the first one reported keeps its id.
 #[test]
 fn loops_that_grow_together_are_merged_by_name() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
@@ -45,7 +45,7 @@ fn loops_that_grow_together_are_merged_by_name() {
     assert_eq!(end.verdicts[0].1.findings()[0].merged, ["loop:7"]);
 }
 
-/// Growth is told at doublings: few updates of a loop however long it is.
+/// Growth is reported at doublings: a loop has few updates however long it is.
 #[test]
 fn a_long_loop_is_told_now_and_then() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
@@ -60,7 +60,7 @@ fn a_long_loop_is_told_now_and_then() {
     assert_eq!(told[1..].iter().map(|(_, last)| *last).collect::<Vec<_>>(), grown);
 }
 
-/// A trace that holds too much is judged no further than its memory goes, and says so.
+/// A trace that exceeds its memory is judged up to that point, and the verdict says so.
 #[test]
 fn a_cap_on_memory_stops_the_largest_and_says_so() {
     let detectors = default_detectors();
@@ -140,7 +140,7 @@ fn a_trace_is_concluded_once_and_written_as_json() {
     assert!(closed["finding"]["id"].is_string() && closed.get("into").is_none(), "{closed}");
 }
 
-/// A monitor that is opened again has forgotten everything, and findings tell what their steps took.
+/// A reopened monitor has forgotten everything, and findings have the cost of their steps.
 #[test]
 fn findings_carry_the_cost_of_their_steps() {
     let detectors = default_detectors();
@@ -172,7 +172,7 @@ fn findings_carry_the_cost_of_their_steps() {
     assert_eq!(&read, looping);
 }
 
-/// A detector that keeps every answer and does not say how much that is.
+/// A detector that keeps every answer and does not report its memory.
 #[derive(Debug)]
 struct Hoarder;
 

@@ -1,4 +1,4 @@
-//! The same folds step by step: nothing is told late, and nothing is taken back.
+//! The same folds step by step: findings are reported on time and never taken back.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ proptest! {
         }
     }
 
-    /// Every finding that is told has one series of updates, which ends in what the verdict says.
+    /// Every reported finding has one series of updates, which ends in its final form.
     #[test]
     fn updates_of_a_finding_are_a_series(
         run in draw::run(),
@@ -104,12 +104,12 @@ proptest! {
     }
 }
 
-/// Turns without a call are told when there has been a call: a run whose calls are not recorded is not judged.
+/// Turns without a call are reported once there has been a call. A run without recorded calls is not judged.
 fn acted(verdict: &Verdict) -> bool {
     verdict.measure("actions").is_some_and(|actions| actions > 0.0)
 }
 
-/// Of four failures that cannot be told apart nothing is told, as the verdict is that nothing is known.
+/// Four failures that cannot be distinguished give no finding, since nothing is known about them.
 #[test]
 fn nothing_is_told_of_calls_whose_arguments_are_not_recorded() {
     let mut events = vec![naive::error("search", None, "not found"); 4];

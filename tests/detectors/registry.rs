@@ -1,4 +1,4 @@
-//! What every detector of the registry has to bring along.
+//! Requirements for every detector of the registry.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn every_detector_has_its_page_golden_entries_and_cases() {
             missing.push(format!("{id}: no page src/detect/docs/{id}.md, or another one"));
         }
         let entries = golden.of(id).count();
-        // What is opt-in is seldom asked for, and makes no promise of a tier: its entries show what it means.
+        // Opt-in detectors promise no tier; their entries show how they decide.
         if entries < if info.opt_in { 10 } else { 20 } {
             missing.push(format!("{id}: {entries} golden entries in golden/{id}.jsonl are not enough"));
         }
@@ -68,7 +68,7 @@ fn the_registry_is_sorted_documented_and_consistent() {
         let (id, default) = (info.id, info.default_detector());
         assert_eq!((id, &info.mode), (default.id(), &default.mode()), "{id}: id or mode differ");
         assert_eq!(info.opt_in, !by_default.contains(&id), "{id}: is it opt-in?");
-        // What a benchmark's taxonomy knows by another name keeps that name; the defaults go by their own.
+        // A failure mode that a benchmark's taxonomy names keeps that name; the defaults use their own.
         assert!(info.opt_in || info.mode.name == id, "{id}: the failure mode is named differently");
         let snake = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         assert!(id.bytes().all(snake), "{id}: the id is not in snake_case");

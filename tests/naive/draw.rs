@@ -1,4 +1,4 @@
-//! Small runs and configurations in which chance meets itself often.
+//! Small random runs and configurations with many coincidences.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     )
 }
 
-/// A cumulative score that seldom moves, and is not always told; or none at all.
+/// A cumulative score that seldom moves and is not always recorded, or none at all.
 fn progress() -> impl Strategy<Value = Vec<Option<f64>>> {
     let change = prop_oneof![8 => Just(0.0), 2 => Just(1.0), 1 => Just(-1.0), 1 => Just(0.5)];
     let changes = vec((change, proptest::bool::weighted(0.8)), 40).prop_map(|changes| {

@@ -1,4 +1,4 @@
-//! `feedback_blindness` with the `phrases` definition: any repeat of a refused command, whatever comes of it.
+//! `feedback_blindness` with the `phrases` definition: any repeat of a refused command, whatever its result.
 
 use wrongturn::detect::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence};
 

@@ -1,5 +1,5 @@
 //! The published rules and the rules that compare with a reference, stated once more without regard for speed: no fold,
-//! no digest, every question asked anew of the whole run. The default rules have cases in `tests/detect` instead.
+//! no digest, each question answered from the whole run. The default rules have cases in `tests/detect` instead.
 
 pub(crate) mod draw;
 mod expected_action;

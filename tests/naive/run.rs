@@ -1,4 +1,4 @@
-//! Runs as the definitions speak of them.
+//! Runs in the terms of the definitions.
 
 use serde_json::{Map, Value};
 use wrongturn::{

@@ -1,4 +1,4 @@
-//! `tool_error_recovery` with the `rate` definition, programs not told apart: the published rate.
+//! `tool_error_recovery` with the `rate` definition, by tool and not by program: the published rate.
 
 use wrongturn::detect::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
 

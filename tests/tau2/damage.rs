@@ -1,8 +1,8 @@
-//! Damage: what a fault costs, and where it is reported.
+//! Damage: how much a fault loses, and where it is reported.
 
 use super::*;
 
-/// A file of three runs, the second of which has these members.
+/// A file of three runs whose second has these members.
 pub(crate) fn with_member(member: &str) -> String {
     format!(
         r#"{{"info": {INFO}, "tasks": {TASKS}, "simulations": [

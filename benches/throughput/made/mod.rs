@@ -1,5 +1,4 @@
-//! Drawn sessions in the formats that are recorded sessions, transcripts and spans, with what their writers put around
-//! the texts.
+//! Random sessions in the formats of recorded sessions, transcripts and spans, with the overhead of their writers.
 
 mod sessions;
 mod transcripts;
@@ -8,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::drawn::{Call, Event, Speaker, session};
 
-/// How many KB there are of each format: enough of them that no processor knows all turns of the way through them.
+/// KB per format: more than a branch predictor remembers.
 const IN_SUM: usize = 2000;
 
 /// Files of each format of so many KB, with their names. All formats hold the same sessions.
@@ -16,7 +15,7 @@ pub(crate) fn files(kilobytes: usize) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for (name, write) in FORMATS {
         for seed in 0..IN_SUM.div_ceil(kilobytes.max(1)) {
-            // What stands around the texts is first measured on fewer of them.
+            // The overhead is measured on a small sample first.
             let wanted = kilobytes * 1000;
             let sample = write(&session(seed as u64, wanted / 2)).len().max(1);
             let text = write(&session(seed as u64, wanted * (wanted / 2) / sample));
@@ -66,7 +65,7 @@ fn time(number: usize) -> String {
     format!("2026-07-01T{:02}:{:02}:{:02}.123Z", number / 3600 % 24, number / 60 % 60, number % 60)
 }
 
-/// Events one behind the other, each written by what it is.
+/// Writes events one after the other.
 fn written(
     events: &[Event],
     said: impl Fn(usize, Speaker, &str) -> String,

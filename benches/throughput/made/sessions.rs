@@ -1,4 +1,4 @@
-//! What programs record of their sessions.
+//! Session files of coding agents.
 
 use super::{arguments, id, indented, lines, quoted, time, written};
 use crate::drawn::{Event, Speaker};

@@ -72,7 +72,7 @@ pub(super) fn anthropic(events: &[Event]) -> String {
     format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","))
 }
 
-/// Messages of a chat with calls, each with this behind it.
+/// Messages of a chat with calls, each followed by this.
 fn chat(events: &[Event], behind: &str) -> String {
     let messages = written(
         events,
@@ -108,7 +108,7 @@ pub(super) fn openai(events: &[Event]) -> String {
 
 pub(super) fn tau_bench(events: &[Event]) -> String {
     let task = r#""info":{"task":{"user_id":"u","actions":[{"name":"bash","kwargs":{"command":"ls"}}],"instruction":"You want it done."}}"#;
-    // Some turns make a run.
+    // A few turns make a run.
     let runs = events.chunks(16).enumerate().map(|(number, events)| {
         let messages = chat(events, r#","function_call":null"#);
         format!(r#"{{"task_id":{number},"reward":1.0,{task},"traj":{messages},"trial":0}}"#)
@@ -116,7 +116,7 @@ pub(super) fn tau_bench(events: &[Event]) -> String {
     indented(&format!("[{}]", runs.collect::<Vec<_>>().join(",")), 2)
 }
 
-/// Traces of a few requests each, whose spans repeat what was said before, as instrumentation does.
+/// Traces of a few requests, whose spans repeat earlier messages as instrumentation does.
 pub(super) fn opentelemetry(events: &[Event]) -> String {
     let traces = events.chunks(8).enumerate().map(|(number, events)| spans(&id(number), events));
     let resource = r#""resource":{"attributes":[{"key":"service.name","value":{"stringValue":"s"}}]}"#;
