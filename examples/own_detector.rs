@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -24,8 +25,8 @@ struct Calls {
 }
 
 impl Detector for TooManyCalls {
-    fn id(&self) -> &'static str {
-        "too_many_calls"
+    fn id(&self) -> Cow<'static, str> {
+        "too_many_calls".into()
     }
 
     fn mode(&self) -> FailureMode {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,8 +124,8 @@ struct ByNameFold {
 }
 
 impl Detector for ByName {
-    fn id(&self) -> &'static str {
-        "by_name"
+    fn id(&self) -> Cow<'static, str> {
+        "by_name".into()
     }
 
     fn mode(&self) -> FailureMode {
@@ -191,7 +192,7 @@ fn assert_survive_perturbation(detectors: &[Arc<dyn Detector>]) {
 }
 
 fn counts_waste(detector: &Arc<dyn Detector>) -> bool {
-    ["route_inefficiency", "wasted_actions"].contains(&detector.id())
+    ["route_inefficiency", "wasted_actions"].contains(&&*detector.id())
 }
 
 #[test]
@@ -244,8 +245,8 @@ fn always_firing_marks_a_tier_unproven() {
     #[derive(Debug)]
     struct Always;
     impl Detector for Always {
-        fn id(&self) -> &'static str {
-            "by_name"
+        fn id(&self) -> Cow<'static, str> {
+            "by_name".into()
         }
         fn mode(&self) -> FailureMode {
             FailureMode::new(FailureClass::System, "by_name")

@@ -467,14 +467,14 @@ fn the_scan_writes_a_record_per_run() {
             (&*partly, &json!("c"), &json!(2))
         ]
     );
-    let detectors: Vec<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
+    let detectors: Vec<_> = default_detectors().iter().map(|detector| detector.id()).collect();
     for record in &records {
         assert_eq!(keys(record), BTreeSet::from(RECORD));
-        assert_eq!(keys(&record["verdicts"]), detectors.iter().copied().collect::<BTreeSet<_>>());
+        assert_eq!(keys(&record["verdicts"]), detectors.iter().map(|id| &**id).collect::<BTreeSet<_>>());
     }
     // One look-up in vain leaves no goal open.
     assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
-    for told in detectors.iter().copied().chain(["traces", "applicable", "detected", "rate", "tau2"]) {
+    for told in detectors.iter().map(|id| &**id).chain(["traces", "applicable", "detected", "rate", "tau2"]) {
         assert!(table.contains(told), "{told}: {table}");
     }
 }
@@ -779,8 +779,8 @@ fn opt_in_detectors_run_where_they_are_asked_for() {
         ends("check", &[&[&*input, "--out", &out], arguments].concat(), 0);
         folder.lines("out.jsonl")[0]["verdicts"].clone()
     };
-    let defaults: BTreeSet<&str> = default_detectors().iter().map(|detector| detector.id()).collect();
-    assert_eq!(keys(&verdicts(&[])), defaults);
+    let defaults: BTreeSet<_> = default_detectors().iter().map(|detector| detector.id()).collect();
+    assert_eq!(keys(&verdicts(&[])), defaults.iter().map(|id| &**id).collect());
     let asked = verdicts(&["--detectors", "malformed_call,expected_action"]);
     assert_eq!(keys(&asked), BTreeSet::from(["expected_action", "malformed_call"]));
     let reasons: Vec<&Value> = asked["malformed_call"]["findings"]

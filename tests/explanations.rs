@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests say what they expect by failing")]
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
@@ -269,8 +271,8 @@ struct TenSteps;
 struct Count(u64);
 
 impl Detector for TenSteps {
-    fn id(&self) -> &'static str {
-        "ten_steps"
+    fn id(&self) -> Cow<'static, str> {
+        "ten_steps".into()
     }
 
     fn mode(&self) -> FailureMode {

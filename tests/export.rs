@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a wrong shape fails its test")]
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 use wrongturn::{
     Action, Detector, Metadata, Monitor, Status, Trace, Verdict, default_detectors,
@@ -36,7 +38,7 @@ fn context() -> EventContext {
     EventContext::new(&format!("{TRACE}/sub"), &metadata).observed(1_700_000_000_000_000_000)
 }
 
-fn verdicts() -> Vec<(&'static str, Verdict)> {
+fn verdicts() -> Vec<(Cow<'static, str>, Verdict)> {
     default_detectors().iter().map(|detector| (detector.id(), detector.detect(&trace()))).collect()
 }
 
@@ -113,7 +115,7 @@ fn a_judgement_that_was_stopped_says_so() {
         monitor.observe_step(&step);
     }
     for (detector, verdict) in monitor.finish() {
-        let [event] = &context().of_verdict(detector, &verdict)[..] else { continue };
+        let [event] = &context().of_verdict(&detector, &verdict)[..] else { continue };
         assert_eq!(event.label, EventLabel::NotApplicable);
         let line = otlp_json(std::slice::from_ref(event));
         assert_eq!(

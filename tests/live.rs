@@ -7,6 +7,7 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -92,7 +93,7 @@ fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answ
 }
 
 /// The same run as complete steps in order; calls that are not answered have an unknown end.
-fn in_order(run: &[Made], answered: &[bool]) -> Vec<(&'static str, Verdict)> {
+fn in_order(run: &[Made], answered: &[bool]) -> Vec<(Cow<'static, str>, Verdict)> {
     let mut monitor = Monitor::new(&default_detectors()).unwrap();
     for ((number, made), answered) in (0_u64..).zip(run).zip(answered) {
         let (status, text) = made.answer();
@@ -119,7 +120,7 @@ fn balanced(counts: AssemblerCounts) -> bool {
 
 /// Follows each finding through its updates: opened once, then reported only while it stands; at the end it is in the
 /// verdicts, or has been merged or withdrawn.
-fn assert_series(events: &[LiveEvent], verdicts: &[(&'static str, Verdict)]) {
+fn assert_series(events: &[LiveEvent], verdicts: &[(Cow<'static, str>, Verdict)]) {
     let mut live: BTreeSet<String> = BTreeSet::new();
     for (kind, id) in updates(events) {
         match kind {

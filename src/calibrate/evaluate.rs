@@ -71,7 +71,8 @@ pub fn calibrate(
 }
 
 fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions) -> DetectorReport {
-    let entries: Vec<&GoldenEntry> = set.of(detector.id()).collect();
+    let id = detector.id();
+    let entries: Vec<&GoldenEntry> = set.of(&id).collect();
     let verdicts: Vec<Verdict> = entries.par_iter().map(|entry| detector.detect(&entry.trace)).collect();
     let outcomes: Vec<Outcome> = entries
         .iter()
@@ -97,7 +98,7 @@ fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions
         detected: verdict.detected(),
     };
     DetectorReport {
-        detector: detector.id().to_owned(),
+        detector: id.to_string(),
         not_applicable: verdicts.iter().filter(|verdict| verdict.detected().is_none()).count() as u64,
         by_difficulty: figures_of(difficulties, options),
         by_domain: figures_of(domains, options),

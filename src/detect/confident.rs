@@ -1,5 +1,6 @@
 //! Detectors that keep to themselves what is not sure enough.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::detector::{Detector, Fold};
@@ -43,7 +44,7 @@ struct Confident {
 }
 
 impl Detector for Confident {
-    fn id(&self) -> &'static str {
+    fn id(&self) -> Cow<'static, str> {
         self.detector.id()
     }
 

@@ -1,5 +1,6 @@
 //! The fold that every detector is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Map;
@@ -29,8 +30,8 @@ use crate::trace::{RouteStatus, Step, Trace};
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Detector: fmt::Debug + Send + Sync {
-    /// The detector's name, in `snake_case`.
-    fn id(&self) -> &'static str;
+    /// Returns the detector's name, in `snake_case`. It may be made at run time.
+    fn id(&self) -> Cow<'static, str>;
 
     /// The failure mode of its findings, or what they have in common: a finding may name a narrower one.
     fn mode(&self) -> FailureMode;

@@ -1,6 +1,7 @@
 //! Explains verdicts by experiment: runs the rule again on a changed trace or with a changed configuration, and keeps
 //! the changes that flip the verdict. Nothing here knows what a rule looks for.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value};
@@ -23,7 +24,7 @@ type Start<'a> = dyn Fn(&Counterfactual) -> Option<Box<dyn Fold>> + 'a;
 
 /// Explains what `fold` makes of a trace. `config` is empty if it is not known.
 pub(super) fn explain(
-    detector: &'static str,
+    detector: Cow<'static, str>,
     trace: &Trace,
     config: &Map<String, Value>,
     mut fold: Box<dyn Fold>,
@@ -259,7 +260,7 @@ mod tests {
             Some(Box::new(Told(detected, Arc::clone(&runs))) as Box<dyn Fold>)
         };
         let fold = Box::new(Told(false, Arc::clone(&runs)));
-        let explanation = explain("told", &Trace::default(), &config, fold, &start);
+        let explanation = explain("told".into(), &Trace::default(), &config, fold, &start);
         assert_eq!(runs.load(Ordering::Relaxed), MAX_RUNS + 1);
         let first = Counterfactual::Config([("f00".to_owned(), json!(999))].into_iter().collect());
         assert_eq!(explanation.counterfactuals.first(), Some(&first));

@@ -26,7 +26,7 @@ use crate::names::named;
 #[non_exhaustive]
 pub struct Explanation {
     /// The detector.
-    pub detector: &'static str,
+    pub detector: Cow<'static, str>,
     /// Whether it fired; null if it is not applicable.
     pub detected: Option<bool>,
     /// Why it is not applicable.

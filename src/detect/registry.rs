@@ -118,7 +118,7 @@ fn check_id(id: &str) -> Result<()> {
 pub(crate) fn check_ids(detectors: &[Arc<dyn Detector>]) -> Result<()> {
     for (position, detector) in detectors.iter().enumerate() {
         let id = detector.id();
-        check_id(id)?;
+        check_id(&id)?;
         if detectors.iter().take(position).any(|other| other.id() == id) {
             let message = format!("there are two detectors with the id `{id}`");
             return Err(Error::new(ErrorKind::Config, message));

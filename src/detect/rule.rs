@@ -1,5 +1,6 @@
 //! What the rules of this crate have in common, and those of others may: an id, documentation, a configuration.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -239,8 +240,8 @@ pub(super) fn positive(field: &str, value: f64) -> Result<()> {
 }
 
 impl<R: Rule> Detector for R {
-    fn id(&self) -> &'static str {
-        R::ID
+    fn id(&self) -> Cow<'static, str> {
+        R::ID.into()
     }
 
     fn mode(&self) -> FailureMode {
@@ -260,7 +261,7 @@ impl<R: Rule> Detector for R {
             Ok(Value::Object(config)) => config,
             _ => Map::new(),
         };
-        explain(R::ID, trace, &config, self.fold(trace.routing()), &|change| {
+        explain(R::ID.into(), trace, &config, self.fold(trace.routing()), &|change| {
             let Counterfactual::Config(fields) = change else { return Some(self.fold(trace.routing())) };
             let mut changed = config.clone();
             changed.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));

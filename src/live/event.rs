@@ -1,5 +1,6 @@
 //! The events of a trace assembler.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -97,7 +98,7 @@ pub struct ClosedTrace {
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
-    pub verdicts: Vec<(&'static str, Verdict)>,
+    pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// What the steps inside of findings took, each step once.
     pub cost: Cost,
     /// Calls without an answer, and answers without a call.
@@ -114,7 +115,7 @@ pub struct OpenRun {
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
-    pub verdicts: Vec<(&'static str, Verdict)>,
+    pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
 }
 
 /// What became of the pieces that an assembler received: calls, answers, messages, spans and log records.

@@ -80,14 +80,14 @@ struct Stopped {
 pub struct Conclusion {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
-    pub verdicts: Vec<(&'static str, Verdict)>,
+    pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// What became of the findings since [`Monitor::updates`] was last asked: each of them is closed, or merged into
     /// another.
     pub updates: Vec<Update>,
 }
 
 pub(super) fn by_detector<S: Serializer>(
-    verdicts: &[(&'static str, Verdict)],
+    verdicts: &[(Cow<'static, str>, Verdict)],
     serializer: S,
 ) -> std::result::Result<S::Ok, S::Error> {
     serializer.collect_map(verdicts.iter().map(|(detector, verdict)| (detector, verdict)))
@@ -307,13 +307,8 @@ impl Monitor {
 
     /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
     #[must_use]
-    pub fn peek(&self) -> Vec<(&'static str, Verdict)> {
-        self.verdicts().collect()
-    }
-
-    /// As [`Monitor::peek`], one after the other.
-    pub(crate) fn verdicts(&self) -> impl ExactSizeIterator<Item = (&'static str, Verdict)> {
-        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict())))
+    pub fn peek(&self) -> Vec<(Cow<'static, str>, Verdict)> {
+        self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
     }
 
     /// What the steps of the trace took so far.
@@ -331,7 +326,7 @@ impl Monitor {
 
     /// Closes the trace: the verdicts, in the order of the detectors.
     #[must_use]
-    pub fn finish(self) -> Vec<(&'static str, Verdict)> {
+    pub fn finish(self) -> Vec<(Cow<'static, str>, Verdict)> {
         self.peek()
     }
 

@@ -1,5 +1,7 @@
 //! Recovery by the default rule, for comparison with the published rate.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::detect::{Detector, FailureMode, Fold, Rule, ToolErrorRecovery, ToolErrorRecoveryConfig};
@@ -47,8 +49,8 @@ impl DefaultRecovery {
 }
 
 impl Detector for DefaultRecovery {
-    fn id(&self) -> &'static str {
-        Self::ID
+    fn id(&self) -> Cow<'static, str> {
+        Self::ID.into()
     }
 
     fn mode(&self) -> FailureMode {

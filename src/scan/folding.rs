@@ -182,8 +182,7 @@ impl<'s> Folding<'s> {
             table.complete(&self.file, &mut ending);
         }
         let Some(monitor) = &mut self.monitor else { return };
-        let named = |(id, verdict): (&'static str, Verdict)| (Cow::Borrowed(id), verdict);
-        let verdicts: Vec<_> = monitor.verdicts().map(named).collect();
+        let verdicts = monitor.peek();
         let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
             [] => None,
             findings => Some((id.clone(), monitor.cost_inside(findings))),

@@ -1,6 +1,7 @@
 //! Order, threads, streams, and the texts of arguments.
 
 #[cfg(unix)]
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(unix)]
@@ -221,8 +222,8 @@ struct Reader {
 }
 
 impl Detector for Reader {
-    fn id(&self) -> &'static str {
-        "reader"
+    fn id(&self) -> Cow<'static, str> {
+        "reader".into()
     }
 
     fn mode(&self) -> FailureMode {
@@ -325,8 +326,8 @@ struct Slow {
 
 #[cfg(unix)]
 impl Detector for Slow {
-    fn id(&self) -> &'static str {
-        "slow"
+    fn id(&self) -> Cow<'static, str> {
+        "slow".into()
     }
 
     fn mode(&self) -> FailureMode {

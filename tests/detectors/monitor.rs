@@ -1,5 +1,6 @@
 //! Monitors: what they report and when, what they refuse, how much they hold.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wrongturn::{
@@ -97,7 +98,7 @@ fn a_step_that_is_refused_is_left_out() {
     assert_eq!(told, [("feedback_blindness".to_owned(), 8)]);
     assert_eq!(monitor.new_findings().count(), 0, "nothing is told twice");
     let verdicts = monitor.finish();
-    let detected: Vec<_> = verdicts.iter().map(|(id, verdict)| (*id, verdict.detected())).collect();
+    let detected: Vec<_> = verdicts.iter().map(|(id, verdict)| (&**id, verdict.detected())).collect();
     let expected = [
         ("feedback_blindness", Some(true)),
         ("loop", Some(false)),
@@ -180,8 +181,8 @@ struct Hoarder;
 struct Hoard(Vec<String>);
 
 impl Detector for Hoarder {
-    fn id(&self) -> &'static str {
-        "hoarder"
+    fn id(&self) -> Cow<'static, str> {
+        "hoarder".into()
     }
 
     fn mode(&self) -> FailureMode {

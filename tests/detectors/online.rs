@@ -1,5 +1,6 @@
 //! The same folds step by step: findings are reported on time and never taken back.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -33,7 +34,7 @@ proptest! {
         let ids = |findings: &[Finding]| findings.iter().map(|one| (one.first, one.id.clone())).collect::<Vec<_>>();
         prop_assert_eq!(ids(&told[MALFORMED]), ids(verdicts[MALFORMED].findings()));
         for (detector, told) in detectors.iter().zip(told) {
-            let waits = ["expected_action", "tool_error_recovery", "wasted_actions"].contains(&detector.id());
+            let waits = ["expected_action", "tool_error_recovery", "wasted_actions"].contains(&&*detector.id());
             prop_assert!(!waits || told.is_empty());
         }
         let within = |one: &Finding, other: &Finding| other.first <= one.first && one.last <= other.last;
@@ -119,7 +120,7 @@ fn nothing_is_told_of_calls_whose_arguments_are_not_recorded() {
     assert_eq!(after_each[3][..2], [vec![], vec![]]);
 }
 
-fn check_series(updates: &[Update], verdicts: &[(&'static str, Verdict)]) -> Result<(), TestCaseError> {
+fn check_series(updates: &[Update], verdicts: &[(Cow<'static, str>, Verdict)]) -> Result<(), TestCaseError> {
     let mut state: BTreeMap<&str, UpdateKind> = BTreeMap::new();
     for update in updates {
         let before = state.insert(&update.finding.id, update.kind);

@@ -1,6 +1,6 @@
 //! Detectors: those of the library by name, and those that are written in Python.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,27 +65,14 @@ impl Selection {
             if id.is_empty() {
                 return Err(config_error(py, "expected a detector with a name, got an empty one"));
             }
-            built.push(Arc::new(PyDetector { id: interned(id), mode, start, fault: fault.clone() }));
+            built.push(Arc::new(PyDetector { id: id.into(), mode, start, fault: fault.clone() }));
         }
         Ok(at_least(built, self.min_confidence))
     }
 }
 
-/// A name that lives as long as the program. Each distinct name is kept once.
-pub(crate) fn interned(name: String) -> &'static str {
-    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let names = names.get_or_insert_default();
-    if let Some(known) = names.get(name.as_str()) {
-        return known;
-    }
-    let kept: &'static str = Box::leak(name.into_boxed_str());
-    names.insert(kept);
-    kept
-}
-
 struct PyDetector {
-    id: &'static str,
+    id: Arc<str>,
     mode: FailureMode,
     start: Py<PyAny>,
     fault: Fault,
@@ -98,8 +85,8 @@ impl fmt::Debug for PyDetector {
 }
 
 impl Detector for PyDetector {
-    fn id(&self) -> &'static str {
-        self.id
+    fn id(&self) -> Cow<'static, str> {
+        Cow::Owned(self.id.to_string())
     }
 
     fn mode(&self) -> FailureMode {
@@ -109,12 +96,17 @@ impl Detector for PyDetector {
     fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
         let state = Python::attach(|py| self.start.call0(py));
         let state = state.map_err(|error| self.fault.set(error)).ok();
-        Box::new(PyFold { id: self.id, mode: self.mode.clone(), state, fault: self.fault.clone() })
+        Box::new(PyFold {
+            id: Arc::clone(&self.id),
+            mode: self.mode.clone(),
+            state,
+            fault: self.fault.clone(),
+        })
     }
 }
 
 struct PyFold {
-    id: &'static str,
+    id: Arc<str>,
     mode: FailureMode,
     state: Option<Py<PyAny>>,
     fault: Fault,
@@ -169,7 +161,7 @@ impl Fold for PyFold {
             .map(|(number, (first, last, message, confidence, evidence))| {
                 let evidence = Evidence::Other(serde_json::from_str(&evidence).unwrap_or_default());
                 let confidence = confidence.parse().unwrap_or(Confidence::Likely);
-                Finding::new(self.id, self.mode.clone(), (first, last), message, evidence)
+                Finding::new(self.id.to_string(), self.mode.clone(), (first, last), message, evidence)
                     .confidence(confidence)
                     .with_id(format_args!("{last}.{number}"))
             })

@@ -121,7 +121,7 @@ impl Monitor {
             .monitor
             .peek()
             .into_iter()
-            .map(|(detector, verdict)| (detector.to_owned(), serde_json::json!(verdict)))
+            .map(|(detector, verdict)| (detector.into_owned(), serde_json::json!(verdict)))
             .collect();
         self.fault.check()?;
         to_json(py, &verdicts)

@@ -1,8 +1,9 @@
 //! A check: the detectors over files and bytes, and the report that holds the result.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -20,7 +21,7 @@ use wrongturn::scan::{FileScan, ScanEvent, ScanOptions, TraceRecord, read_files}
 use wrongturn::trace::{Digest, RouteStatus, RunSummary, StepSink, Unpaired};
 use wrongturn::{Error, ErrorKind, Metadata, ReadOptions, Scanner, Step, Verdict};
 
-use crate::detector::{Custom, Fault, Selection, interned};
+use crate::detector::{Custom, Fault, Selection};
 use crate::table::{self, Table};
 use crate::{Failure, config_error, from_json, raised, to_json};
 
@@ -194,6 +195,18 @@ impl Kept {
         (record.cost, record.costs_inside, record.digest) = (cost, costs_inside, digest);
         record
     }
+}
+
+/// Returns a name that lives as long as the program. Each distinct name is kept once.
+fn interned(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.into_boxed_str());
+    names.insert(kept);
+    kept
 }
 
 /// A report as it is pickled, without the bytes that it holds.
