@@ -221,6 +221,30 @@ fn a_pause_does_not_end_a_trace_of_spans() {
 }
 
 /// The root is in another process or filtered out by the sender; the agent below it has ended.
+/// The deepest value that a span may have survives a pause.
+#[test]
+fn a_pause_keeps_deep_values() {
+    let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+    let row = |levels| {
+        format!(
+            r#"{{"name": "look", "context": {{"trace_id": "{TRACE}", "span_id": "b7ad6b7169203331"}}, "parent_id": "00f067aa0ba902b7",
+            "start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:01Z", "attributes":
+            {{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look", "gen_ai.tool.call.result": {}}}}}"#,
+            deep(levels)
+        )
+    };
+    let read = |levels| SpanBatch::read(row(levels).as_bytes(), &ReadOptions::default());
+    let is_whole = |levels: &usize| read(*levels).is_some_and(|(_, reading)| reading.errors.is_empty());
+    let deepest = (1..128).take_while(is_whole).last().unwrap();
+    assert!(deepest > 64, "{deepest}");
+    let mut traces = assembler();
+    traces.spans(0, read(deepest).unwrap().0);
+    let before = traces.peek(TRACE).unwrap();
+    traces.advance(700 * SECOND);
+    assert_eq!((traces.parked_traces(), before[0].steps), (1, 1));
+    assert_eq!(traces.peek(TRACE).unwrap(), before);
+}
+
 #[test]
 fn a_trace_without_its_root_is_closed_when_it_is_quiet() {
     let below = |spans: Vec<Value>, flags: u64| -> Vec<Value> {

@@ -263,8 +263,8 @@ impl OpenTrace {
             });
             give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
         }
-        let (runs, mut reported) = self.spans.close(rules);
-        for run in &runs {
+        let mut reported = std::mem::take(&mut self.spans.reported);
+        for run in &self.spans.runs(rules) {
             let (mut monitor, unpaired) = follow(run, rules);
             monitor.take_over(reported.remove(&run.id).unwrap_or_default());
             give(&mut monitor, Arc::new(run.metadata()), unpaired);
@@ -295,8 +295,7 @@ impl OpenTrace {
             }
             _ => {}
         }
-        let of_spans = self.spans.peek(rules);
-        runs.extend(of_spans.iter().map(|run| open(run.metadata(), &follow(run, rules).0)));
+        runs.extend(self.spans.runs(rules).iter().map(|run| open(run.metadata(), &follow(run, rules).0)));
         runs
     }
 }

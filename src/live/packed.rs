@@ -1,39 +1,26 @@
 //! A trace in few bytes: as it is parked, and as a saved state holds it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::open::OpenTrace;
 use super::piece::Piece;
+use super::span_text::{SpanText, Written};
 use super::spans::{HeldSpans, Reported};
 use crate::detect::Finding;
 use crate::error::{Error, Result};
-use crate::read::{LogRecord, Span};
 use crate::trace::Metadata;
 
 /// All that is known of a trace: what came, and what was reported. Whatever detectors know follows from it.
-#[derive(Debug, Deserialize)]
-struct Contents {
-    metadata: Metadata,
-    pieces: Vec<(u64, Piece)>,
+#[derive(Serialize, Deserialize)]
+struct Contents<'t> {
+    metadata: Cow<'t, Metadata>,
+    pieces: Vec<(u64, Cow<'t, Piece>)>,
     reported: Vec<Finding>,
-    spans: Vec<Span<'static>>,
-    logs: Vec<LogRecord<'static>>,
-    runs: Reported,
-    last: u64,
-    ended: Option<u64>,
-}
-
-/// As [`Contents`], borrowed.
-#[derive(Serialize)]
-struct Written<'t> {
-    metadata: &'t Metadata,
-    pieces: Vec<(u64, &'t Piece)>,
-    reported: Vec<Finding>,
-    spans: &'t [Span<'static>],
-    logs: &'t [LogRecord<'static>],
-    runs: &'t Reported,
+    spans: Written<'t>,
+    runs: Cow<'t, Reported>,
     last: u64,
     ended: Option<u64>,
 }
@@ -41,30 +28,30 @@ struct Written<'t> {
 impl OpenTrace {
     /// Returns the trace as JSON.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let written = Written {
-            metadata: &self.metadata,
-            pieces: self.pieces.iter().collect(),
+        let contents = Contents {
+            metadata: Cow::Borrowed(&self.metadata),
+            pieces: self.pieces.iter().map(|(time, piece)| (time, Cow::Borrowed(piece))).collect(),
             reported: self.reported(),
-            spans: &self.spans.spans,
-            logs: &self.spans.logs,
-            runs: &self.spans.reported,
+            spans: self.spans.text.written(),
+            runs: Cow::Borrowed(&self.spans.reported),
             last: self.last,
             ended: self.ended,
         };
         // Nothing in it can fail: keys are texts, and all numbers are finite.
-        serde_json::to_vec(&written).unwrap_or_default()
+        serde_json::to_vec(&contents).unwrap_or_default()
     }
 
     /// Reads what [`OpenTrace::to_json`] writes.
     pub(super) fn from_json(json: &[u8]) -> Result<Self> {
-        let contents: Contents = serde_json::from_slice(json)
+        let contents: Contents<'_> = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the state of a trace: {error}")))?;
         let mut trace = Self::default();
-        trace.metadata = Arc::new(contents.metadata);
+        trace.metadata = Arc::new(contents.metadata.into_owned());
         trace.reported = contents.reported;
-        trace.spans = HeldSpans::unpacked(contents.spans, contents.logs, contents.runs);
+        trace.spans =
+            HeldSpans::unpacked(SpanText::from_written(contents.spans)?, contents.runs.into_owned());
         (trace.last, trace.ended) = (contents.last, contents.ended);
-        trace.pieces.append(contents.pieces);
+        trace.pieces.append(contents.pieces.into_iter().map(|(time, piece)| (time, piece.into_owned())));
         Ok(trace)
     }
 
@@ -84,11 +71,9 @@ impl OpenTrace {
             own.sort_by(|one, other| one.id.cmp(&other.id));
             own.dedup_by(|one, other| one.id == other.id);
         }
-        let mut spans = std::mem::take(&mut self.spans.spans);
-        let mut logs = std::mem::take(&mut self.spans.logs);
-        spans.extend(other.spans.spans);
-        logs.extend(other.spans.logs);
-        self.spans = HeldSpans::unpacked(spans, logs, reported);
+        let mut text = std::mem::take(&mut self.spans.text);
+        text.append(&other.spans.text);
+        self.spans = HeldSpans::unpacked(text, reported);
         self.last = self.last.max(other.last);
         self.ended = self.ended.max(other.ended);
     }

@@ -10,24 +10,20 @@ use super::monitor::Monitor;
 use super::open::Rules;
 use super::options::{AssemblerOptions, nanoseconds};
 use super::series::FINDING_BYTES;
+use super::span_text::SpanText;
 use super::update::{Update, UpdateKind};
 use crate::detect::Finding;
-use crate::read::{
-    AgentRun, LogRecord, Resource, Span, are_whole_below, put_in_order, resource_bytes, runs_of_trace,
-    runs_so_far,
-};
+use crate::read::{AgentRun, LogRecord, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far};
 use crate::trace::{Assembler, Metadata, Unpaired};
 
-/// What is held of a trace of spans.
+/// The spans and log records of an open trace, and which findings of its runs were reported.
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
-    pub(super) spans: Vec<Span<'static>>,
-    pub(super) logs: Vec<LogRecord<'static>>,
+    pub(super) text: SpanText,
     /// How many spans and log records, from the first, have settled.
     settled: (usize, usize),
     /// When the others came, and how many of each.
     fresh: VecDeque<(u64, usize, usize)>,
-    bytes: usize,
     /// When the trace is to be judged again, and when it last was.
     due: Option<u64>,
     judged: u64,
@@ -45,35 +41,19 @@ pub(super) type Reported = BTreeMap<String, Vec<Finding>>;
 pub(super) type RunUpdate = (Arc<Metadata>, Update);
 
 impl HeldSpans {
-    /// Spans, log records and reported findings of a trace that was packed.
-    pub(super) fn unpacked(
-        spans: Vec<Span<'static>>,
-        logs: Vec<LogRecord<'static>>,
-        reported: Reported,
-    ) -> Self {
-        let mut spans = spans;
-        let mut last: Option<Resource> = None;
-        for span in &mut spans {
-            if let Some(same) = last.as_ref().filter(|last| **last == span.resource) {
-                span.resource.clone_from(same);
-            }
-            last = Some(span.resource.clone());
-        }
-        let mut held = Self { reported, settled: (spans.len(), logs.len()), spans, logs, ..Self::default() };
-        held.weigh();
-        held.reported_bytes = bytes_of(&held.reported);
-        held
+    /// The spans and reported findings of a trace that was packed.
+    pub(super) fn unpacked(text: SpanText, reported: Reported) -> Self {
+        let reported_bytes = bytes_of(&reported);
+        Self { settled: text.counts(), text, reported, reported_bytes, ..Self::default() }
     }
 
     pub(super) fn add_span(&mut self, now: u64, span: Span<'static>, options: &AssemblerOptions) {
-        self.bytes += span_bytes(&span, self.spans.last());
-        self.spans.push(span);
+        self.text.add_span(span);
         self.came(now, (1, 0), options);
     }
 
     pub(super) fn add_log(&mut self, now: u64, log: LogRecord<'static>, options: &AssemblerOptions) {
-        self.bytes += log.bytes();
-        self.logs.push(log);
+        self.text.add_log(log);
         self.came(now, (0, 1), options);
     }
 
@@ -98,7 +78,8 @@ impl HeldSpans {
 
     /// How many spans and log records there are.
     pub(super) fn len(&self) -> usize {
-        self.spans.len() + self.logs.len()
+        let (spans, logs) = self.text.counts();
+        spans + logs
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -107,7 +88,7 @@ impl HeldSpans {
 
     /// About how many bytes they take.
     pub(super) fn memory(&self) -> usize {
-        self.bytes + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
+        self.text.memory() + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
     }
 
     /// When the trace is to be judged next.
@@ -117,7 +98,7 @@ impl HeldSpans {
 
     /// Whether all agents have ended, below parents that do not arrive here.
     pub(super) fn are_whole_below(&self) -> bool {
-        are_whole_below(&self.spans)
+        are_whole_below(&self.text.first(self.text.counts()).0)
     }
 
     /// Judges what has settled, if that is due.
@@ -134,41 +115,24 @@ impl HeldSpans {
         self.judge(rules)
     }
 
-    /// Puts in order what has been held for long enough.
+    /// Counts what has been held for long enough.
     fn settle(&mut self, now: u64, wait: u64) {
-        let (mut spans, mut logs) = self.settled;
-        while let Some(&(came, more_spans, more_logs)) = self.fresh.front()
+        while let Some(&(came, spans, logs)) = self.fresh.front()
             && came.saturating_add(wait) <= now
         {
             self.fresh.pop_front();
-            spans += more_spans;
-            logs += more_logs;
+            self.settled.0 += spans;
+            self.settled.1 += logs;
         }
-        let fresh_spans = self.spans.split_off(spans.min(self.spans.len()));
-        let fresh_logs = self.logs.split_off(logs.min(self.logs.len()));
-        let before = (self.spans.len(), self.logs.len());
-        put_in_order(&mut self.spans, &mut self.logs);
-        self.settled = (self.spans.len(), self.logs.len());
-        self.spans.extend(fresh_spans);
-        self.logs.extend(fresh_logs);
-        if before != self.settled {
-            // Something had come twice.
-            self.weigh();
-        }
-    }
-
-    fn weigh(&mut self) {
-        let mut last = None;
-        let spans = self.spans.iter().map(|span| span_bytes(span, last.replace(span))).sum::<usize>();
-        self.bytes = spans + self.logs.iter().map(LogRecord::bytes).sum::<usize>();
     }
 
     fn judge(&mut self, rules: &Rules) -> Vec<RunUpdate> {
-        let spans = self.spans.get(..self.settled.0).unwrap_or_default();
-        let logs = self.logs.get(..self.settled.1).unwrap_or_default();
+        let text = std::mem::take(&mut self.text);
+        let (mut spans, mut logs) = text.first(self.settled);
+        put_in_order(&mut spans, &mut logs);
         let mut changes = Vec::new();
         let mut before = std::mem::take(&mut self.reported);
-        for run in runs_so_far(spans, logs, rules.options.text_errors) {
+        for run in runs_so_far(&spans, &logs, rules.options.text_errors) {
             let (mut monitor, _) = follow(&run, rules);
             let updates = monitor.continue_from(before.remove(&run.id).unwrap_or_default());
             let reported = monitor.into_reported();
@@ -183,27 +147,21 @@ impl HeldSpans {
         // Runs that turned out to be part of others.
         changes.extend(withdrawn(before));
         self.reported_bytes = bytes_of(&self.reported);
+        let left = (spans.len(), logs.len());
+        self.text = match left == self.settled {
+            true => text,
+            // Something had come twice.
+            false => text.with_first(self.settled, spans, logs),
+        };
+        self.settled = left;
         changes
     }
 
-    /// The runs of the trace, which is over, and what had been reported of each.
-    pub(super) fn close(self, rules: &Rules) -> (Vec<AgentRun>, Reported) {
-        (runs_of_trace(self.spans, self.logs, rules.options.text_errors), self.reported)
+    /// The runs of the trace as if it were over now.
+    pub(super) fn runs(&self, rules: &Rules) -> Vec<AgentRun> {
+        let (spans, logs) = self.text.first(self.text.counts());
+        runs_of_trace(spans, logs, rules.options.text_errors)
     }
-
-    /// The runs as they stand, as if the trace were over.
-    pub(super) fn peek(&self, rules: &Rules) -> Vec<AgentRun> {
-        runs_of_trace(self.spans.clone(), self.logs.clone(), rules.options.text_errors)
-    }
-}
-
-/// About how many bytes a span takes after another one; the attributes of one sender are shared.
-fn span_bytes(span: &Span<'_>, before: Option<&Span<'_>>) -> usize {
-    let is_shared = match (&span.resource, before.map(|span| &span.resource)) {
-        (Some(own), Some(Some(other))) => Arc::ptr_eq(own, other),
-        _ => false,
-    };
-    span.bytes() + if is_shared { 0 } else { resource_bytes(&span.resource) }
 }
 
 fn bytes_of(reported: &Reported) -> usize {

@@ -14,12 +14,12 @@ use crate::json::{Escapes, JsonString};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Value<'a> {
     #[serde(rename = "t")]
-    Text(Wording<'a>),
+    Text(#[serde(borrow)] Wording<'a>),
     Bool(bool),
     Integer(i64),
     Float(#[serde(with = "bits")] f64),
-    List(Box<[Value<'a>]>),
-    Map(Box<[(Cow<'a, str>, Value<'a>)]>),
+    List(#[serde(borrow)] Box<[Value<'a>]>),
+    Map(#[serde(borrow)] Box<[(Cow<'a, str>, Value<'a>)]>),
     Null,
 }
 
@@ -82,11 +82,15 @@ impl Serialize for Wording<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Wording<'_> {
+impl<'de: 'a, 'a> Deserialize<'de> for Wording<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::Plain(Cow::Owned(String::deserialize(deserializer)?)))
+        Ok(Self::Plain(Borrowed::deserialize(deserializer)?.0))
     }
 }
+
+/// A text of the input where that is possible.
+#[derive(Deserialize)]
+struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> From<JsonString<'a>> for Wording<'a> {
     fn from(spelling: JsonString<'a>) -> Self {
@@ -276,12 +280,12 @@ impl Serialize for Attributes<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Attributes<'_> {
+impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries = Vec::<(String, Value<'static>)>::deserialize(deserializer)?;
+        let entries = Vec::<(Borrowed<'a>, Value<'a>)>::deserialize(deserializer)?;
         let mut attributes = Attributes { entries: Vec::with_capacity(entries.len()), names: 0 };
-        for (key, value) in entries {
-            attributes.push(names::owned(Cow::Owned(key)), value);
+        for (Borrowed(key), value) in entries {
+            attributes.push(key, value);
         }
         Ok(attributes)
     }

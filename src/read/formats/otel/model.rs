@@ -43,7 +43,9 @@ impl Code {
 /// An event within a span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SpanEvent<'a> {
+    #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) attributes: Attributes<'a>,
 }
 
@@ -60,24 +62,38 @@ pub(super) fn is_remote(flags: u64) -> bool {
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names that everybody gives them")]
 pub(crate) struct Span<'a> {
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
     pub(crate) trace_id: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) span_id: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<Cow<'a, str>>,
     /// True if the sender says that the parent is in another process.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) is_parent_remote: bool,
+    #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
     /// The name of the instrumentation scope.
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
     pub(crate) scope: Cow<'a, str>,
     /// Nanoseconds since 1970; `0` if not recorded.
     pub(crate) start: u64,
     pub(crate) end: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) status: Code,
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
     pub(crate) message: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) attributes: Attributes<'a>,
+    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub(crate) events: Vec<SpanEvent<'a>>,
     /// The service that sent the span.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resource: Resource,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Span<'_> {
@@ -130,11 +146,14 @@ impl Span<'_> {
 /// A log record that belongs to a span.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LogRecord<'a> {
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pub(crate) trace_id: Cow<'a, str>,
     /// Empty if it belongs only to the trace.
+    #[serde(borrow)]
     pub(crate) span_id: Cow<'a, str>,
     /// When it was made or, if not recorded, observed.
     pub(crate) time: u64,
+    #[serde(borrow)]
     pub(crate) record: Record<'a>,
 }
 
@@ -157,8 +176,11 @@ impl LogRecord<'_> {
 /// A message of a conversation in an event: a log record, an event of a span, or an item of a span's `events`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record<'a> {
+    #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
     pub(crate) body: Value<'a>,
+    #[serde(borrow)]
     pub(crate) attributes: Attributes<'a>,
 }
 
