@@ -110,8 +110,12 @@ impl SpanText {
     /// Adds those of another part of the same trace.
     pub(super) fn append(&mut self, other: &Self) {
         let (spans, logs) = other.first(other.counts());
-        spans.into_iter().for_each(|span| self.add_span(span));
-        logs.into_iter().for_each(|log| self.add_log(log));
+        for span in spans {
+            self.add_span(span);
+        }
+        for log in logs {
+            self.add_log(log);
+        }
     }
 
     pub(super) fn written(&self) -> Written<'_> {

@@ -148,11 +148,8 @@ impl HeldSpans {
         changes.extend(withdrawn(before));
         self.reported_bytes = bytes_of(&self.reported);
         let left = (spans.len(), logs.len());
-        self.text = match left == self.settled {
-            true => text,
-            // Something had come twice.
-            false => text.with_first(self.settled, spans, logs),
-        };
+        let has_duplicates = left != self.settled;
+        self.text = if has_duplicates { text.with_first(self.settled, spans, logs) } else { text };
         self.settled = left;
         changes
     }
