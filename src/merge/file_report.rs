@@ -21,35 +21,61 @@ const SEVERAL: &str = "several";
 /// Where a file stands in the order of a scan: those that could not be reached come last.
 pub(super) type Place = (bool, PathBuf);
 
-/// What became of one file of a scan, or of several parts of it that were read apart.
+/// What was read of a file, of parts of one, or of many files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct FileReport {
-    /// How often each format was read, by its name; the empty name where the content gave none away.
-    formats: BTreeMap<String, u64>,
+pub struct ReadCounts {
+    /// How often each format was read, by its name; the empty name if the content gave none away, `several` if a file
+    /// held several.
+    pub formats: BTreeMap<String, u64>,
     /// Runs that were read.
     pub runs: u64,
     /// Runs that could not be read.
     pub runs_lost: u64,
-    /// Those of the runs read in which nobody acts.
+    /// Runs that were read and have no action.
     pub runs_without_actions: u64,
-    without_actions: First,
-    /// What was passed over because no rule reads it, by reason.
+    /// Parts that no rule reads, by reason.
     pub passed_over: PassedOver,
     /// Calls that were not read.
-    #[serde(default)]
     pub unread_calls: u64,
     /// Calls and answers that found no partner.
-    #[serde(default)]
     pub unpaired: Unpaired,
-    /// How much could not be read.
+    /// Errors.
     pub errors: u64,
-    /// How much of that is content of no known format.
+    /// Files, or parts of one, of which everything, something and nothing was read.
+    pub parts: [u64; 3],
+}
+
+impl ReadCounts {
+    pub(super) fn merge(&mut self, other: &Self) {
+        add_all(&mut self.formats, &other.formats);
+        add(&mut self.runs, other.runs);
+        add(&mut self.runs_lost, other.runs_lost);
+        add(&mut self.runs_without_actions, other.runs_without_actions);
+        add_all(&mut self.passed_over, &other.passed_over);
+        add(&mut self.unread_calls, other.unread_calls);
+        self.unpaired.add(other.unpaired);
+        add(&mut self.errors, other.errors);
+        add_parts(&mut self.parts, other.parts);
+    }
+
+    /// Returns how many files there are; of a file that was read in parts, every part counts.
+    pub(super) fn files(&self) -> u64 {
+        self.parts.iter().fold(0, |sum, parts| sum.saturating_add(*parts))
+    }
+}
+
+/// What became of one file of a scan, or of several parts of it that were read apart.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FileReport {
+    /// What was read.
+    #[serde(flatten)]
+    pub counts: ReadCounts,
+    without_actions: First,
+    /// Errors that say that content is of no known format.
     pub foreign: u64,
     first_errors: First,
-    /// Of how many parts everything was read, of how many something, of how many nothing.
-    pub(super) parts: [u64; 3],
 }
 
 /// The first texts of a file. Of several parts the first of each, then the second of each.
@@ -76,30 +102,11 @@ impl First {
 
 /// What became of many files of a scan together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FileSums {
-    /// How often each format was read, by its name; the empty name where the content gave none away, `several` where it
-    /// held several.
-    pub formats: BTreeMap<String, u64>,
-    /// Runs that were read.
-    pub runs: u64,
-    /// Runs that could not be read.
-    pub runs_lost: u64,
-    /// Those of the runs read in which nobody acts.
-    pub runs_without_actions: u64,
-    /// What was passed over because no rule reads it, by reason.
-    pub passed_over: PassedOver,
-    /// Calls that were not read.
-    #[serde(default)]
-    pub unread_calls: u64,
-    /// Calls and answers that found no partner.
-    #[serde(default)]
-    pub unpaired: Unpaired,
-    /// How much could not be read.
-    pub errors: u64,
-    /// Of how many files everything was read, of how many something, of how many nothing.
-    pub parts: [u64; 3],
+    /// What was read.
+    #[serde(flatten)]
+    pub counts: ReadCounts,
     #[serde(with = "faults")]
     faults: BTreeMap<Place, Fault>,
 }
@@ -144,18 +151,20 @@ impl FileReport {
             _ => [0, 1, 0],
         };
         Self {
-            formats: [(format.to_owned(), 1)].into(),
-            runs: summary.runs,
-            runs_lost: summary.runs_lost,
-            runs_without_actions: summary.runs_without_actions,
+            counts: ReadCounts {
+                formats: [(format.to_owned(), 1)].into(),
+                runs: summary.runs,
+                runs_lost: summary.runs_lost,
+                runs_without_actions: summary.runs_without_actions,
+                passed_over: summary.passed_over.clone(),
+                unread_calls: summary.unread_calls,
+                unpaired: summary.unpaired,
+                errors: summary.errors,
+                parts,
+            },
             without_actions: First::of(summary.without_actions.iter().cloned()),
-            passed_over: summary.passed_over.clone(),
-            unread_calls: summary.unread_calls,
-            unpaired: summary.unpaired,
-            errors: summary.errors,
             foreign,
             first_errors: First::of(errors.iter().cloned()),
-            parts,
         }
     }
 
@@ -167,7 +176,7 @@ impl FileReport {
     /// The format that was read; `None` where the content gave none away, or several.
     #[must_use]
     pub fn format(&self) -> Option<Format> {
-        let mut named = self.formats.keys().filter(|name| !name.is_empty());
+        let mut named = self.counts.formats.keys().filter(|name| !name.is_empty());
         let format = named.next()?.parse().ok();
         if named.next().is_some() { None } else { format }
     }
@@ -183,27 +192,15 @@ impl FileReport {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        add_all(&mut self.formats, &other.formats);
-        add(&mut self.runs, other.runs);
-        add(&mut self.runs_lost, other.runs_lost);
-        add(&mut self.runs_without_actions, other.runs_without_actions);
+        self.counts.merge(&other.counts);
         self.without_actions.merge(&other.without_actions);
-        add_all(&mut self.passed_over, &other.passed_over);
-        add(&mut self.unread_calls, other.unread_calls);
-        self.unpaired.add(other.unpaired);
-        add(&mut self.errors, other.errors);
         add(&mut self.foreign, other.foreign);
         self.first_errors.merge(&other.first_errors);
-        add_parts(&mut self.parts, other.parts);
-    }
-
-    pub(super) fn count(&self) -> u64 {
-        self.parts.iter().fold(0, |sum, parts| sum.saturating_add(*parts))
     }
 }
 
 impl FileSums {
-    /// The first files with errors, in the order of a scan: the path, how many errors, the first of them.
+    /// Returns the first files with errors, in the order of a scan: the path, the number of errors, the first of them.
     pub fn faults(&self) -> impl Iterator<Item = (&Path, u64, Option<&str>)> {
         self.faults
             .iter()
@@ -211,17 +208,9 @@ impl FileSums {
     }
 
     pub(super) fn add(&mut self, place: &Place, file: &FileReport) {
-        add_all(&mut self.formats, &file.formats);
-        add(&mut self.runs, file.runs);
-        add(&mut self.runs_lost, file.runs_lost);
-        add(&mut self.runs_without_actions, file.runs_without_actions);
-        add_all(&mut self.passed_over, &file.passed_over);
-        add(&mut self.unread_calls, file.unread_calls);
-        self.unpaired.add(file.unpaired);
-        add(&mut self.errors, file.errors);
-        add_parts(&mut self.parts, file.parts);
-        if file.errors > 0 {
-            self.fault(place, &Fault { errors: file.errors, first: file.first_errors.clone() });
+        self.counts.merge(&file.counts);
+        if file.counts.errors > 0 {
+            self.fault(place, &Fault { errors: file.counts.errors, first: file.first_errors.clone() });
         }
     }
 
@@ -235,15 +224,7 @@ impl FileSums {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        add_all(&mut self.formats, &other.formats);
-        add(&mut self.runs, other.runs);
-        add(&mut self.runs_lost, other.runs_lost);
-        add(&mut self.runs_without_actions, other.runs_without_actions);
-        add_all(&mut self.passed_over, &other.passed_over);
-        add(&mut self.unread_calls, other.unread_calls);
-        self.unpaired.add(other.unpaired);
-        add(&mut self.errors, other.errors);
-        add_parts(&mut self.parts, other.parts);
+        self.counts.merge(&other.counts);
         for (place, fault) in &other.faults {
             self.fault(place, fault);
         }

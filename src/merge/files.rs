@@ -62,7 +62,7 @@ impl Files {
     }
 
     fn take(&mut self, place: &Place, report: &FileReport) {
-        add(&mut self.parts, report.count());
+        add(&mut self.parts, report.counts.files());
         match &mut self.form {
             Form::Listed(files) => match files.get_mut(place) {
                 Some(own) => own.merge(report),
@@ -149,19 +149,16 @@ impl Files {
         }
     }
 
-    /// Of how many files everything was read, of how many something, of how many nothing; of a file that was read in
-    /// parts, every part counts.
+    /// Returns of how many files everything, something and nothing was read; of a file that was read in parts, every
+    /// part counts.
     #[must_use]
     pub fn read_counts(&self) -> [u64; 3] {
         match &self.form {
-            Form::Listed(files) => {
-                let mut parts = [0; 3];
-                for report in files.values() {
-                    add_parts(&mut parts, report.parts);
-                }
+            Form::Listed(files) => files.values().fold([0; 3], |mut parts, report| {
+                add_parts(&mut parts, report.counts.parts);
                 parts
-            }
-            Form::Summed(sums) => sums.parts,
+            }),
+            Form::Summed(sums) => sums.counts.parts,
         }
     }
 
@@ -195,15 +192,16 @@ struct Input<'f> {
 
 impl<'f> Input<'f> {
     fn of(path: &Path, report: &'f FileReport) -> Self {
+        let counts = &report.counts;
         Self {
             file: path_text(path.as_os_str()).into_owned(),
             format: report.format(),
-            runs_read: report.runs,
-            runs_skipped: report.runs_lost,
-            runs_without_actions: report.runs_without_actions,
-            passed_over: &report.passed_over,
-            unread_calls: report.unread_calls,
-            unpaired: report.unpaired,
+            runs_read: counts.runs,
+            runs_skipped: counts.runs_lost,
+            runs_without_actions: counts.runs_without_actions,
+            passed_over: &counts.passed_over,
+            unread_calls: counts.unread_calls,
+            unpaired: counts.unpaired,
             errors: report.first_errors().collect(),
         }
     }
@@ -243,9 +241,8 @@ impl<'de> Deserialize<'de> for Files {
                 files.settle();
             }
             Written::Summed(sums) => {
-                let parts = sums.parts.iter().fold(0, |sum: u64, parts| sum.saturating_add(*parts));
                 // Fewer would have been listed.
-                files.parts = parts.max(MOST_LISTED + 1);
+                files.parts = sums.counts.files().max(MOST_LISTED + 1);
                 files.form = Form::Summed(sums);
             }
         }

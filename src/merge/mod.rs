@@ -35,7 +35,7 @@
 //!
 //! # Form
 //!
-//! One line of JSON: `{"wrongturn":"partial state","version":6,"crate":…,"kind":…,"options":{…},"splits":{…},
+//! One line of JSON: `{"wrongturn":"partial state","version":7,"crate":…,"kind":…,"options":{…},"splits":{…},
 //! "state":{…},"digest":…}`. The same state has the same bytes. Other versions and other versions of this crate are refused
 //! ([`ErrorKind::Version`](crate::ErrorKind::Version)), as digests and definitions may change with them.
 //!
@@ -58,7 +58,7 @@ mod state;
 mod summary;
 mod worst;
 
-pub use file_report::{FileReport, FileSums};
+pub use file_report::{FileReport, FileSums, ReadCounts};
 pub use files::Files;
 pub use ids::Repeats;
 pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};

@@ -17,7 +17,7 @@ use crate::replicate::ReplicationState;
 use crate::trace::{Digest, canonical_value};
 
 /// The version of the form. Any change of what is written is a new one.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 
 /// What the first member of every state says.
 const MARK: &str = "partial state";

@@ -7,9 +7,8 @@ use super::cell::counted;
 use super::table::TEXT_WIDTH;
 use super::table::{Kind, Table};
 use super::wrap::wrapped;
-use crate::merge::{FileReport, FileSums, Files};
+use crate::merge::{FileReport, FileSums, Files, ReadCounts};
 use crate::scan::path_text;
-use crate::trace::Unpaired;
 
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
@@ -21,19 +20,21 @@ pub fn render_files(files: &Files) -> String {
         (Some(listed), _) => {
             let lines = listed.iter().map(|(path, report)| line(&path_text(path.as_os_str()), report));
             let mut text: String = lines.collect();
-            let foreign = listed.iter().filter(|(_, report)| report.foreign > 0 && report.runs == 0).count();
+            let foreign =
+                listed.iter().filter(|(_, report)| report.foreign > 0 && report.counts.runs == 0).count();
             if foreign > 0 {
                 text += &format!("of no known format: {foreign} of {} files\n", listed.len());
             }
             text
         }
-        (None, Some(sums)) => summed(sums),
+        (None, Some(sums)) => summed(&sums.counts),
         (None, None) => String::new(),
     }
 }
 
 fn line(path: &str, file: &FileReport) -> String {
-    let format = match (file.format(), file.runs, file.errors) {
+    let counts = &file.counts;
+    let format = match (file.format(), counts.runs, counts.errors) {
         (Some(format), ..) => format.name(),
         (None, 0, 0) => "no runs of its own",
         (None, 0, _) if file.foreign > 0 => match file.unread_format() {
@@ -43,35 +44,42 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, 0, _) => "not read",
         (None, ..) => "several formats",
     };
-    let mut what = format!("{format}, {}", counted(file.runs, "run"));
-    if file.runs_lost > 0 {
-        what += &format!(", {} not readable", file.runs_lost);
-    }
+    let what = format!("{format}, {}", runs(counts));
     // The name of a file is its end.
     let room = TEXT_WIDTH.saturating_sub(what.chars().count() + 2);
-    let mut text = format!("{}: {what}\n", end_of(path, room));
-    if file.runs_without_actions > 0 {
-        let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
-        let more = if file.runs_without_actions > NAMED as u64 { ", …" } else { "" };
-        let line = format!("{} without an action: {named}{more}", counted(file.runs_without_actions, "run"));
-        text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
-    }
-    for (reason, count) in &file.passed_over {
-        text += &format!("  passed over: {count} {reason}\n");
-    }
-    text + &left_over(file.unread_calls, file.unpaired)
+    let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
+    let more = if counts.runs_without_actions > NAMED as u64 { ", …" } else { "" };
+    format!("{}: {what}\n{}", end_of(path, room), left_over(counts, &format!(": {named}{more}")))
 }
 
-/// Calls that were not read, and calls and answers without a partner.
-fn left_over(unread_calls: u64, unpaired: Unpaired) -> String {
-    let mut text = String::new();
-    for (count, what) in [(unread_calls, "not read"), (unpaired.calls, "without an answer")] {
-        if count > 0 {
-            text += &format!("  {} {what}\n", counted(count, "call"));
-        }
+/// The runs that were read, and those that could not be read.
+fn runs(counts: &ReadCounts) -> String {
+    let mut text = counted(counts.runs, "run");
+    if counts.runs_lost > 0 {
+        text += &format!(", {} not readable", counts.runs_lost);
     }
-    if unpaired.messages > 0 {
-        text += &format!("  {} without a call\n", counted(unpaired.messages, "answer"));
+    text
+}
+
+/// Runs without an action, parts that were passed over, calls that were not read, calls and answers without a partner.
+fn left_over(counts: &ReadCounts, without_action: &str) -> String {
+    let mut text = String::new();
+    if counts.runs_without_actions > 0 {
+        let line =
+            format!("{} without an action{without_action}", counted(counts.runs_without_actions, "run"));
+        text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
+    }
+    for (reason, count) in &counts.passed_over {
+        text += &format!("  passed over: {count} {reason}\n");
+    }
+    for (count, what, which) in [
+        (counts.unread_calls, "call", "not read"),
+        (counts.unpaired.calls, "call", "without an answer"),
+        (counts.unpaired.messages, "answer", "without a call"),
+    ] {
+        if count > 0 {
+            text += &format!("  {} {which}\n", counted(count, what));
+        }
     }
     text
 }
@@ -86,28 +94,18 @@ fn end_of(path: &str, width: usize) -> String {
     }
 }
 
-fn summed(sums: &FileSums) -> String {
-    let [whole, some, none] = sums.parts;
+fn summed(counts: &ReadCounts) -> String {
+    let [whole, some, none] = counts.parts;
     let all = whole.saturating_add(some).saturating_add(none);
-    let mut text = format!("{}, {}", counted(all, "file"), counted(sums.runs, "run"));
-    if sums.runs_lost > 0 {
-        text += &format!(", {} not readable", sums.runs_lost);
-    }
-    text += "\n";
-    for (format, count) in &sums.formats {
+    let mut text = format!("{}, {}\n", counted(all, "file"), runs(counts));
+    for (format, count) in &counts.formats {
         let format = if format.is_empty() { "no format" } else { format };
         text += &format!("  {format}: {}\n", counted(*count, "file"));
     }
     if some > 0 || none > 0 {
         text += &format!("  with errors: {some} files read in part, {none} not read\n");
     }
-    if sums.runs_without_actions > 0 {
-        text += &format!("  {} without an action\n", counted(sums.runs_without_actions, "run"));
-    }
-    for (reason, count) in &sums.passed_over {
-        text += &format!("  passed over: {count} {reason}\n");
-    }
-    text + &left_over(sums.unread_calls, sums.unpaired)
+    text + &left_over(counts, "")
 }
 
 /// How many files that could not be read whole a page lists.
@@ -135,8 +133,8 @@ pub(super) fn unread_table(files: &Files) -> Table {
         ]);
     };
     for (path, file) in files.listed().unwrap_or_default() {
-        if file.errors > 0 {
-            row(path, Some(file.runs), file.errors, file.first_errors().next());
+        if file.counts.errors > 0 {
+            row(path, Some(file.counts.runs), file.counts.errors, file.first_errors().next());
         }
     }
     for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
@@ -152,10 +150,12 @@ pub(super) fn unread_table(files: &Files) -> Table {
 
 /// How many files could not be read whole.
 pub(super) fn unread(files: &Files) -> u64 {
-    match (files.listed(), files.sums()) {
-        (Some(listed), _) => listed.iter().filter(|(_, file)| file.errors > 0).count() as u64,
-        (None, Some(FileSums { parts: [_, some, none], .. })) => some.saturating_add(*none),
-        (None, None) => 0,
+    match files.listed() {
+        Some(listed) => listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64,
+        None => {
+            let [_, some, none] = files.read_counts();
+            some.saturating_add(none)
+        }
     }
 }
 

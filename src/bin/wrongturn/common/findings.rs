@@ -118,8 +118,8 @@ fn totals(part: &ScanPart, width: usize) -> String {
 /// Runs in which nobody acts.
 fn runs_without_actions(files: &Files) -> u64 {
     match (files.listed(), files.sums()) {
-        (Some(listed), _) => listed.iter().map(|(_, report)| report.runs_without_actions).sum(),
-        (None, Some(sums)) => sums.runs_without_actions,
+        (Some(listed), _) => listed.iter().map(|(_, report)| report.counts.runs_without_actions).sum(),
+        (None, Some(sums)) => sums.counts.runs_without_actions,
         (None, None) => 0,
     }
 }

@@ -197,7 +197,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     };
     for files in files {
         for (path, report) in files.listed().unwrap_or_default() {
-            tell(path, &mut report.first_errors(), report.errors);
+            tell(path, &mut report.first_errors(), report.counts.errors);
         }
         for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
             tell(path, &mut first.into_iter(), errors);
