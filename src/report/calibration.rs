@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::gate::thresholds;
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
 
 /// Returns a calibration as a document: the figures of each detector; in full also what is needed for the next tier,
@@ -84,16 +84,8 @@ fn figures(report: &CalibrationReport) -> Table {
         "calibration",
         "Detectors on labelled traces",
         &[
-            ("detector", "detector", Kind::Text),
-            ("n", "n", Kind::Number),
-            ("f1", "F1", Kind::Number),
-            ("f1_ci95", "95% interval", Kind::Interval),
-            ("always_fires", "always", Kind::Number),
-            ("precision", "precision", Kind::Number),
-            ("recall", "recall", Kind::Number),
-            ("tier", "tier", Kind::Text),
-            ("pass_k", "pass^k", Kind::Number),
-            ("never_fires", "never", Kind::Number),
+            "detector | n # | f1=F1 # | f1_ci95=95% interval ~ | always_fires=always # | precision #",
+            "recall # | tier | pass_k=pass^k # | never_fires=never #",
         ],
     );
     for detector in &report.detectors {
@@ -125,11 +117,8 @@ fn needs(report: &CalibrationReport) -> Table {
         "needs",
         "What it still takes",
         &[
-            ("detector", "detector", Kind::Text),
-            ("next_tier", "next tier", Kind::Text),
-            ("entries", "entries more", Kind::Number),
-            ("figures", "F1 and precision", Kind::Text),
-            ("entries_to_prove", "to prove", Kind::Number),
+            "detector | next_tier=next tier | entries=entries more # | figures=F1 and precision",
+            "entries_to_prove=to prove #",
         ],
     );
     for detector in &report.detectors {
@@ -183,19 +172,8 @@ fn by_domain(report: &CalibrationReport) -> Table {
 }
 
 fn grouped(name: &'static str, title: &str, group: &'static str) -> Table {
-    let columns = [
-        ("detector", "detector", Kind::Text),
-        (group, group, Kind::Text),
-        ("n", "n", Kind::Number),
-        ("tp", "tp", Kind::Number),
-        ("fp", "fp", Kind::Number),
-        ("fn", "fn", Kind::Number),
-        ("tn", "tn", Kind::Number),
-        ("f1", "F1", Kind::Number),
-        ("precision", "precision", Kind::Number),
-        ("recall", "recall", Kind::Number),
-    ];
-    Table::new(name, title, &columns).grouped()
+    let group = group.to_owned() + " | n # | tp # | fp # | fn # | tn # | f1=F1 # | precision # | recall #";
+    Table::new(name, title, &["detector", &group]).grouped()
 }
 
 fn group(table: &mut Table, detector: &str, group: &str, figures: &Figures) {
@@ -219,13 +197,9 @@ fn intervals(report: &CalibrationReport) -> Table {
         "intervals",
         "Intervals (Wilson) and localization (Jaccard)",
         &[
-            ("detector", "detector", Kind::Text),
-            ("precision_ci95", "precision, 95%", Kind::Interval),
-            ("recall_ci95", "recall, 95%", Kind::Interval),
-            ("undefined_resamples", "undefined resamples", Kind::Number),
-            ("with_a_place", "with a place", Kind::Number),
-            ("similarity", "similarity", Kind::Number),
-            ("localization_recall", "localization recall", Kind::Number),
+            "detector | precision_ci95=precision, 95% ~ | recall_ci95=recall, 95% ~",
+            "undefined_resamples=undefined resamples # | with_a_place=with a place # | similarity #",
+            "localization_recall=localization recall #",
         ],
     );
     for detector in &report.detectors {
@@ -249,15 +223,12 @@ fn intervals(report: &CalibrationReport) -> Table {
 }
 
 fn flips(report: &CalibrationReport) -> Table {
-    let columns = [
-        ("detector", "detector", Kind::Text),
-        ("entry", "entry", Kind::Text),
-        ("trial", "trial", Kind::Number),
-        ("from", "from", Kind::Text),
-        ("to", "to", Kind::Text),
-        ("perturbations", "perturbations", Kind::Text),
-    ];
-    let mut table = Table::new("flips", "Verdicts that change on perturbed runs", &columns).grouped();
+    let mut table = Table::new(
+        "flips",
+        "Verdicts that change on perturbed runs",
+        &["detector | entry | trial # | from | to | perturbations"],
+    )
+    .grouped();
     for detector in &report.detectors {
         for flip in &detector.pass_k.flips {
             let names: Vec<&str> =
@@ -299,12 +270,7 @@ fn sweep_table(sweep: &Sweep) -> Table {
     let mut table = Table::new(
         "sweep",
         format!("{} over {}", sweep.detector, sweep.parameter),
-        &[
-            ("value", sweep.parameter, Kind::Number),
-            ("f1", "F1", Kind::Number),
-            ("precision", "precision", Kind::Number),
-            ("recall", "recall", Kind::Number),
-        ],
+        &[format!("value={} #", sweep.parameter), "f1=F1 # | precision # | recall #".to_owned()],
     );
     for point in &sweep.points {
         let value = if point.value.is_null() { "no limit".to_owned() } else { point.value.to_string() };

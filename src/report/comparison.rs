@@ -3,7 +3,7 @@
 use super::cell::Cell;
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::compare::{ComparedSide, Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 
@@ -64,13 +64,8 @@ fn differences(comparison: &Comparison) -> Table {
         "differences",
         format!("{} (second) against {} (first), by task", comparison.second.label, comparison.first.label),
         &[
-            ("measure", "mean of", Kind::Text),
-            ("first", "first", Kind::Number),
-            ("second", "second", Kind::Number),
-            ("difference", "difference", Kind::Number),
-            ("clustered", "95% CI", Kind::Interval),
-            ("tasks", "tasks", Kind::Number),
-            ("robust", "robust 95% CI", Kind::Interval),
+            "measure=mean of | first # | second # | difference # | clustered=95% CI ~ | tasks #",
+            "robust=robust 95% CI ~",
         ],
     );
     let outcomes = [("success", &comparison.success), ("reward", &comparison.reward)];
@@ -110,14 +105,8 @@ fn sides(comparison: &Comparison) -> Table {
         "sides",
         "Sides",
         &[
-            ("side", "", Kind::Text),
-            ("label", "", Kind::Text),
-            ("runs", "runs", Kind::Number),
-            ("counted", "counted", Kind::Number),
-            ("successes", "successes", Kind::Number),
-            ("infrastructure_errors", "infra", Kind::Number),
-            ("without_task", "no task", Kind::Number),
-            ("of_other_tasks", "other", Kind::Number),
+            "side= | label= | runs # | counted # | successes # | infrastructure_errors=infra #",
+            "without_task=no task # | of_other_tasks=other #",
         ],
     );
     for (name, side) in [("first", &comparison.first), ("second", &comparison.second)] {
@@ -144,13 +133,7 @@ fn outcomes(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "outcomes",
         "Runs paired by task and trial",
-        &[
-            ("both", "both succeed", Kind::Number),
-            ("first_only", "only first", Kind::Number),
-            ("second_only", "only second", Kind::Number),
-            ("neither", "neither", Kind::Number),
-            ("p", "p", Kind::Number),
-        ],
+        &["both=both succeed # | first_only=only first # | second_only=only second # | neither # | p #"],
     );
     if comparison.tasks == 0 {
         return table;
@@ -168,11 +151,7 @@ fn outcomes(comparison: &Comparison) -> Table {
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
-        "pass_k",
-        "pass^k over the shared tasks",
-        &[("k", "k", Kind::Number), ("first", "first", Kind::Number), ("second", "second", Kind::Number)],
-    );
+    let mut table = Table::new("pass_k", "pass^k over the shared tasks", &["k # | first # | second #"]);
     for (k, (first, second)) in (1..).zip(&comparison.pass_k) {
         table.row([Cell::Count(k), Cell::Real(*first, 4), Cell::Real(*second, 4)]);
     }
@@ -184,13 +163,8 @@ fn detectors(comparison: &Comparison) -> Table {
         "detectors",
         "Runs in which a detector fires",
         &[
-            ("detector", "detector", Kind::Text),
-            ("first", "first", Kind::Number),
-            ("first_ci95", "95% CI", Kind::Interval),
-            ("second", "second", Kind::Number),
-            ("second_ci95", "95% CI", Kind::Interval),
-            ("difference", "difference", Kind::Number),
-            ("difference_ci95", "95% CI, by task", Kind::Interval),
+            "detector | first # | first_ci95=95% CI ~ | second # | second_ci95=95% CI ~ | difference #",
+            "difference_ci95=95% CI, by task ~",
         ],
     );
     let rate = |rate: &DetectionRate| Cell::of(rate.rate(), Cell::Share);
@@ -218,11 +192,7 @@ fn fingerprints(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "fingerprints",
         "Distance of the fingerprints (Jensen–Shannon)",
-        &[
-            ("distance", "distance", Kind::Number),
-            ("by_chance", "by chance, 95%", Kind::Interval),
-            ("p", "p", Kind::Number),
-        ],
+        &["distance # | by_chance=by chance, 95% ~ | p #"],
     );
     if let Some(found) = &comparison.fingerprints {
         table.row([Cell::Real(found.distance, 4), Cell::Interval(found.by_chance, 4), Cell::P(found.p)]);
@@ -239,13 +209,8 @@ fn tasks(comparison: &Comparison) -> Table {
         "tasks",
         "Tasks in which success rates differ",
         &[
-            ("domain", "domain", Kind::Text),
-            ("task", "task", Kind::Text),
-            ("first_successes", "first", Kind::Number),
-            ("first_runs", "of", Kind::Number),
-            ("second_successes", "second", Kind::Number),
-            ("second_runs", "of", Kind::Number),
-            ("flipped", "flipped", Kind::Text),
+            "domain | task | first_successes=first # | first_runs=of # | second_successes=second #",
+            "second_runs=of # | flipped",
         ],
     );
     for task in &comparison.differing {

@@ -229,11 +229,10 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::super::cell::Cell;
-    use super::super::table::Kind;
     use super::*;
 
     fn table(rows: u64) -> Table {
-        let mut table = Table::new("sample", "A sample", &[("n", "n", Kind::Number)]);
+        let mut table = Table::new("sample", "A sample", &["n #"]);
         for row in 0..rows {
             table.row([Cell::Count(row)]);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cell::Cell;
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::benchmarks::{
     Agreement, AgreementScore, Averages, CallReport, Comparison, Evolution, EvolutionGroup,
     EvolutionIntervals, Figure, FigureIntervals, GroupComparison, ModeReport, ModeVerdict, PairedComparison,
@@ -32,17 +32,14 @@ pub fn reflection_tables(reflection: &Reflection, intervals: &FigureIntervals) -
 }
 
 fn by_task(reflection: &Reflection) -> Table {
-    let columns = [
-        ("task", "task", Kind::Text),
-        ("episodes", "n", Kind::Number),
-        ("detection_accuracy", "detect", Kind::Number),
-        ("similarity", "simil", Kind::Number),
-        ("recall", "recall", Kind::Number),
-        ("mode_accuracy", "mode", Kind::Number),
-        ("token_f1", "token F1", Kind::Number),
-        ("judge", "judge", Kind::Number),
-    ];
-    let mut table = Table::new("reflection", "Reflection by task", &columns);
+    let mut table = Table::new(
+        "reflection",
+        "Reflection by task",
+        &[
+            "task | episodes=n # | detection_accuracy=detect # | similarity=simil # | recall #",
+            "mode_accuracy=mode # | token_f1=token F1 # | judge #",
+        ],
+    );
     let groups = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
     for (name, group) in groups.chain([("all", &reflection.all)]) {
         let mut cells = vec![Cell::text(name), Cell::Count(group.episodes)];
@@ -80,12 +77,11 @@ fn by_task(reflection: &Reflection) -> Table {
 }
 
 fn figures_of_all(reflection: &Reflection, intervals: &FigureIntervals) -> Table {
-    let columns = [
-        ("figure", "figure", Kind::Text),
-        ("value", "value", Kind::Number),
-        ("ci95", "95% interval", Kind::Interval),
-    ];
-    let mut table = Table::new("figures", "All tasks, with intervals by bootstrap of episodes", &columns);
+    let mut table = Table::new(
+        "figures",
+        "All tasks, with intervals by bootstrap of episodes",
+        &["figure | value # | ci95=95% interval ~"],
+    );
     for figure in Figure::VARIANTS {
         let found = intervals.get(figure).copied().flatten();
         table.row([Cell::text(figure.name()), real(reflection.all.figure(*figure)), interval(found)]);
@@ -94,15 +90,11 @@ fn figures_of_all(reflection: &Reflection, intervals: &FigureIntervals) -> Table
 }
 
 fn funnels(reflection: &Reflection) -> Table {
-    let columns = [
-        ("funnel", "funnel", Kind::Text),
-        ("detection", "detection", Kind::Number),
-        ("localization", "localization", Kind::Number),
-        ("diagnosis", "diagnosis", Kind::Number),
-        ("pass", "pass", Kind::Number),
-        ("pass_rate", "pass rate", Kind::Number),
-    ];
-    let mut table = Table::new("funnel", "Where episodes end", &columns);
+    let mut table = Table::new(
+        "funnel",
+        "Where episodes end",
+        &["funnel | detection # | localization # | diagnosis # | pass # | pass_rate=pass rate #"],
+    );
     for (name, counts) in &reflection.all.funnel {
         table.row([
             Cell::text(name),
@@ -123,17 +115,11 @@ pub fn evolution_tables(evolution: &Evolution, intervals: &EvolutionIntervals) -
 }
 
 fn groups(evolution: &Evolution) -> Table {
-    let columns = [
-        ("by", "by", Kind::Text),
-        ("group", "group", Kind::Text),
-        ("cases", "cases", Kind::Number),
-        ("included", "incl.", Kind::Number),
-        ("far", "FAR", Kind::Number),
-        ("frc", "FRC", Kind::Number),
-        ("score", "score", Kind::Number),
-    ];
-    let mut table =
-        Table::new("evolution", "Failures avoided (FAR), and how often they came back (FRC)", &columns);
+    let mut table = Table::new(
+        "evolution",
+        "Failures avoided (FAR), and how often they came back (FRC)",
+        &["by | group | cases # | included=incl. # | far=FAR # | frc=FRC # | score #"],
+    );
     let mut row = |by: &str, name: String, group: &EvolutionGroup| {
         table.row([
             Cell::text(by),
@@ -169,13 +155,11 @@ fn groups(evolution: &Evolution) -> Table {
 }
 
 fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) -> Table {
-    let columns = [
-        ("figure", "figure", Kind::Text),
-        ("method", "method", Kind::Text),
-        ("value", "value", Kind::Number),
-        ("ci95", "95% interval", Kind::Interval),
-    ];
-    let mut table = Table::new("intervals", "All cases, with intervals", &columns);
+    let mut table = Table::new(
+        "intervals",
+        "All cases, with intervals",
+        &["figure | method | value # | ci95=95% interval ~"],
+    );
     let EvolutionGroup { far, frc, .. } = evolution.all;
     for (figure, method, value, found) in [
         ("FAR", "Wilson", far, intervals.far_wilson),
@@ -189,14 +173,8 @@ fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) ->
 
 /// The cells of proximity and distance by framework, and the means over them.
 fn cells(evolution: &Evolution) -> Table {
-    let columns = [
-        ("framework", "framework", Kind::Text),
-        ("cell", "cell", Kind::Text),
-        ("included", "incl.", Kind::Number),
-        ("far", "FAR", Kind::Number),
-    ];
     let title = "FAR by proximity (T) and distance (D)";
-    let mut table = Table::new("cells", title, &columns);
+    let mut table = Table::new("cells", title, &["framework | cell | included=incl. # | far=FAR #"]);
     for (name, framework) in &evolution.by_framework {
         for (cell, group) in &framework.cells {
             table.row([
@@ -216,8 +194,7 @@ fn cells(evolution: &Evolution) -> Table {
 }
 
 fn excluded(evolution: &Evolution) -> Table {
-    let columns = [("reason", "reason", Kind::Text), ("cases", "cases", Kind::Number)];
-    let mut table = Table::new("excluded", "Cases without an answer", &columns);
+    let mut table = Table::new("excluded", "Cases without an answer", &["reason | cases #"]);
     for (reason, cases) in &evolution.all.excluded {
         table.row([Cell::text(reason.name()), Cell::Count(*cases)]);
     }
@@ -227,12 +204,8 @@ fn excluded(evolution: &Evolution) -> Table {
 /// How close signals are to the failures under test, as a table.
 #[must_use]
 pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
-    let columns = [
-        ("pair", "pair", Kind::Text),
-        ("why", "why not", Kind::Text),
-        ("proximity", "proximity", Kind::Number),
-    ];
-    let mut table = Table::new("proximity", "Signals and the failures under test", &columns);
+    let mut table =
+        Table::new("proximity", "Signals and the failures under test", &["pair | why=why not | proximity #"]);
     for pair in found {
         let why = pair.why.map_or_else(String::new, |why| why.to_string());
         let proximity = Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()));
@@ -244,15 +217,11 @@ pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
 /// The agreement of two annotators as a table.
 #[must_use]
 pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
-    let columns = [
-        ("failures", "failures", Kind::Text),
-        ("a", "of a", Kind::Number),
-        ("b", "of b", Kind::Number),
-        ("matched", "matched", Kind::Number),
-        ("f1", "F1", Kind::Number),
-        ("mode_kappa", "kappa of modes", Kind::Number),
-    ];
-    let mut table = Table::new("agreement", "Agreement of two annotators", &columns);
+    let mut table = Table::new(
+        "agreement",
+        "Agreement of two annotators",
+        &["failures | a=of a # | b=of b # | matched # | f1=F1 # | mode_kappa=kappa of modes #"],
+    );
     for (name, score) in [("core", &agreement.core), ("all", &agreement.all)] {
         let AgreementScore { matched, a, b, f1, mode_kappa } = score;
         let [a, b, matched] = [a, b, matched].map(|count| Cell::Count(*count));
@@ -270,18 +239,15 @@ pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
 /// The comparison of avoidance after right and wrong reflection as a table.
 #[must_use]
 pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
-    let columns = [
-        ("class", "class", Kind::Text),
-        ("level", "level", Kind::Text),
-        ("n_correct", "n right", Kind::Number),
-        ("far_correct", "FAR", Kind::Number),
-        ("n_wrong", "n wrong", Kind::Number),
-        ("far_wrong", "FAR", Kind::Number),
-        ("p", "p", Kind::Number),
-        ("phi", "phi", Kind::Number),
-        ("stars", "stars", Kind::Text),
-    ];
-    let mut table = Table::new("relations", "Avoidance after right and wrong reflection", &columns).grouped();
+    let mut table = Table::new(
+        "relations",
+        "Avoidance after right and wrong reflection",
+        &[
+            "class | level | n_correct=n right # | far_correct=FAR # | n_wrong=n wrong #",
+            "far_wrong=FAR # | p # | phi # | stars",
+        ],
+    )
+    .grouped();
     for (class, relation) in relations {
         let levels = &relation.cumulative;
         for (level, group) in [
@@ -330,16 +296,8 @@ pub fn call_tables(reports: &[CallReport]) -> Vec<Table> {
 }
 
 fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Vec<Table> {
-    let columns = [
-        (what, what, Kind::Text),
-        ("judged", "judged", Kind::Number),
-        ("detected", "detected", Kind::Number),
-        ("findings", "findings", Kind::Number),
-    ];
-    let mut table = Table::new("verdicts", "Failures by rule", &columns);
-    let columns =
-        [(what, what, Kind::Text), ("reason", "reason", Kind::Text), ("count", "count", Kind::Number)];
-    let mut silent = Table::new("not_applicable", "Not applicable", &columns);
+    let mut table = Table::new("verdicts", "Failures by rule", &[what, "judged # | detected # | findings #"]);
+    let mut silent = Table::new("not_applicable", "Not applicable", &[what, "reason | count #"]);
     for (name, verdicts) in rules {
         let (mut judged, mut detected, mut findings) = (0, 0, 0);
         let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::cell::Cell;
 use super::cell::counted;
 use super::table::TEXT_WIDTH;
-use super::table::{Kind, Table};
+use super::table::Table;
 use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files, ReadCounts};
 use crate::scan::path_text;
@@ -116,12 +116,7 @@ pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",
         "Files that could not be read whole",
-        &[
-            ("file", "file", Kind::Text),
-            ("runs", "runs read", Kind::Number),
-            ("errors", "errors", Kind::Number),
-            ("reason", "the first of them", Kind::Text),
-        ],
+        &["file | runs=runs read # | errors # | reason=the first of them"],
     );
     let mut row = |path: &Path, runs: Option<u64>, errors: u64, first: Option<&str>| {
         let path = path_text(path.as_os_str());

@@ -6,7 +6,7 @@ use super::cell::{Cell, counted};
 use super::chart::Chart;
 use super::document::{Detail, Document};
 use super::graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::compare::{FingerprintDistance, FingerprintGroup, FingerprintGroups};
 use crate::fingerprint::{Fingerprint, Node};
 use crate::stats::{float, ratio};
@@ -73,14 +73,7 @@ fn distances(found: &FingerprintGroups) -> Table {
     let mut table = Table::new(
         "distances",
         "Distance between groups (Jensen–Shannon)",
-        &[
-            ("first", "first", Kind::Text),
-            ("second", "second", Kind::Text),
-            ("tasks", "shared tasks", Kind::Number),
-            ("distance", "distance", Kind::Number),
-            ("by_chance", "by chance, 95%", Kind::Interval),
-            ("p", "p", Kind::Number),
-        ],
+        &["first | second | tasks=shared tasks # | distance # | by_chance=by chance, 95% ~ | p #"],
     );
     for one in &found.distances {
         let [first, second] = one.groups.each_ref().map(Cell::text);
@@ -128,13 +121,7 @@ fn differences(found: &FingerprintGroups) -> Table {
     let mut table = Table::new(
         "differences",
         "Transitions whose share differs most from that in the other groups",
-        &[
-            ("group", "group", Kind::Text),
-            ("from", "from", Kind::Text),
-            ("to", "to", Kind::Text),
-            ("share", "share", Kind::Number),
-            ("others", "others", Kind::Number),
-        ],
+        &["group | from | to | share # | others #"],
     )
     .grouped();
     if found.groups.len() > 1 {
@@ -153,18 +140,9 @@ fn differences(found: &FingerprintGroups) -> Table {
 }
 
 fn transitions(found: &FingerprintGroups) -> Table {
-    let mut table = Table::new(
-        "transitions",
-        "Transitions of each group",
-        &[
-            ("group", "group", Kind::Text),
-            ("from", "from", Kind::Text),
-            ("to", "to", Kind::Text),
-            ("count", "count", Kind::Number),
-            ("share", "share", Kind::Number),
-        ],
-    )
-    .grouped();
+    let mut table =
+        Table::new("transitions", "Transitions of each group", &["group | from | to | count # | share #"])
+            .grouped();
     for group in &found.groups {
         let mut edges: Vec<_> = group.fingerprint.edges().collect();
         edges.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));

@@ -2,7 +2,7 @@
 
 use super::calibration::calibration_document;
 use super::cell::Cell;
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
 /// How many entries of one kind are listed by name.
@@ -198,8 +198,7 @@ pub fn calibration_markdown(
     let mut document = calibration_document(report, &[]);
     document.section("Gate");
     if let Some(gate) = gate {
-        let columns = [("detector", "detector", Kind::Text), ("outcome", "outcome", Kind::Text)];
-        let mut table = Table::new("gate", format!("Gate: {gate}"), &columns);
+        let mut table = Table::new("gate", format!("Gate: {gate}"), &["detector | outcome"]);
         for detector in &report.detectors {
             table.row([Cell::text(&detector.detector), Cell::text(outcome(report, detector, gate))]);
         }

@@ -3,7 +3,7 @@
 use super::cell::{Cell, counted, figure, name};
 use super::replication::without_calls;
 use super::runs::pass_k_table;
-use super::table::{Kind, TEXT_WIDTH, Table};
+use super::table::{TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::replicate::{Coefficient, Group, PairGroup, PassK, Replication};
 use crate::stats::{Correlation, ratio};
@@ -67,15 +67,11 @@ fn direction(tables: &Replication) -> String {
     )
 }
 
-const FIGURES: [(&str, &str, Kind); 7] = [
-    ("runs", "n", Kind::Number),
-    ("runs_with_errors", "errors", Kind::Number),
-    ("mean_reward", "reward", Kind::Number),
-    ("r_recovery_reward", "rec", Kind::Number),
-    ("r_recovery_reward_errors_only", "rec|err", Kind::Number),
-    ("r_error_count_reward", "err#", Kind::Number),
-    ("r_tool_calls_reward", "calls", Kind::Number),
-];
+const FIGURES: &str = concat!(
+    "runs=n # | runs_with_errors=errors # | mean_reward=reward # | r_recovery_reward=rec # | ",
+    "r_recovery_reward_errors_only=rec|err # | r_error_count_reward=err# # | ",
+    "r_tool_calls_reward=calls #"
+);
 
 const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
@@ -85,12 +81,7 @@ fn r(coefficient: &Coefficient) -> Cell {
 }
 
 /// r, Fisher's interval, p, n.
-const CORRELATION: [(&str, &str, Kind); 4] = [
-    ("r", "r", Kind::Number),
-    ("r_ci95", "95% interval", Kind::Interval),
-    ("p", "p", Kind::Number),
-    ("n", "n", Kind::Number),
-];
+const CORRELATION: &str = "r # | r_ci95=95% interval ~ | p # | n #";
 
 fn correlation(found: Option<&Correlation>) -> [Cell; 4] {
     [
@@ -103,9 +94,7 @@ fn correlation(found: Option<&Correlation>) -> [Cell; 4] {
 
 fn measures(replication: &Replication) -> Table {
     let overall = &replication.overall;
-    let mut columns = vec![("relation", "", Kind::Text)];
-    columns.extend(CORRELATION);
-    let mut table = Table::new("measures", "Correlation with reward", &columns);
+    let mut table = Table::new("measures", "Correlation with reward", &["relation=", CORRELATION]);
     for (label, coefficient) in [
         ("recovery rate, all runs", &overall.r_recovery_reward),
         ("recovery rate, runs with errors", &overall.r_recovery_reward_errors_only),
@@ -135,9 +124,7 @@ fn figures(group: &Group) -> [Cell; 7] {
 }
 
 fn by_model(replication: &Replication) -> Table {
-    let mut columns = vec![("model", "model", Kind::Text)];
-    columns.extend(FIGURES);
-    let mut table = Table::new("by_model", "By model", &columns);
+    let mut table = Table::new("by_model", "By model", &["model", FIGURES]);
     for model in &replication.by_model {
         let mut row = vec![Cell::text(name(model.model.as_deref()))];
         row.extend(figures(&model.group));
@@ -148,9 +135,8 @@ fn by_model(replication: &Replication) -> Table {
 }
 
 fn by_pair(replication: &Replication) -> Table {
-    let mut columns = vec![("model", "model", Kind::Text), ("domain", "domain", Kind::Text)];
-    columns.extend(FIGURES);
-    let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
+    let mut table =
+        Table::new("by_model_domain", "By model and domain", &["model | domain", FIGURES]).grouped();
     for pair in &replication.by_model_domain {
         let mut row = vec![Cell::text(name(pair.model.as_deref())), Cell::text(name(pair.domain.as_deref()))];
         row.extend(figures(&pair.group));
@@ -171,10 +157,8 @@ fn strongest(replication: &Replication) -> Table {
         }
     }
     signals.sort_by(|a, b| b.2.r.abs().total_cmp(&a.2.r.abs()));
-    let mut columns = vec![("pair", "pair", Kind::Text), ("runs", "runs", Kind::Text)];
-    columns.extend(CORRELATION);
     let title = "Strongest signals of recovery, by model and domain";
-    let mut table = Table::new("signals", title, &columns).grouped();
+    let mut table = Table::new("signals", title, &["pair | runs", CORRELATION]).grouped();
     for (pair, scope, found) in signals.into_iter().take(STRONGEST) {
         let names = [pair.model.as_deref(), pair.domain.as_deref()].map(name).join("/");
         let mut row = vec![Cell::text(names), Cell::text(scope)];

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::evaluation::{count, interval, real};
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::benchmarks::{Comparison, Inheritance, Inherited, Replay, Results, Selection};
 
 /// A comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
@@ -12,19 +12,15 @@ pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
 }
 
 fn rates(comparison: &Comparison) -> Table {
-    let columns = [
-        ("context", "context", Kind::Text),
-        ("model", "model", Kind::Text),
-        ("tasks", "tasks", Kind::Number),
-        ("fresh", "fresh", Kind::Number),
-        ("recovery", "recovery", Kind::Number),
-        ("difference", "diff.", Kind::Number),
-        ("relative_drop", "drop", Kind::Number),
-        ("p", "p", Kind::Number),
-        ("rank_fresh", "rank", Kind::Number),
-        ("rank_recovery", "then", Kind::Number),
-    ];
-    let mut table = Table::new("recovery", "Recovery against a fresh start", &columns).grouped();
+    let mut table = Table::new(
+        "recovery",
+        "Recovery against a fresh start",
+        &[
+            "context | model | tasks # | fresh # | recovery # | difference=diff. # | relative_drop=drop #",
+            "p # | rank_fresh=rank # | rank_recovery=then #",
+        ],
+    )
+    .grouped();
     for (context, compared) in &comparison.contexts {
         for (name, model) in &compared.models {
             let Some(paired) = &model.paired else { continue };
@@ -50,14 +46,13 @@ fn rates(comparison: &Comparison) -> Table {
 }
 
 fn intervals(comparison: &Comparison) -> Table {
-    let columns = [
-        ("context", "context", Kind::Text),
-        ("model", "model", Kind::Text),
-        ("difference_ci95", "difference", Kind::Interval),
-        ("relative_drop_ci95", "relative drop", Kind::Interval),
-    ];
     let title = "95% intervals by bootstrap of tasks";
-    let mut table = Table::new("intervals", title, &columns).grouped();
+    let mut table = Table::new(
+        "intervals",
+        title,
+        &["context | model | difference_ci95=difference ~ | relative_drop_ci95=relative drop ~"],
+    )
+    .grouped();
     for (context, compared) in &comparison.contexts {
         for (name, model) in &compared.models {
             let Some(paired) = &model.paired else { continue };
@@ -77,14 +72,12 @@ fn intervals(comparison: &Comparison) -> Table {
 }
 
 fn left_out(comparison: &Comparison) -> Table {
-    let columns = [
-        ("context", "context", Kind::Text),
-        ("model", "model", Kind::Text),
-        ("why", "why", Kind::Text),
-        ("fresh_only", "only fresh", Kind::Number),
-        ("recovery_only", "only in recovery", Kind::Number),
-    ];
-    let mut table = Table::new("left_out", "Tasks left out, tried on one side only", &columns).grouped();
+    let mut table = Table::new(
+        "left_out",
+        "Tasks left out, tried on one side only",
+        &["context | model | why | fresh_only=only fresh # | recovery_only=only in recovery #"],
+    )
+    .grouped();
     for (context, compared) in &comparison.contexts {
         for (name, model) in &compared.models {
             if model.paired.is_some() && model.fresh_only.is_empty() && model.recovery_only.is_empty() {
@@ -103,16 +96,15 @@ fn left_out(comparison: &Comparison) -> Table {
 }
 
 fn means(comparison: &Comparison) -> Table {
-    let columns = [
-        ("context", "context", Kind::Text),
-        ("mean_fresh", "fresh", Kind::Number),
-        ("mean_recovery", "recovery", Kind::Number),
-        ("relative_drop_of_means", "drop of means", Kind::Number),
-        ("mean_of_relative_drops", "mean of drops", Kind::Number),
-        ("kendall_tau_b", "tau-b", Kind::Number),
-        ("discordant_pairs", "changes", Kind::Number),
-    ];
-    let mut table = Table::new("means", "Means over models, and their order", &columns);
+    let mut table = Table::new(
+        "means",
+        "Means over models, and their order",
+        &[
+            "context | mean_fresh=fresh # | mean_recovery=recovery #",
+            "relative_drop_of_means=drop of means # | mean_of_relative_drops=mean of drops #",
+            "kendall_tau_b=tau-b # | discordant_pairs=changes #",
+        ],
+    );
     for (context, compared) in &comparison.contexts {
         table.row([
             Cell::text(context),
@@ -133,14 +125,11 @@ fn means(comparison: &Comparison) -> Table {
 /// What result files hold, as a table.
 #[must_use]
 pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
-    let columns = [
-        ("file", "file", Kind::Text),
-        ("skipped", "skipped", Kind::Text),
-        ("trials", "trials", Kind::Number),
-        ("resolved", "resolved", Kind::Number),
-        ("unscored", "unscored", Kind::Number),
-    ];
-    let mut table = Table::new("results", "Trials in result files", &columns);
+    let mut table = Table::new(
+        "results",
+        "Trials in result files",
+        &["file | skipped | trials # | resolved # | unscored #"],
+    );
     for (file, results) in files {
         let counts = match results {
             Results::Trials { trials, .. } => [
@@ -163,8 +152,7 @@ pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
 /// A selection as tables: what became of the trials, and those that were kept.
 #[must_use]
 pub fn selection_tables(selection: &Selection) -> Vec<Table> {
-    let columns = [("trials", "trials", Kind::Text), ("count", "count", Kind::Number)];
-    let mut table = Table::new("selection", "Selection of failed trials", &columns);
+    let mut table = Table::new("selection", "Selection of failed trials", &["trials | count #"]);
     table.row([Cell::text("kept"), count(selection.kept.len())]);
     for (why, trials) in &selection.left_out {
         table.row([Cell::Text(format!("left out: {why}")), Cell::Count(*trials)]);
@@ -178,14 +166,12 @@ pub fn selection_tables(selection: &Selection) -> Vec<Table> {
 /// Lists of commands as a table, one row per command.
 #[must_use]
 pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
-    let columns = [
-        ("file", "file", Kind::Text),
-        ("keystrokes", "keystrokes", Kind::Text),
-        ("note", "note", Kind::Text),
-        ("step", "step", Kind::Number),
-        ("timeout_s", "wait (s)", Kind::Number),
-    ];
-    let mut table = Table::new("commands", "Commands to type again", &columns).grouped();
+    let mut table = Table::new(
+        "commands",
+        "Commands to type again",
+        &["file | keystrokes | note | step # | timeout_s=wait (s) #"],
+    )
+    .grouped();
     for (file, replay) in files {
         for command in &replay.commands {
             table.row([
@@ -205,8 +191,11 @@ pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
 /// Inherited errors as tables: the rates, and the pairs that repeat an error.
 #[must_use]
 pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
-    let columns = [("what", "of the last failing actions", Kind::Text), ("rate", "share", Kind::Number)];
-    let mut rates = Table::new("inheritance", "Errors that recovery runs inherit", &columns);
+    let mut rates = Table::new(
+        "inheritance",
+        "Errors that recovery runs inherit",
+        &["what=of the last failing actions | rate=share #"],
+    );
     for (what, rate) in [
         ("repeated", inheritance.same_action_rate),
         ("repeated with the same observation", inheritance.same_observation_rate),
@@ -216,14 +205,14 @@ pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
     }
     let (applicable, pairs) = (inheritance.applicable, inheritance.pairs.len());
     rates.note(format!("{applicable} of {pairs} pairs have a failing action."));
-    let columns = [
-        ("pair", "pair", Kind::Text),
-        ("last_failing_step", "failing step", Kind::Number),
-        ("first_position", "first repeat", Kind::Number),
-        ("repeats", "repeats", Kind::Number),
-        ("repeats_same_observation", "same answer", Kind::Number),
-    ];
-    let mut table = Table::new("inherited", "Pairs that repeat the error", &columns);
+    let mut table = Table::new(
+        "inherited",
+        "Pairs that repeat the error",
+        &[
+            "pair | last_failing_step=failing step # | first_position=first repeat # | repeats #",
+            "repeats_same_observation=same answer #",
+        ],
+    );
     for pair in &inheritance.pairs {
         if let Inherited::Judged {
             last_failing_step,

@@ -1,7 +1,7 @@
 //! The table of the regressions of the reward.
 
 use super::cell::{Cell, counted};
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::replicate::{Relation, RewardModel, RewardRegression};
 
 /// The regressions of the reward as a table: effects of one unit, with intervals and p-values.
@@ -10,13 +10,7 @@ pub fn regression_table(found: &RewardRegression) -> Table {
     let mut table = Table::new(
         "regression",
         "Reward by recovery, errors and calls together",
-        &[
-            ("model", "", Kind::Text),
-            ("measure", "one unit of", Kind::Text),
-            ("effect", "effect", Kind::Number),
-            ("ci95", "95% CI", Kind::Interval),
-            ("p", "p", Kind::Number),
-        ],
+        &["model= | measure=one unit of | effect # | ci95=95% CI ~ | p #"],
     );
     for (name, model) in [("odds ratio", &found.logistic), ("reward", &found.linear)] {
         for one in &model.effects {

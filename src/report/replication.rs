@@ -5,7 +5,7 @@ use super::document::{Detail, Document};
 use super::regression::regression_table;
 use super::replication_charts::{forest, forest_chart, pass_k_chart, success_by_recovery, summed_row};
 use super::runs::pass_k_table;
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::replicate::{
     Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
     NamedGroup, PairGroup, PassK, Relation, Replication, ReplicationAnalysis, RewardRegression,
@@ -259,11 +259,7 @@ fn without_calls_warning(tables: &Replication) -> Option<String> {
     Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no error."))
 }
 
-const CLUSTERED: [(&str, &str, Kind); 3] = [
-    ("clustered", "95% CI", Kind::Interval),
-    ("clusters", "clusters", Kind::Number),
-    ("undefined_resamples", "undefined", Kind::Number),
-];
+const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
 
 /// Interval, clusters, undefined resamples if there are any.
 fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
@@ -275,17 +271,13 @@ fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
 }
 
 fn contrasts(analysis: &ReplicationAnalysis) -> Table {
-    let mut columns = vec![
-        ("comparison", "comparison", Kind::Text),
-        ("clustered_by", "clustered by", Kind::Text),
-        ("difference", "difference", Kind::Number),
-    ];
-    columns.extend(CLUSTERED);
-    columns.insert(5, ("better", "better", Kind::Text));
     let mut table = Table::new(
         "contrasts",
         "Which measure predicts reward better? Difference of r with reward",
-        &columns,
+        &[
+            "comparison | clustered_by=clustered by | difference #",
+            "clustered=95% CI ~ | clusters # | better | undefined_resamples=undefined #",
+        ],
     )
     .grouped();
     for contrast in &analysis.contrasts {
@@ -340,11 +332,8 @@ fn measure_table<'r>(
     cluster: ClusterBy,
     rows: impl Iterator<Item = (Relation, &'r Coefficient, Option<&'r ClusteredInterval>)>,
 ) -> Table {
-    let mut columns =
-        vec![("relation", "measure", Kind::Text), ("n", "runs", Kind::Number), ("r", "r", Kind::Number)];
-    columns.extend(CLUSTERED);
     let title = format!("Correlation with reward (95% CI, clustered by {})", unit(cluster));
-    let mut table = Table::new("measures", title, &columns);
+    let mut table = Table::new("measures", title, &["relation=measure | n=runs # | r #", CLUSTERED]);
     for (relation, pearson, clustered) in rows {
         let mut row = vec![Cell::text(relation.to_string()), n(pearson), signed(pearson)];
         row.extend(clustered_cells(clustered));
@@ -363,19 +352,18 @@ fn with_errors(associations: &[Association]) -> Option<&Association> {
 }
 
 fn models(analysis: &ReplicationAnalysis) -> Table {
-    let mut columns = vec![
-        ("model", "model", Kind::Text),
-        ("runs", "runs", Kind::Number),
-        ("mean_reward", "reward", Kind::Number),
-        ("runs_with_errors", "with errors", Kind::Number),
-        ("r", "r", Kind::Number),
-    ];
-    columns.push(("clustered", "95% CI", Kind::Interval));
     let title = format!(
         "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
         unit(analysis.cluster)
     );
-    let mut table = Table::new("models", title, &columns);
+    let mut table = Table::new(
+        "models",
+        title,
+        &[
+            "model | runs # | mean_reward=reward # | runs_with_errors=with errors # | r #",
+            "clustered=95% CI ~",
+        ],
+    );
     for (model, group) in analysis.associations.by_model.iter().zip(&analysis.tables.by_model) {
         let one = with_errors(&model.associations);
         let mut row = vec![
@@ -392,14 +380,12 @@ fn models(analysis: &ReplicationAnalysis) -> Table {
 }
 
 fn intervals(analysis: &ReplicationAnalysis) -> Table {
-    let mut columns = vec![
-        ("relation", "measure", Kind::Text),
-        ("clustered_by", "clustered by", Kind::Text),
-        ("r", "r", Kind::Number),
-    ];
-    columns.extend(CLUSTERED);
-    columns.push(("bca", "BCa", Kind::Interval));
-    let mut table = Table::new("intervals", "95% intervals of r with reward", &columns).grouped();
+    let mut table = Table::new(
+        "intervals",
+        "95% intervals of r with reward",
+        &["relation=measure | clustered_by=clustered by | r #", CLUSTERED, "bca=BCa ~"],
+    )
+    .grouped();
     for one in &analysis.associations.overall {
         let name = one.relation.to_string();
         let mut row = vec![Cell::text(&name), Cell::text("independent"), signed(&one.pearson)];
@@ -421,15 +407,14 @@ fn intervals(analysis: &ReplicationAnalysis) -> Table {
 }
 
 fn tests(analysis: &ReplicationAnalysis) -> Table {
-    let columns = [
-        ("relation", "measure", Kind::Text),
-        ("n", "runs", Kind::Number),
-        ("spearman", "Spearman", Kind::Number),
-        ("r_within", "r within", Kind::Number),
-        ("p_permutation", "p within", Kind::Number),
-        ("q", "q", Kind::Number),
-    ];
-    let mut table = Table::new("tests", "Ranks, and tests within model and domain", &columns);
+    let mut table = Table::new(
+        "tests",
+        "Ranks, and tests within model and domain",
+        &[
+            "relation=measure | n=runs # | spearman=Spearman # | r_within=r within #",
+            "p_permutation=p within # | q #",
+        ],
+    );
     for one in &analysis.associations.overall {
         let within = Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3));
         table.row([
@@ -453,16 +438,13 @@ fn tests(analysis: &ReplicationAnalysis) -> Table {
 }
 
 fn clustering(analysis: &ReplicationAnalysis) -> Table {
-    let columns = [
-        ("scope", "runs of", Kind::Text),
-        ("relation", "measure", Kind::Text),
-        ("r", "r", Kind::Number),
-        ("independent", "independent", Kind::Interval),
-        ("clustered", "clustered", Kind::Interval),
-        ("clustered_by", "by", Kind::Text),
-    ];
     let title = "Correlations whose significance depends on the clustering";
-    let mut table = Table::new("clustering", title, &columns).grouped();
+    let mut table = Table::new(
+        "clustering",
+        title,
+        &["scope=runs of | relation=measure | r # | independent ~ | clustered ~ | clustered_by=by"],
+    )
+    .grouped();
     for change in &analysis.changes {
         table.row([
             Cell::text(&change.scope),
@@ -479,15 +461,11 @@ fn clustering(analysis: &ReplicationAnalysis) -> Table {
     table
 }
 
-const FIGURES: [(&str, &str, Kind); 7] = [
-    ("runs", "runs", Kind::Number),
-    ("runs_with_errors", "with errors", Kind::Number),
-    ("mean_reward", "reward", Kind::Number),
-    ("r_recovery_reward", "r (all)", Kind::Number),
-    ("r_recovery_reward_errors_only", "r (errors)", Kind::Number),
-    ("r_error_count_reward", "r errors", Kind::Number),
-    ("r_tool_calls_reward", "r calls", Kind::Number),
-];
+const FIGURES: &str = concat!(
+    "runs # | runs_with_errors=with errors # | mean_reward=reward # | r_recovery_reward=r (all) # | ",
+    "r_recovery_reward_errors_only=r (errors) # | r_error_count_reward=r errors # | ",
+    "r_tool_calls_reward=r calls #"
+);
 
 const FIGURES_NOTE: &str = "r (all), r (errors): recovery rate and reward, all runs and runs with errors. r errors, r calls: error count \
                             and call count with reward.";
@@ -505,9 +483,7 @@ fn figures(group: &Group) -> [Cell; 7] {
 }
 
 fn by_model(tables: &Replication) -> Table {
-    let mut columns = vec![("model", "model", Kind::Text)];
-    columns.extend(FIGURES);
-    let mut table = Table::new("by_model", "By model", &columns);
+    let mut table = Table::new("by_model", "By model", &["model", FIGURES]);
     for model in &tables.by_model {
         let mut row = vec![Cell::name(model.model.as_deref())];
         row.extend(figures(&model.group));
@@ -536,12 +512,12 @@ fn by_pair<'r>(
     unknown: Option<&Group>,
     cells: impl Fn(&PairGroup) -> Option<PairCells<'r>>,
 ) -> Table {
-    let mut columns = vec![("model", "model", Kind::Text), ("domain", "domain", Kind::Text)];
-    columns.extend(FIGURES);
-    columns.push(("independent", "independent", Kind::Interval));
-    columns.extend(CLUSTERED);
-    columns.extend([("p_permutation", "p within", Kind::Number), ("q", "q", Kind::Number)]);
-    let mut table = Table::new("by_model_domain", "By model and domain", &columns).grouped();
+    let mut table = Table::new(
+        "by_model_domain",
+        "By model and domain",
+        &["model | domain", FIGURES, "independent ~", CLUSTERED, "p_permutation=p within # | q #"],
+    )
+    .grouped();
     for pair in &tables.by_model_domain {
         let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
         row.extend(figures(&pair.group));
@@ -555,7 +531,6 @@ fn by_pair<'r>(
     if let Some(unknown) = unknown {
         let mut row = vec![Cell::Missing, Cell::Missing];
         row.extend(figures(unknown));
-        row.resize(columns.len(), Cell::Missing);
         table.row(row);
         table.note("–: runs that name no model or no domain.");
     }
@@ -567,19 +542,14 @@ fn by_pair<'r>(
 }
 
 fn pooled(analysis: &ReplicationAnalysis) -> Table {
-    let columns = [
-        ("relation", "measure", Kind::Text),
-        ("within", "r in pairs", Kind::Number),
-        ("within_ci95", "95% CI", Kind::Interval),
-        ("pooled", "pooled r", Kind::Number),
-        ("pooled_ci95", "95% CI", Kind::Interval),
-        ("pairs", "pairs", Kind::Number),
-        ("tau2", "τ²", Kind::Number),
-        ("i2", "I²", Kind::Number),
-        ("q", "Q", Kind::Number),
-        ("q_p", "p of Q", Kind::Number),
-    ];
-    let mut table = Table::new("pooled", "Within and over pairs of model and domain", &columns);
+    let mut table = Table::new(
+        "pooled",
+        "Within and over pairs of model and domain",
+        &[
+            "relation=measure | within=r in pairs # | within_ci95=95% CI ~ | pooled=pooled r #",
+            "pooled_ci95=95% CI ~ | pairs # | tau2=τ² # | i2=I² # | q=Q # | q_p=p of Q #",
+        ],
+    );
     for (within, pooled) in analysis.within.iter().zip(&analysis.pooled) {
         let effects = pooled.effects;
         table.row([
@@ -604,16 +574,13 @@ fn pooled(analysis: &ReplicationAnalysis) -> Table {
 }
 
 fn signals(analysis: &ReplicationAnalysis) -> Table {
-    let mut columns = vec![
-        ("pair", "pair", Kind::Text),
-        ("relation", "measure", Kind::Text),
-        ("n", "runs", Kind::Number),
-        ("r", "r", Kind::Number),
-    ];
-    columns.extend(CLUSTERED);
-    columns.extend([("p_permutation", "p within", Kind::Number), ("q", "q", Kind::Number)]);
     let title = "Recovery and reward by model and domain, those that differ most surely from 0 first";
-    let mut table = Table::new("signals", title, &columns).grouped();
+    let mut table = Table::new(
+        "signals",
+        title,
+        &["pair | relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within # | q #"],
+    )
+    .grouped();
     for signal in &analysis.signals {
         let one = &signal.association;
         let mut row = vec![
@@ -648,13 +615,11 @@ fn direction(tables: &Replication) -> String {
 }
 
 fn duplicates(analysis: &ReplicationAnalysis) -> Table {
-    let columns = [
-        ("file", "file", Kind::Text),
-        ("id", "id", Kind::Text),
-        ("of_file", "copy of (file)", Kind::Text),
-        ("of_id", "copy of (id)", Kind::Text),
-    ];
-    let mut table = Table::new("duplicates", "Runs recorded twice: the copies that are left out", &columns);
+    let mut table = Table::new(
+        "duplicates",
+        "Runs recorded twice: the copies that are left out",
+        &["file | id | of_file=copy of (file) | of_id=copy of (id)"],
+    );
     for one in &analysis.duplicates {
         table.row([
             Cell::text(&one.file),
@@ -667,11 +632,11 @@ fn duplicates(analysis: &ReplicationAnalysis) -> Table {
 }
 
 fn rules(grouped: &GroupedReplication) -> Table {
-    let mut columns =
-        vec![("relation", "measure", Kind::Text), ("n", "runs", Kind::Number), ("r", "r", Kind::Number)];
-    columns.extend(CLUSTERED);
-    columns.push(("p_permutation", "p within", Kind::Number));
-    let mut table = Table::new("recovery_rules", "Recovery and reward, by tool and by program", &columns);
+    let mut table = Table::new(
+        "recovery_rules",
+        "Recovery and reward, by tool and by program",
+        &["relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within #"],
+    );
     for one in &grouped.overall {
         let mut row = vec![Cell::text(one.relation.to_string()), n(&one.pearson), signed(&one.pearson)];
         row.extend(clustered_cells(one.clustered.first()));
@@ -683,15 +648,11 @@ fn rules(grouped: &GroupedReplication) -> Table {
 }
 
 fn groups(grouped: &GroupedReplication) -> Table {
-    let mut columns: Vec<_> = grouped.by.iter().map(|by| (by.name(), by.name(), Kind::Text)).collect();
+    let mut columns: Vec<_> = grouped.by.iter().map(|by| by.name()).collect();
     columns.extend([
-        ("runs", "runs", Kind::Number),
-        ("runs_with_errors", "with errors", Kind::Number),
-        ("recovered", "recovered", Kind::Number),
-        ("recovered_by_program", "by program", Kind::Number),
-        ("mean_reward", "reward", Kind::Number),
-        ("r_recovery_reward_errors_only", "r (errors)", Kind::Number),
-        ("r_recovery_by_program_reward_errors_only", "by program", Kind::Number),
+        "runs # | runs_with_errors=with errors # | recovered # | recovered_by_program=by program #",
+        "mean_reward=reward # | r_recovery_reward_errors_only=r (errors) #",
+        "r_recovery_by_program_reward_errors_only=by program #",
     ]);
     let names: Vec<&str> = grouped.by.iter().map(|by| by.name()).collect();
     let mut table = Table::new("groups", format!("By {}", names.join(", ")), &columns);

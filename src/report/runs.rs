@@ -1,32 +1,18 @@
 //! Tables of what was counted, without inference: pass^k, and one row per run.
 
 use super::cell::Cell;
-use super::table::{Kind, Table};
+use super::table::Table;
 use crate::replicate::{PassK, SimulationRow};
 
 /// pass^k by model and domain, as a table.
 #[must_use]
 pub fn pass_k_table(groups: &[PassK]) -> Table {
-    const NAMES: [(&str, &str); 8] = [
-        ("pass_1", "pass^1"),
-        ("pass_2", "pass^2"),
-        ("pass_3", "pass^3"),
-        ("pass_4", "pass^4"),
-        ("pass_5", "pass^5"),
-        ("pass_6", "pass^6"),
-        ("pass_7", "pass^7"),
-        ("pass_8", "pass^8"),
-    ];
-    let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(NAMES.len());
+    let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(8);
     let mut columns = vec![
-        ("model", "model", Kind::Text),
-        ("domain", "domain", Kind::Text),
-        ("tasks", "tasks", Kind::Number),
-        ("runs", "runs", Kind::Number),
-        ("infrastructure_errors", "infra", Kind::Number),
-        ("without_task", "no task", Kind::Number),
+        "model | domain | tasks # | runs # | infrastructure_errors=infra # | without_task=no task #"
+            .to_owned(),
     ];
-    columns.extend(NAMES.iter().take(most).map(|(key, heading)| (*key, *heading, Kind::Number)));
+    columns.extend((1..=most).map(|k| format!("pass_{k}=pass^{k} #")));
     let mut table = Table::new("pass_k", "pass^k, by model and domain", &columns).grouped();
     for group in groups {
         let mut row = vec![
@@ -51,28 +37,14 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
     let by_default_rule = rows.iter().any(|row| row.default_rule.is_some());
     let mut columns = vec![
-        ("file", "file", Kind::Text),
-        ("id", "id", Kind::Text),
-        ("model", "model", Kind::Text),
-        ("domain", "domain", Kind::Text),
-        ("task", "task", Kind::Text),
-        ("trial", "trial", Kind::Number),
-        ("reward", "reward", Kind::Number),
-        ("tool_calls", "calls", Kind::Number),
-        ("errors", "errors", Kind::Number),
-        ("recovered", "recovered", Kind::Number),
-        ("recovery_rate", "recovery rate", Kind::Number),
-        ("detected", "detected", Kind::Text),
-        ("duplicate_of", "duplicate of", Kind::Text),
+        "file | id | model | domain | task | trial # | reward # | tool_calls=calls # | errors # | recovered #",
+        "recovery_rate=recovery rate # | detected | duplicate_of=duplicate of",
     ];
     if by_default_rule {
         columns.extend([
-            ("agent", "agent", Kind::Text),
-            ("recovered_by_program", "recovered by program", Kind::Number),
-            ("recovery_rate_by_program", "recovery rate by program", Kind::Number),
-            ("goals", "goals", Kind::Number),
-            ("reached", "reached", Kind::Number),
-            ("goal_recovery", "goal recovery", Kind::Number),
+            "agent | recovered_by_program=recovered by program #",
+            "recovery_rate_by_program=recovery rate by program # | goals # | reached #",
+            "goal_recovery=goal recovery #",
         ]);
     }
     let mut table = Table::new("runs", "Runs", &columns);

@@ -6,7 +6,7 @@ use super::cell::{Cell, name};
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
 use super::document::Document;
 use super::files::{unread, unread_table};
-use super::table::{Kind, TEXT_WIDTH, Table};
+use super::table::{TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::merge::{CostPart, Counts, DetectorOfModel, Files, RunStrip, ScanSummary};
 use crate::stats::{Interval, float, ratio, wilson};
@@ -41,13 +41,7 @@ impl Counts {
 /// A model, where it is named, and its counts.
 type OfModel<'s> = (Option<&'s str>, Counts);
 
-const COUNTS: [(&str, &str, Kind); 5] = [
-    ("traces", "traces", Kind::Number),
-    ("applicable", "applicable", Kind::Number),
-    ("detected", "detected", Kind::Number),
-    ("rate", "rate", Kind::Number),
-    ("rate_ci95", "95% interval", Kind::Interval),
-];
+const COUNTS: &str = "traces # | applicable # | detected # | rate # | rate_ci95=95% interval ~";
 
 impl ScanSummary {
     /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
@@ -98,9 +92,7 @@ impl ScanSummary {
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
-        let mut columns = vec![("detector", "detector", Kind::Text)];
-        columns.extend(COUNTS);
-        let mut table = Table::new("detectors", "Detectors", &columns);
+        let mut table = Table::new("detectors", "Detectors", &["detector", COUNTS]);
         for (detector, counts) in &totals {
             let mut row = vec![Cell::text(*detector)];
             row.extend(counts.cells());
@@ -110,7 +102,7 @@ impl ScanSummary {
         tables.extend(cost_table(&totals));
         let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
-            columns.insert(1, ("model", "model", Kind::Text));
+            let columns = ["detector | model", COUNTS];
             let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
             for (detector, models) in self.by_detector() {
                 for (model, counts) in models {
@@ -141,16 +133,14 @@ impl ScanSummary {
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;
-    let columns = [
-        ("detector", "cost of findings", Kind::Text),
-        ("steps", "steps", Kind::Number),
-        ("steps_share", "share", Kind::Number),
-        ("seconds", "seconds", Kind::Number),
-        ("seconds_share", "share", Kind::Number),
-        ("tokens", "tokens", Kind::Number),
-        ("tokens_share", "share", Kind::Number),
-    ];
-    let mut table = Table::new("costs", "What lies inside of findings", &columns);
+    let mut table = Table::new(
+        "costs",
+        "What lies inside of findings",
+        &[
+            "detector=cost of findings | steps # | steps_share=share # | seconds #",
+            "seconds_share=share # | tokens # | tokens_share=share #",
+        ],
+    );
     for (detector, counts) in totals {
         let Counts { steps, duration_ns, tokens, .. } = counts;
         let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);

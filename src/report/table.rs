@@ -18,7 +18,7 @@ const LATEX_LONG: usize = 30;
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     Text,
     Number,
     Interval,
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
     /// The name in CSV.
-    key: &'static str,
+    key: String,
     /// The heading for a reader.
     heading: String,
     kind: Kind,
@@ -56,21 +56,23 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows; `name` becomes the name of a file.
-    pub(super) fn new(
-        name: &'static str,
-        title: impl Into<String>,
-        columns: &[(&'static str, &str, Kind)],
-    ) -> Self {
-        let column = |(key, heading, kind): &(&'static str, &str, Kind)| Column {
-            key,
-            heading: (*heading).to_owned(),
-            kind: *kind,
+    /// Returns a table without rows. `name` becomes the name of a file. Columns are separated by ` | `: `n #` is a number,
+    /// `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV.
+    pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
+        let column = |text: &str| {
+            let (text, kind) = match (text.strip_suffix(" #"), text.strip_suffix(" ~")) {
+                (Some(text), _) => (text, Kind::Number),
+                (None, Some(text)) => (text, Kind::Interval),
+                (None, None) => (text, Kind::Text),
+            };
+            let (key, heading) = text.split_once('=').unwrap_or((text, text));
+            Column { key: key.to_owned(), heading: heading.to_owned(), kind }
         };
+        let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(column);
         Self {
             name,
             title: title.into(),
-            columns: columns.iter().map(column).collect(),
+            columns: columns.collect(),
             rows: Vec::new(),
             notes: Vec::new(),
             grouped: false,
@@ -84,8 +86,11 @@ impl Table {
         self
     }
 
+    /// Adds a row. Cells that are not given are missing.
     pub(super) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
-        self.rows.push(cells.into());
+        let mut cells = cells.into();
+        cells.resize(self.columns.len(), Cell::Missing);
+        self.rows.push(cells);
     }
 
     pub(super) fn note(&mut self, note: impl Into<String>) {
@@ -330,7 +335,7 @@ impl Table {
             if column.kind == Kind::Interval {
                 header.extend([format!("{}_low", column.key), format!("{}_high", column.key)]);
             } else {
-                header.push(column.key.to_owned());
+                header.push(column.key.clone());
             }
         }
         writer.write_record(&header).map_err(|error| not_written(&error))?;

@@ -4,17 +4,8 @@ use super::*;
 use crate::stats::Interval;
 
 fn sample() -> Table {
-    let mut table = Table::new(
-        "sample",
-        "A sample of 50% & more",
-        &[
-            ("model", "model", Kind::Text),
-            ("n", "n", Kind::Number),
-            ("r", "r", Kind::Number),
-            ("ci", "95% interval", Kind::Interval),
-            ("p", "p", Kind::Number),
-        ],
-    );
+    let mut table =
+        Table::new("sample", "A sample of 50% & more", &["model | n # | r # | ci=95% interval ~ | p #"]);
     table.row([
         Cell::text("a_b|<c>, \"d\""),
         Cell::Count(7),
@@ -75,8 +66,7 @@ fn latex_fits_a_page() {
         long.row([Cell::text("m"), Cell::Count(1), Cell::Missing, Cell::Missing, Cell::Missing]);
     }
     assert!(long.latex().contains("\\begin{longtable}{") && long.latex().contains("\\endhead"));
-    let columns: Vec<(&str, &str, Kind)> = (0..12).map(|_| ("number", "a number", Kind::Number)).collect();
-    let mut wide = Table::new("wide", "Wide", &columns);
+    let mut wide = Table::new("wide", "Wide", &["number=a number #"; 12]);
     wide.row(vec![Cell::Count(1); 12]);
     assert_eq!(wide.latex().matches("\\begin{table}").count(), 2, "{}", wide.latex());
     assert!(wide.latex().contains("\\label{tab:wide-2}"));
@@ -96,8 +86,7 @@ fn latex_takes_no_letter_that_pdflatex_does_not() {
 
 #[test]
 fn an_empty_column_is_not_shown() {
-    let columns = [("a", "alpha", Kind::Text), ("b", "beta", Kind::Text), ("n", "n", Kind::Number)];
-    let mut table = Table::new("sample", "A sample", &columns);
+    let mut table = Table::new("sample", "A sample", &["a=alpha | b=beta | n #"]);
     table.row([Cell::text("x"), Cell::text(""), Cell::Missing]);
     assert_eq!(table.text(80), "A sample\n  alpha\n  -----\n  x\n");
     // CSV has every column.
