@@ -3,19 +3,15 @@
 //! | statistic | summed per cluster |
 //! |---|---|
 //! | [`ClusteredPearson`] | n, Σx, Σy, Σx², Σy², Σxy around the means of all |
-//! | [`ClusteredSpearman`] | the count of each distinct pair (x, y); ranks are taken anew in every resample |
 //! | [`ClusteredWithin`] | the sums of Pearson, and n, Σx, Σy per group |
 //! | [`PairedDifference`] | what both of its statistics sum, of the same draw |
 //!
-//! Reference: the formulas of [`pearson`](fn@super::pearson), [`spearman`](fn@super::spearman) and
-//! [`within_group`](fn@super::within_group), whose values the estimates equal up to rounding.
+//! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values the estimates equal up to rounding.
 //!
 //! Errors: columns of different length, a value that is not finite.
 
-mod spearman;
 mod within;
 
-pub use spearman::ClusteredSpearman;
 pub use within::ClusteredWithin;
 
 use super::StatsError;

@@ -75,8 +75,6 @@ pub(super) fn chi_squared_tail(q: f64, dof: f64) -> f64 {
 #[cfg(test)]
 #[expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::assert_close;
     use super::*;
 
@@ -197,30 +195,6 @@ mod tests {
         ];
         for (n, r, p) in mpmath {
             assert_close(two_sided_p(r, n - 2.0), p, p * 1e-9);
-        }
-    }
-
-    /// Closed forms: `1 - 2/π asin(r)` at one degree of freedom, `1 - r` at two.
-    #[test]
-    fn p_values_agree_with_the_closed_forms() {
-        for r in (0..1000).map(|i| f64::from(i) / 1000.0) {
-            let angle = 2.0 / PI * (1.0 - r).sqrt().atan2((1.0 + r).sqrt());
-            assert_close(two_sided_p(r, 1.0), 2.0 * angle, 1e-12);
-            assert_close(two_sided_p(r, 2.0), 1.0 - r, 1e-12);
-        }
-        for dof in [1.0, 2.0, 1e3, 1e18] {
-            assert_close(two_sided_p(1.0, dof), 0.0, 0.0);
-            assert_close(two_sided_p(-1.0, dof), 0.0, 0.0);
-            assert_close(two_sided_p(0.0, dof), 1.0, 1e-9);
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_expansion_meets_the_beta_function(t in 0.0..40.0_f64) {
-            let r = |dof: f64| t / (dof + t * t).sqrt();
-            let (below, above) = (LARGE_DOF, LARGE_DOF * (1.0 + 1e-9));
-            prop_assert!((two_sided_p(r(below), below) - two_sided_p(r(above), above)).abs() < 2e-9);
         }
     }
 }

@@ -89,27 +89,3 @@ pub enum StatsError {
         trials: u32,
     },
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_lower_case_without_a_full_stop() {
-        let errors = [
-            StatsError::LengthMismatch { x: 1, y: 2 },
-            StatsError::TooFew { n: 2, needed: 3 },
-            StatsError::NonFinite { side: Side::X, index: 4 },
-            StatsError::OutOfRange { side: Side::X, index: 4 },
-            StatsError::ZeroVariance { side: Side::Y },
-            StatsError::InvalidArgument { name: "confidence", why: "must be in (0, 1)" },
-            StatsError::SuccessesExceedTrials { successes: 3, trials: 2 },
-            StatsError::KTooLarge { k: 5, trials: 4 },
-        ];
-        for error in errors {
-            let message = error.to_string();
-            assert_eq!(message, message.to_lowercase());
-            assert!(!message.ends_with('.'), "{message}");
-        }
-    }
-}

@@ -77,8 +77,6 @@ fn length(first: u64, last: u64) -> f64 {
 #[cfg(test)]
 #[expect(clippy::reversed_empty_ranges, reason = "empty ranges are input too")]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::assert_close;
     use super::*;
 
@@ -89,13 +87,6 @@ mod tests {
         assert_close(jaccard(&(2..=5), &(5..=6)), 1.0 / 5.0, 0.0);
         assert_close(jaccard(&(2..=5), &(6..=9)), 0.0, 0.0);
         assert_close(jaccard(&(0..=9), &(3..=4)), 0.2, 0.0);
-    }
-
-    #[test]
-    fn extreme_ranges() {
-        assert_close(jaccard(&(0..=u64::MAX), &(0..=u64::MAX)), 1.0, 0.0);
-        assert_close(jaccard(&(3..=1), &(3..=1)), 0.0, 0.0);
-        assert_close(jaccard(&(3..=1), &(0..=4)), 0.0, 0.0);
     }
 
     #[test]
@@ -115,20 +106,5 @@ mod tests {
         assert_eq!(localization_recall(&[], &ranges), Some(0.0));
         assert_eq!(localization_similarity(&ranges, &[]), Some(0.0));
         assert_eq!(localization_recall(&ranges, &[]), None);
-    }
-
-    proptest! {
-        #[test]
-        fn jaccard_counts_members_and_is_symmetric(
-            a in 0..20_u64, b in 0..20_u64, c in 0..20_u64, d in 0..20_u64,
-        ) {
-            let (left, right) = (a.min(b)..=a.max(b), c.min(d)..=c.max(d));
-            let index = jaccard(&left, &right);
-            let shared = left.clone().filter(|i| right.contains(i)).count();
-            let either = left.clone().count() + right.clone().count() - shared;
-            let counted = float(shared as u64) / float(either as u64);
-            prop_assert!((index - counted).abs() < 1e-15);
-            prop_assert!((index - jaccard(&right, &left)).abs() < 1e-15);
-        }
     }
 }

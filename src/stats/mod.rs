@@ -7,7 +7,7 @@
 //!
 //! | question | answer | reference |
 //! |---|---|---|
-//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`point_biserial()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
+//! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
 //! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
 //! | still, next to other columns? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
 //! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
@@ -55,7 +55,7 @@ pub(crate) use bootstrap::without_tails;
 pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
-pub use clustered::{ClusteredPearson, ClusteredSpearman, ClusteredWithin, PairSums, PairedDifference};
+pub use clustered::{ClusteredPearson, ClusteredWithin, PairSums, PairedDifference};
 pub use error::{Side, StatsError};
 pub use interval::{Interval, wilson};
 pub use jensen_shannon::jensen_shannon;
@@ -75,7 +75,7 @@ pub use resampling::Resampling;
 pub(crate) use rng::Rng;
 #[cfg(feature = "benchmarks")]
 pub(crate) use rng::SplitMix;
-pub use spearman::{point_biserial, spearman};
+pub use spearman::spearman;
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;
 

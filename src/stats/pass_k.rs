@@ -80,8 +80,6 @@ fn all_succeed(task: TaskTrials, k: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::assert_close;
     use super::*;
 
@@ -138,17 +136,5 @@ mod tests {
         assert_eq!(pass_hat_k(&[task(u32::MAX, u32::MAX)], u32::MAX), Ok(1.0));
         let one_failure = pass_hat_k(&[task(u32::MAX, u32::MAX - 1)], half).unwrap();
         assert_close(one_failure, 0.5, 1e-9);
-    }
-
-    proptest! {
-        #[test]
-        fn falls_with_k_and_starts_at_the_success_rate(
-            (n, c) in (1..60_u32).prop_flat_map(|n| (Just(n), 0..=n)),
-        ) {
-            let values: Vec<f64> = (1..=n).map(|k| pass_hat_k(&[task(n, c)], k).unwrap()).collect();
-            prop_assert!((values[0] - f64::from(c) / f64::from(n)).abs() < 1e-15);
-            prop_assert!(values.windows(2).all(|pair| pair[1] <= pair[0]));
-            prop_assert!(values.iter().all(|value| (0.0..=1.0).contains(value)));
-        }
     }
 }

@@ -282,11 +282,4 @@ mod tests {
         let stratum = Stratum { x: vec![0.0; 4], y: vec![2.0, 1.0, 2.0, 1.0] };
         assert_eq!(stratum.all_comoments().len(), 6);
     }
-
-    #[test]
-    fn extreme_values_stay_finite() {
-        let huge = [1e308, -1e308, 1e308, 1e307, 0.0, -1e308];
-        let found = permutation_test(&huge, &huge, &[0; 6], &Resampling::default()).unwrap().unwrap();
-        assert!(found.p > 0.0 && found.p <= 1.0);
-    }
 }

@@ -34,19 +34,7 @@ pub(crate) fn ratio_bootstrap(clusters: &[(f64, f64)], resamples: u32, seed: u64
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn seeds_reproduce(clusters in proptest::collection::vec((0.0..9.0_f64, 1.0..9.0_f64), 1..20), seed: u64) {
-            let first = ratio_bootstrap(&clusters, 50, seed);
-            prop_assert_eq!(first, ratio_bootstrap(&clusters, 50, seed));
-            let Interval { low, high } = first.unwrap();
-            prop_assert!(low <= high);
-        }
-    }
 
     #[test]
     fn a_ratio_of_nothing_has_no_interval() {

@@ -1,5 +1,4 @@
-//! Spearman's rank correlation and the point-biserial correlation: Pearson's coefficient of ranks, and
-//! of a yes/no column.
+//! Spearman's rank correlation: Pearson's coefficient of ranks.
 //!
 //! ```text
 //! ρ = r(rank(x), rank(y)),  ties share the mean of their ranks
@@ -9,9 +8,7 @@
 //!
 //! References: Spearman, "The proof and measurement of association between two things", Am. J. Psychol.
 //! 15 (1904); interval: Bonett & Wright, "Sample size requirements for estimating Pearson, Kendall and
-//! Spearman correlations", Psychometrika 65 (2000); Tate, "Correlation between a discrete and a
-//! continuous variable", Ann. Math. Stat. 25 (1954). Oracles: `scipy.stats.spearmanr` and
-//! `pointbiserialr`.
+//! Spearman correlations", Psychometrika 65 (2000). Oracle: `scipy.stats.spearmanr`.
 //!
 //! Errors: those of [`pearson`](fn@super::pearson).
 
@@ -50,24 +47,6 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     Ok(correlation)
 }
 
-/// The point-biserial correlation of a yes/no column with `y`: Pearson's, with 1 for yes and 0 for no.
-///
-/// ```
-/// use wrongturn::stats::point_biserial;
-///
-/// let correlation = point_biserial(&[true, true, false, false], &[1.0, 0.8, 0.1, 0.3])?;
-/// assert!(correlation.r > 0.9);
-/// # Ok::<(), wrongturn::stats::StatsError>(())
-/// ```
-///
-/// # Errors
-///
-/// Those of [`pearson`](fn@pearson).
-pub fn point_biserial(yes: &[bool], y: &[f64]) -> Result<Correlation, StatsError> {
-    let x: Vec<f64> = yes.iter().map(|yes| f64::from(u8::from(*yes))).collect();
-    pearson(&x, y)
-}
-
 /// The ranks of the values, from 1; equal values share the mean of theirs.
 fn ranks(values: &[f64]) -> Vec<f64> {
     // Adding 0 makes the two zeros one.
@@ -87,10 +66,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 #[expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
 mod tests {
-    use proptest::prelude::*;
-
+    use super::super::assert_close;
     use super::super::pearson::tests::{gen_x, gen_y};
-    use super::super::{Side, assert_close};
     use super::*;
 
     #[track_caller]
@@ -122,44 +99,11 @@ mod tests {
         agrees(spearman(&gen_x(1000, 0.0), &y), -0.0022659150131035034, 0.9429480974337294, interval);
     }
 
-    /// `scipy.stats.pointbiserialr([7*i % 3 == 0 for i in range(60)], Y(60))`
-    #[test]
-    fn point_biserial_agrees_with_scipy() {
-        let yes: Vec<bool> = (0..60).map(|i| 7 * i % 3 == 0).collect();
-        let correlation = point_biserial(&yes, &gen_y(60, 0.0)).unwrap();
-        assert_close(correlation.r, -0.07935958708708271, 1e-12);
-        assert_close(correlation.p, 0.5466834198455891, 1e-9);
-    }
-
     /// `scipy.stats.rankdata([3, 1, 3, 2, 3, 1])`
     #[test]
     fn ties_share_their_ranks() {
         assert_eq!(ranks(&[3.0, 1.0, 3.0, 2.0, 3.0, 1.0]), [5.0, 1.5, 5.0, 3.0, 5.0, 1.5]);
         assert_eq!(ranks(&[0.0, -0.0]), [1.5, 1.5]);
         assert_eq!(ranks(&[]), [0.0; 0]);
-    }
-
-    #[test]
-    fn refusals() {
-        let plain = [1.0, 2.0, 4.0];
-        assert_eq!(spearman(&plain, &[1.0]), Err(StatsError::LengthMismatch { x: 3, y: 1 }));
-        assert_eq!(spearman(&plain[..2], &plain[..2]), Err(StatsError::TooFew { n: 2, needed: 3 }));
-        let nan = [1.0, f64::NAN, 2.0];
-        assert_eq!(spearman(&plain, &nan), Err(StatsError::NonFinite { side: Side::Y, index: 1 }));
-        assert_eq!(spearman(&nan, &plain), Err(StatsError::NonFinite { side: Side::X, index: 1 }));
-        assert_eq!(spearman(&plain, &[2.0; 3]), Err(StatsError::ZeroVariance { side: Side::Y }));
-        assert_eq!(point_biserial(&[true; 3], &plain), Err(StatsError::ZeroVariance { side: Side::X }));
-    }
-
-    proptest! {
-        #[test]
-        fn any_rising_map_leaves_it_unchanged(
-            pairs in proptest::collection::vec((-5..5_i8, -5..5_i8), 3..40),
-        ) {
-            let (x, y): (Vec<f64>, Vec<f64>) =
-                pairs.into_iter().map(|(x, y)| (f64::from(x), f64::from(y))).unzip();
-            let cubed: Vec<f64> = x.iter().map(|x| x * x * x).collect();
-            prop_assert_eq!(spearman(&cubed, &y), spearman(&x, &y));
-        }
     }
 }

@@ -214,30 +214,5 @@ mod tests {
             let repeats = naive(&region, &case.post, length(&case));
             prop_assert_eq!(outcome(&case), Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) }));
         }
-
-        /// Removing a step that repeats the failure never makes a run worse.
-        #[test]
-        fn avoidance_does_not_fall_when_a_failing_step_goes(
-            post in proptest::collection::vec(0..6_u8, 1..12), at in 0..6_i64, after: bool,
-        ) {
-            let post: Vec<String> = post.iter().map(|step| format!("o{step}")).collect();
-            let post: Vec<&str> = post.iter().map(String::as_str).collect();
-            let mut case = case("operation/decision_error", [at, at], 7, &post);
-            let timing = if after { Timing::After } else { Timing::Before };
-            (case.original_obs, case.post_obs) = (timing, timing);
-            let before = outcome(&case).unwrap();
-            let feared = produced(&case.original, timing, None)[usize::try_from(at).unwrap()].clone();
-            let brought = produced(&case.post, timing, None);
-            for (gone, obs) in brought.iter().enumerate().filter(|(_, obs)| **obs == feared) {
-                prop_assert!(obs.is_some());
-                let mut shorter = case.clone();
-                // The step and its result belong together.
-                shorter.post.remove(if after { gone } else { gone + 1 });
-                if let Ok(now) = outcome(&shorter) {
-                    prop_assert!(now.avoided >= before.avoided);
-                    prop_assert!(now.repeats < before.repeats);
-                }
-            }
-        }
     }
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::pearson::tests::{gen_x, gen_y};
-use super::super::{Resampling, Side, assert_close, cluster_bootstrap, pearson, spearman, within_group};
+use super::super::{Resampling, Side, assert_close, cluster_bootstrap, pearson, within_group};
 use super::*;
 
 fn each(n: usize) -> Vec<usize> {
@@ -39,20 +39,11 @@ fn copies_of_a_run_widen_nothing_where_they_are_one_cluster() {
 }
 
 #[test]
-fn the_same_statistic_twice_does_not_differ() {
-    let first = ClusteredPearson::new(&gen_x(40, 0.0), &gen_y(40, 0.0), &each(40)).unwrap();
-    let difference = PairedDifference { first: first.clone(), second: first };
-    let found = cluster_bootstrap(&difference, &Resampling::default()).unwrap();
-    assert_eq!((found.estimate, found.percentile.unwrap().high), (Some(0.0), 0.0));
-}
-
-#[test]
 fn what_cannot_be_summed_is_refused() {
     let nan = [1.0, f64::NAN, 2.0];
     let plain = [1.0, 2.0, 4.0];
     let error = StatsError::NonFinite { side: Side::Y, index: 1 };
     assert_eq!(ClusteredPearson::new(&plain, &nan, &each(3)).unwrap_err(), error);
-    assert_eq!(ClusteredSpearman::new(&plain, &nan, &each(3)).unwrap_err(), error);
     assert_eq!(ClusteredWithin::new(&plain, &nan, &[0; 3], &each(3)).unwrap_err(), error);
     let mismatch = StatsError::LengthMismatch { x: 3, y: 2 };
     assert_eq!(ClusteredPearson::new(&plain, &plain, &each(2)).unwrap_err(), mismatch);
@@ -90,8 +81,6 @@ proptest! {
         };
         let found = ClusteredPearson::new(&x, &y, &cluster).unwrap().estimate();
         prop_assert!(same(found, pearson(&x, &y)));
-        let found = ClusteredSpearman::new(&x, &y, &cluster).unwrap().estimate();
-        prop_assert!(same(found, spearman(&x, &y)));
         let found = ClusteredWithin::new(&x, &y, &group, &cluster).unwrap().estimate();
         prop_assert!(same(found, within_group(&x, &y, &group)), "{:?}", found);
     }

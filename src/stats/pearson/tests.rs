@@ -60,15 +60,6 @@ fn small_samples() {
 }
 
 #[test]
-fn ties() {
-    // pearsonr([0, 1, 1, 0, 1, 0, 0, 1, 1, 1], [3, 0, 1, 2, 0, 3, 1, 0, 0, 2])
-    let x = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
-    let y = [3.0, 0.0, 1.0, 2.0, 0.0, 3.0, 1.0, 0.0, 0.0, 2.0];
-    let interval = Some((-0.9329436593621867, -0.19645213235905812));
-    agrees(&x, &y, -0.7351470441147048, 0.01541216460396887, interval);
-}
-
-#[test]
 fn large_samples() {
     // pearsonr(X(50), Y(50))
     let interval = Some((0.18558033368192922, 0.6408036901981792));
@@ -98,20 +89,6 @@ fn common_offsets() {
     let interval = Some((0.23716505720562572, 0.27380557727211247));
     let (r, p) = (0.25557708944588464, 6.898172733278132e-149);
     agrees(&gen_x(10_000, 1e9), &gen_y(10_000, 1e9), r, p, interval);
-}
-
-#[test]
-fn nearly_collinear() {
-    // x = X(20); pearsonr(x, [a + (i*7 % 5)*1e-6 for i, a in enumerate(x)])
-    let x = gen_x(20, 0.0);
-    let y: Vec<f64> = x.iter().zip(0_u32..).map(|(a, i)| a + f64::from(i * 7 % 5) * 1e-6).collect();
-    let interval = Some((0.9999999999998621, 0.9999999999999795));
-    agrees(&x, &y, 0.9999999999999467, 3.29160867470033e-118, interval);
-    // x = X(200); pearsonr(x, [-a + (i*7 % 5)*1e-3 for i, a in enumerate(x)])
-    let x = gen_x(200, 0.0);
-    let y: Vec<f64> = x.iter().zip(0_u32..).map(|(a, i)| f64::from(i * 7 % 5) * 1e-3 - a).collect();
-    let interval = Some((-0.9999999569440934, -0.9999999247311766));
-    agrees(&x, &y, -0.9999999430722613, 0.0, interval);
 }
 
 #[test]
@@ -215,31 +192,5 @@ proptest! {
         if let Some((one, other)) = of_sums.zip(of_pairs) {
             prop_assert!((one - other).abs() < 1e-6, "{one} {other}");
         }
-    }
-
-    #[test]
-    fn never_panics_and_never_returns_nan(
-        pairs in proptest::collection::vec((any::<f64>(), any::<f64>()), 0..6),
-    ) {
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        if let Ok(result) = pearson(&x, &y) {
-            prop_assert!((-1.0..=1.0).contains(&result.r));
-            prop_assert!((0.0..=1.0).contains(&result.p));
-        }
-    }
-
-    #[test]
-    fn is_symmetric_and_scale_free(
-        pairs in proptest::collection::vec((-1e3..1e3_f64, -1e3..1e3_f64), 4..40),
-        exponent in -40..40_i32,
-    ) {
-        let (x, y): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        let result = pearson(&x, &y).unwrap();
-        prop_assert_eq!(pearson(&y, &x).unwrap(), result);
-        let flipped: Vec<f64> = x.iter().map(|value| -value * 2.0_f64.powi(exponent)).collect();
-        let mirrored = pearson(&flipped, &y).unwrap();
-        prop_assert_eq!(mirrored.r, -result.r);
-        let interval = result.ci95.unwrap();
-        prop_assert!(interval.low <= result.r && result.r <= interval.high);
     }
 }

@@ -1,5 +1,3 @@
-use proptest::prelude::*;
-
 use super::*;
 
 fn trial(model: &str, context: &str, task: usize, resolved: bool) -> ComparedTrial {
@@ -98,29 +96,4 @@ fn unscored_trials_are_counted_and_not_resolved() {
     let paired = found.paired.unwrap();
     assert_eq!((paired.fresh.unscored, paired.fresh.rate, paired.relative_drop.value), (1, 0.0, None));
     assert_eq!((paired.relative_drop.resamples_left_out, paired.mcnemar.p), (2_000, Some(1.0)));
-}
-
-proptest! {
-    #[test]
-    fn seeds_reproduce_and_intervals_hold_the_order(
-        outcomes in proptest::collection::vec((any::<bool>(), any::<bool>()), 1..12), seed: u64,
-    ) {
-        let mut trials = Vec::new();
-        for (task, (fresh, recovery)) in outcomes.into_iter().enumerate() {
-            trials.push(trial("m", "fresh", task, fresh));
-            trials.push(trial("m", "env", task, recovery));
-        }
-        let found = compare(&trials, seed);
-        prop_assert_eq!(&found, &compare(&trials, seed));
-        trials.reverse();
-        prop_assert_eq!(&found, &compare(&trials, seed));
-        let paired = found.contexts["env"].models["m"].paired.unwrap();
-        for (value, interval) in [
-            (paired.fresh.rate, paired.fresh.bootstrap95), (paired.recovery.rate, paired.recovery.bootstrap95),
-            (paired.difference.value, paired.difference.bootstrap95),
-        ] {
-            let interval = interval.unwrap();
-            prop_assert!(interval.low <= interval.high && (-1.0..=1.0).contains(&value));
-        }
-    }
 }
