@@ -198,7 +198,6 @@ where
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "exact by definition")]
 mod tests {
     use super::*;
     use crate::error::ErrorKind;

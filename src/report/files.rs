@@ -145,12 +145,11 @@ pub(super) fn unread_table(files: &Files) -> Table {
 
 /// How many files could not be read whole.
 pub(super) fn unread(files: &Files) -> u64 {
-    match files.listed() {
-        Some(listed) => listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64,
-        None => {
-            let [_, some, none] = files.read_counts();
-            some.saturating_add(none)
-        }
+    if let Some(listed) = files.listed() {
+        listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64
+    } else {
+        let [_, some, none] = files.read_counts();
+        some.saturating_add(none)
     }
 }
 

@@ -75,7 +75,6 @@ fn length(first: u64, last: u64) -> f64 {
 }
 
 #[cfg(test)]
-#[expect(clippy::reversed_empty_ranges, reason = "empty ranges are input too")]
 mod tests {
     use super::super::assert_close;
     use super::*;
