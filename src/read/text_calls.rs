@@ -13,7 +13,7 @@ use super::outcome::Outcome;
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use crate::trace::{
-    Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, UnknownReason,
+    Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, TextCow, UnknownReason,
 };
 
 /// A way to write calls as text.
@@ -127,7 +127,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
             Entry::Answer { turn, id: None, answer } | Entry::Orphan { turn, id: None, answer } => {
                 let answer = match &answer.observation {
                     Content::Present(words) if answer.provenance == Provenance::None => {
-                        let text = words.text().to_str().into_owned();
+                        let text = words.text().to_str();
                         answer_of(results(&text).first().map_or(&*text, |result| result.text))
                     }
                     _ => answer,
@@ -196,6 +196,21 @@ fn named(text: &Text<'_>) -> Option<String> {
 
 fn answer_of<'a>(text: &str) -> Answer<'a> {
     outcome(text).answer(Content::Present(text.to_owned().into()))
+}
+
+/// Returns the answer in a text of the harness, with the outcome that it reports.
+pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
+    let text = unmarked(text);
+    outcome(&text.text().to_str()).answer(Content::Present(text))
+}
+
+/// Returns an answer without the mark of OpenHands before it.
+pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
+    let is_marked =
+        ["OBSERVATION:", "EXECUTION RESULT of ["].iter().any(|mark| text.text().starts_with(mark));
+    let answer =
+        is_marked.then(|| results(&text.text().to_str()).first().map(|result| result.text.to_owned()));
+    answer.flatten().map_or(text, TextCow::from)
 }
 
 /// Beginnings of texts that report a failure.

@@ -2,6 +2,7 @@
 //! action before it.
 
 use super::prelude::*;
+use crate::read::text_calls;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentData,
@@ -80,7 +81,8 @@ fn step<'a>(
         "text_observation" | "web_observation" | "image_observation" => {
             let text = observation(&class, &step);
             if let Some(call) = answers {
-                steps.answer_call(call, Outcome::UNMARKED.answer(text.into()));
+                let answer = text.map_or(Outcome::UNMARKED.answer(Content::Absent), text_calls::answer_in);
+                steps.answer_call(call, answer);
             } else if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
                 let actor = match step.name("source").as_deref() {
                     Some("user") => Actor::User,

@@ -8,9 +8,10 @@ use super::chat_element::{Block, Body, Element};
 use super::chat_items::codex_result;
 use super::prelude::*;
 use crate::read::in_order::InOrder;
+use crate::read::text_calls;
 
 /// Beginnings of result texts that report a failure.
-const FAILURES: [&str; 3] = ["Error:", "ENOENT:", "EISDIR:"];
+const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
 
 /// A chat that is being read.
 pub(in crate::read) struct Conversation<'a> {
@@ -267,7 +268,7 @@ impl<'a> Conversation<'a> {
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
                 let marked = element.outcome(text.text());
-                let (codex, observation) = codex_result(text);
+                let (codex, observation) = codex_result(text_calls::unmarked(text));
                 let outcome = marked.or(codex).unwrap_or_else(|| {
                     let failed = FAILURES.iter().any(|start| observation.text().starts_with(start));
                     if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }

@@ -7,6 +7,7 @@ use super::chat::Form;
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::prelude::*;
+use crate::read::text_calls;
 use crate::read::text_grammars::{self, Written};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -139,6 +140,8 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
 struct Spoken<'a> {
     steps: Assembler<'a>,
     asked: VecDeque<CallNumber>,
+    /// Whether the last message is a call, which the next message answers, also that of a user.
+    is_asked: bool,
 }
 
 impl<'a> Spoken<'a> {
@@ -148,6 +151,7 @@ impl<'a> Spoken<'a> {
         let (Some(from), Some(value)) = (from, message.member("value").and_then(words::result)) else {
             return false;
         };
+        let is_asked = std::mem::take(&mut self.is_asked);
         match &*from {
             "function_call" | "tool_call" if self.call(turn, &value.text().to_str()) => {}
             "function_call" | "tool_call" => {
@@ -156,12 +160,10 @@ impl<'a> Spoken<'a> {
                 self.written(turn, &text);
             }
             "gpt" | "assistant" | "model" => self.steps.message(Actor::Agent, turn, value),
-            "human" | "user" => self.steps.message(Actor::User, turn, value),
+            "human" | "user" if !is_asked => self.steps.message(Actor::User, turn, value),
             "system" => self.steps.message(Actor::System, turn, value),
             _ => match self.asked.pop_front() {
-                Some(call) => {
-                    self.steps.answer_call(call, Outcome::UNMARKED.answer(Content::Present(value)));
-                }
+                Some(call) => _ = self.steps.answer_call(call, text_calls::answer_in(value)),
                 None => self.steps.message(Actor::Environment, turn, value),
             },
         }
@@ -170,14 +172,23 @@ impl<'a> Spoken<'a> {
 
     /// Adds the calls that are written in a text.
     fn written(&mut self, turn: u64, text: &str) {
-        let grammars: [fn(&str) -> Vec<Written>; 3] =
-            [text_grammars::functions, text_grammars::tool_calls, text_grammars::executions];
+        let grammars: [fn(&str) -> Vec<Written>; 4] = [
+            text_grammars::functions,
+            text_grammars::tool_calls,
+            text_grammars::executions,
+            text_grammars::command_blocks,
+        ];
         let written = grammars.iter().map(|read| read(text)).find(|written| !written.is_empty());
         for written in written.unwrap_or_default() {
             let mut call = Call::new(turn, None, written.name);
             call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
-            self.asked.push_back(self.steps.call(call));
+            self.ask(call);
         }
+    }
+
+    fn ask(&mut self, call: Call<'a>) {
+        self.asked.push_back(self.steps.call(call));
+        self.is_asked = true;
     }
 
     /// Adds the calls `{name, arguments}` that a text consists of, or returns false.
@@ -197,7 +208,7 @@ impl<'a> Spoken<'a> {
                 let text = arguments.string().unwrap_or_else(|| arguments.spelling());
                 call.arguments = common::arguments_of_text(Cow::Owned(text.into_owned()));
             }
-            self.asked.push_back(self.steps.call(call));
+            self.ask(call);
         }
         true
     }

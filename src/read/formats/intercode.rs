@@ -44,14 +44,23 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     }
     let environment = episode.name("environment");
     let tool = environment.as_deref().map_or("action", |name| name.strip_prefix("ic_").unwrap_or(name));
+    let argument = match tool {
+        "bash" | "ctf" => "command",
+        "sql" => "query",
+        "python" => "code",
+        _ => "action",
+    };
     for (index, (turn, action)) in (1..).zip(&actions).enumerate() {
         if let Some(thought) = thoughts.get(index).and_then(|thought| words::message(*thought)) {
             steps.message(Actor::Agent, turn, thought);
         }
         let text = action.string().unwrap_or_else(|| action.spelling());
-        let (name, argument) = named(&text).unwrap_or((tool, &text));
+        let (name, argument, text) = match submitted(&text) {
+            Some(answer) => ("submit", "answer", answer),
+            None => (tool, argument, executed(&text)),
+        };
         let mut call = Call::new(turn, None, name.to_owned());
-        call.arguments = Content::Present(common::sole_text("action", argument));
+        call.arguments = Content::Present(common::sole_text(argument, text));
         let call = steps.call(call);
         if let Some(observation) = observations.get(index) {
             let text = words::result(*observation);
@@ -70,13 +79,15 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     runs.give_unrouted(&mut steps, metadata, reward(episode));
 }
 
-/// Returns the name and argument of an action in ReAct form: `execute[…]`, or `submit` with the submission.
-fn named(action: &str) -> Option<(&str, &str)> {
-    let argument = action.strip_prefix("execute[").and_then(|rest| rest.strip_suffix(']'));
-    let submitted = || action.strip_prefix("submit").filter(|rest| rest.is_empty() || rest.starts_with(' '));
-    argument
-        .map(|argument| ("execute", argument))
-        .or_else(|| submitted().map(|argument| ("submit", common::trim(argument))))
+/// Returns the answer that an action submits.
+fn submitted(action: &str) -> Option<&str> {
+    let answer = action.strip_prefix("submit").filter(|rest| rest.is_empty() || rest.starts_with(' '));
+    answer.map(common::trim)
+}
+
+/// Returns the code of an action, which may have the form `execute[…]`.
+fn executed(action: &str) -> &str {
+    action.strip_prefix("execute[").and_then(|rest| rest.strip_suffix(']')).unwrap_or(action)
 }
 
 fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use super::codex_text::is_failure_code;
 use super::prelude::*;
+use super::recorded::members;
+use crate::trace::Digest;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Vorflux,
@@ -25,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Ok(())
         })?;
     }
-    let unrecorded = session.asked.into_values().filter_map(|left| u64::try_from(left).ok()).sum();
+    let unrecorded = session.asked.into_values().sum();
     runs.pass_over("calls of the model that no entry records as run", unrecorded);
     runs.pass_over("entries of other types", session.others);
     let metadata = Metadata {
@@ -43,8 +45,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 struct Session<'a> {
     steps: Assembler<'a>,
     turn: u64,
-    /// For each tool, the number of requested calls that were not executed yet.
-    asked: BTreeMap<Cow<'a, str>, i64>,
+    /// The number of requested calls that were not executed yet, by tool and arguments.
+    asked: BTreeMap<(Cow<'a, str>, Option<Digest>), u64>,
     others: u64,
 }
 
@@ -73,15 +75,25 @@ impl<'a> Session<'a> {
             self.steps.message_at(Actor::Agent, self.turn, text, time);
         }
         for call in output.member("tool_calls").and_then(Raw::items).unwrap_or_default() {
-            let name = call.member("function").and_then(|function| function.member("name")?.string());
-            *self.asked.entry(name.unwrap_or_default()).or_default() += 1;
+            let function = members(call.member("function"));
+            let name = function.name("name").unwrap_or_default();
+            *self.asked.entry(key(name, function.get("arguments"))).or_default() += 1;
         }
     }
 
+    /// Adds an executed call. If the model did not request it, it is the harness's own.
     fn call(&mut self, entry: &Members<'a>, time: Option<u64>) {
         let name = entry.name("tool").unwrap_or_default();
-        *self.asked.entry(name.clone()).or_default() -= 1;
+        let is_asked = match self.asked.get_mut(&key(name.clone(), entry.get("arguments"))) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            // Some files list no requests.
+            _ => self.asked.is_empty(),
+        };
         let mut call = Call::new(self.turn, None, name);
+        call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
         call.time = time;
         call.arguments = entry.get("arguments").map_or(Content::Absent, common::arguments);
         let call = self.steps.call(call);
@@ -91,6 +103,17 @@ impl<'a> Session<'a> {
             self.steps.answer_call(call, outcome.answer(text.into()));
         }
     }
+}
+
+/// Returns the tool and arguments by which a request is matched with its execution. `read` is executed as
+/// `read_text_file`, with other arguments.
+fn key<'a>(name: Cow<'a, str>, arguments: Option<Raw<'a>>) -> (Cow<'a, str>, Option<Digest>) {
+    if matches!(&*name, "read" | "read_text_file") {
+        return (Cow::Borrowed("read"), None);
+    }
+    let arguments = arguments.map(common::arguments);
+    let digest = arguments.as_ref().and_then(|arguments| Some(arguments.as_ref().present()?.digest()));
+    (name, digest)
 }
 
 /// Returns the output of a command: its two streams.
