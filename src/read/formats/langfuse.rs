@@ -32,17 +32,20 @@ fn held_by<'a>(members: &Members<'a>) -> Option<Raw<'a>> {
         .find(|list| list.first_items(1).into_iter().any(is_observation))
 }
 
+/// An observation, with its session.
+type Found<'a> = (Members<'a>, Option<Cow<'a, str>>);
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let mut spans = Vec::new();
+    let mut found = Vec::new();
     let mut others = 0;
     match document {
-        Document::Object(members) => take(members, &mut spans, &mut others)?,
+        Document::Object(members) => take(members, &mut found, &mut others),
         Document::List(_) | Document::Lines(_) => {
             for item in document.items() {
                 if is_observation(*item) {
-                    spans.push(span(&Members::from(*item), None)?);
+                    found.push((Members::from(*item), None));
                 } else if HOLDER.fits_value(*item) {
-                    take(&Members::from(*item), &mut spans, &mut others)?;
+                    take(&Members::from(*item), &mut found, &mut others);
                 } else {
                     others += 1;
                 }
@@ -50,11 +53,16 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     runs.pass_over("items that are no observations", others);
-    observed::give(spans, runs);
+    let outdated = outdated(&found);
+    runs.pass_over("earlier states of an iteration", outdated.len() as u64);
+    let is_current = |(observation, _): &&Found<'_>| !outdated.contains(&*id(observation));
+    let spans =
+        found.iter().filter(is_current).map(|(observation, session)| span(observation, session.clone()));
+    observed::give(spans.collect::<Read<_>>()?, runs);
     Ok(())
 }
 
-fn take<'a>(members: &Members<'a>, spans: &mut Vec<Observed<'a>>, others: &mut u64) -> Read<()> {
+fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, others: &mut u64) {
     let trace = members.get("trace").filter(|trace| trace.kind() == Kind::Object);
     let session = match trace {
         Some(trace) => trace.member("sessionId").and_then(common::name),
@@ -62,12 +70,45 @@ fn take<'a>(members: &Members<'a>, spans: &mut Vec<Observed<'a>>, others: &mut u
     };
     for item in held_by(members).and_then(Raw::items).unwrap_or_default() {
         if is_observation(item) {
-            spans.push(span(&Members::from(item), session.clone())?);
+            found.push((Members::from(item), session.clone()));
         } else {
             *others += 1;
         }
     }
-    Ok(())
+}
+
+fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
+    observation.name("id").unwrap_or_default()
+}
+
+/// Returns the ids of observations that a later one repeats. BeeAI records the state of an iteration after each change
+/// (`agent.react.update-3`): the last one has the call with its answer. The events below an earlier one are the same
+/// call again.
+fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
+    let mut states: TextMap<Cow<'a, str>, Vec<(Option<u64>, bool, Cow<'a, str>)>> = TextMap::default();
+    let mut below: TextMap<Cow<'a, str>, Vec<Cow<'a, str>>> = TextMap::default();
+    for (observation, _) in found {
+        let Some(parent) = observation.name("parentObservationId") else { continue };
+        let name = observation.name("name").unwrap_or_default();
+        let event = name.strip_prefix("agent.").and_then(|name| name.rsplit_once('-')?.0.rsplit('.').next());
+        if let Some(event @ ("update" | "partial_update")) = event {
+            let state = (observation.time("startTime"), event == "update", id(observation));
+            states.entry(parent.clone()).or_default().push(state);
+        }
+        below.entry(parent).or_default().push(id(observation));
+    }
+    let mut outdated = TextSet::default();
+    let mut open = Vec::new();
+    for mut states in states.into_values() {
+        states.sort_unstable();
+        states.pop();
+        open.extend(states.into_iter().map(|(.., id)| id));
+    }
+    while let Some(id) = open.pop() {
+        open.extend(below.remove(&id).unwrap_or_default());
+        outdated.insert(id);
+    }
+    outdated
 }
 
 /// Converts an observation to a span. Those sent as OpenTelemetry spans keep their attributes.

@@ -80,6 +80,7 @@ pub(super) mod toolbench;
 pub(super) mod trae_agent;
 pub(super) mod unread;
 pub(super) mod vorflux;
+pub(super) mod who_and_when;
 
 super::format::formats! {
     /// Results of tau2-bench.
@@ -154,6 +155,8 @@ super::format::formats! {
     LangSmith => langsmith, "langsmith";
     /// Trajectories of Vorflux.
     Vorflux => vorflux, "vorflux";
+    /// Conversations of the benchmark Who&When and of Magentic-One.
+    WhoAndWhen => who_and_when, "who-and-when";
     /// Messages that Cline and Roo Code show.
     ClineUi => cline_ui, "cline-ui";
     /// Steps of Antigravity.

@@ -1,0 +1,123 @@
+//! Conversations of several agents: those of the benchmark Who&When, which labels the agent and the step of the decisive
+//! mistake, and those of Magentic-One. The turn of a step is its place in the history, to which the labels refer.
+//!
+//! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent: it is a call, and the next
+//! message of that agent is its answer. In conversations of AutoGen the code blocks of a message are a call if the next
+//! message has their exit code.
+
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::WhoAndWhen,
+    about: "conversations of several agents, of the benchmark Who&When or Magentic-One",
+    signature: &[
+        Shape::Each(All(&[Has(&["mistake_agent", "mistake_step"]), Holds("history", &MESSAGE)])),
+        Shape::List(All(&[Is(Kind::String, &["content"]), Says("role", &["Orchestrator (*"])])),
+    ],
+    reader: Reader::Document(read),
+};
+
+const MESSAGE: Mark = Is(Kind::String, &["content", "role"]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    match document {
+        Document::Object(run) => give(run, &run.list("history"), runs),
+        Document::List(items) if !items.iter().any(|item| item.member("history").is_some()) => {
+            give(&Members::default(), items, runs);
+        }
+        document => {
+            for item in document.items() {
+                let run = Members::from(*item);
+                match run.get("history").and_then(Raw::items) {
+                    Some(history) => give(&run, &history, runs),
+                    None => runs.pass_over("items without a history", 1),
+                }
+            }
+        }
+    }
+}
+
+/// Emits a run. `around`: the object that holds its history.
+fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
+    let mut steps = Assembler::default();
+    // Unanswered requests by agent, and the agent of code blocks under "".
+    let mut asked: TextMap<Cow<'_, str>, CallNumber> = TextMap::default();
+    let mut others = 0;
+    let mut messages = (0..).zip(history).peekable();
+    while let Some((turn, message)) = messages.next() {
+        let (Some(role), Some(text)) =
+            (message.member("role").and_then(Raw::string), message.member("content"))
+        else {
+            others += 1;
+            continue;
+        };
+        let content = text.string().unwrap_or_default();
+        let name = message.member("name").and_then(common::name);
+        if let Some(agent) = role.strip_prefix("Orchestrator (-> ").and_then(|rest| rest.strip_suffix(')')) {
+            let mut call = Call::new(turn, None, agent.to_owned());
+            call.arguments = Content::Present(common::sole_text("request", &content));
+            asked.insert(Cow::Owned(agent.to_owned()), steps.call(call));
+            continue;
+        }
+        let answered = asked.remove(name.as_ref().unwrap_or(&role));
+        if let Some(call) = answered {
+            steps.answer_call(call, outcome(&content).answer(words::result(text).into()));
+            continue;
+        }
+        let Some(text) = words::message(text) else { continue };
+        let is_task = turn == 0 || role == "human";
+        let is_report =
+            exit_code(&content).is_some() || content.starts_with("There is no code from the last");
+        let actor = if is_task {
+            Actor::User
+        } else if is_report {
+            Actor::Environment
+        } else {
+            Actor::Agent
+        };
+        steps.message(actor, turn, text);
+        let next = messages.peek().map(|(_, next)| Members::from(**next)).unwrap_or_default();
+        let is_executed = next.name("content").is_some_and(|text| exit_code(&text).is_some());
+        if let (true, Some(executor)) = (is_executed, next.name("name"))
+            && let Some((argument, code)) = code(&content)
+        {
+            let mut call = Call::new(turn, None, executor.clone());
+            call.arguments = Content::Present(common::sole_text(argument, &code));
+            asked.insert(executor, steps.call(call));
+        }
+    }
+    runs.pass_over("messages without a role or content", others);
+    let labels = ["mistake_agent", "mistake_step", "mistake_reason", "mistake_type", "level"];
+    let label = |key: &&str| Some(((*key).to_owned(), around.ident(key)?.into_owned()));
+    let metadata = Metadata {
+        id: around.ident("question_ID").map(Cow::into_owned),
+        labels: labels.iter().filter_map(label).collect(),
+        ..Metadata::default()
+    };
+    let reward = around.flag("is_correct").map(|is_correct| f64::from(u8::from(is_correct)));
+    runs.give_unrouted(&mut steps, metadata, reward);
+}
+
+/// Returns the code blocks of a message, which are executed together, and the name of their argument.
+fn code(message: &str) -> Option<(&'static str, String)> {
+    let blocks: Vec<_> =
+        message.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect();
+    let (language, _) = blocks.first()?;
+    let is_shell = matches!(common::trim(language), "sh" | "bash" | "shell");
+    let code: Vec<_> = blocks.iter().map(|(_, code)| common::trim(code)).collect();
+    Some((if is_shell { "command" } else { "code" }, code.join("\n")))
+}
+
+fn exit_code(text: &str) -> Option<&str> {
+    let marks = ["exitcode: ", "The script ran, then exited with Unix exit code: "];
+    let rest = marks.iter().find_map(|mark| text.strip_prefix(mark))?;
+    rest.split(|digit: char| !digit.is_ascii_digit()).next().filter(|code| !code.is_empty())
+}
+
+fn outcome(text: &str) -> Outcome {
+    match exit_code(text) {
+        Some(code) => Outcome::exit_code(code.bytes().any(|digit| digit != b'0')),
+        None if text.starts_with("No code block detected") => Outcome::error(Provenance::Text),
+        None => Outcome::UNMARKED,
+    }
+}
