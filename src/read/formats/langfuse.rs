@@ -81,11 +81,14 @@ fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
     observation.name("id").unwrap_or_default()
 }
 
-/// Returns the ids of observations that a later one repeats. BeeAI records the state of an iteration after each change
-/// (`agent.react.update-3`): the last one has the call with its answer. The events below an earlier one are the same
-/// call again.
+/// A state of an iteration: its start, whether it is a whole update, and its id.
+type State<'a> = (Option<u64>, bool, Cow<'a, str>);
+
+/// Returns the ids of observations that a later one repeats. `BeeAI` records an iteration after each change
+/// (`agent.react.update-3`): the last state has the call with its answer. Events below an earlier state are the same call
+/// again.
 fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
-    let mut states: TextMap<Cow<'a, str>, Vec<(Option<u64>, bool, Cow<'a, str>)>> = TextMap::default();
+    let mut states: TextMap<Cow<'a, str>, Vec<State<'a>>> = TextMap::default();
     let mut below: TextMap<Cow<'a, str>, Vec<Cow<'a, str>>> = TextMap::default();
     for (observation, _) in found {
         let Some(parent) = observation.name("parentObservationId") else { continue };
