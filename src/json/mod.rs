@@ -13,7 +13,7 @@ mod fault;
 mod raw;
 mod scalar;
 mod scan;
-mod simd;
+pub(crate) mod simd;
 mod skip;
 mod skip_index;
 mod string;

@@ -8,13 +8,16 @@
 use wide::u8x16;
 
 /// Instructions that test many bytes at once. Each bit of a result belongs to one byte of the block, lowest first.
-pub(super) trait Simd: Copy {
+pub(crate) trait Simd: Copy {
     type Block: Copy;
 
     fn block(self, bytes: &[u8; 64]) -> Self::Block;
 
     /// Finds the bytes equal to this one.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
+
+    /// Finds the bytes from `first` to `last`.
+    fn within(self, block: Self::Block, first: u8, last: u8) -> u64;
 
     /// Returns the block with these bits set in each byte.
     fn with_bits(self, block: Self::Block, bits: u8) -> Self::Block;
@@ -27,7 +30,7 @@ pub(super) trait Simd: Copy {
 }
 
 /// Work on blocks. Functions that it calls must be inlined to be compiled for each set of instructions.
-pub(super) trait Task {
+pub(crate) trait Task {
     type Output;
 
     fn run<S: Simd>(self, simd: S) -> Self::Output;
@@ -35,7 +38,7 @@ pub(super) trait Task {
 
 /// Does the work with the widest instructions available.
 #[inline]
-pub(super) fn run<T: Task>(task: T) -> T::Output {
+pub(crate) fn run<T: Task>(task: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if let Some(simd) = pulp::x86::V4::try_new() {
@@ -88,6 +91,12 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn within(self, block: Self::Block, first: u8, last: u8) -> u64 {
+        let (first, last) = (u8x16::splat(first), u8x16::splat(last));
+        places(block.map(|lane| lane.max(first).min(last).simd_eq(lane)))
+    }
+
+    #[inline(always)]
     fn with_bits(self, block: Self::Block, bits: u8) -> Self::Block {
         block.map(|lane| lane | u8x16::splat(bits))
     }
@@ -125,6 +134,14 @@ mod x86 {
         fn equal(self, block: Self::Block, byte: u8) -> u64 {
             let wanted = self.avx._mm256_set1_epi8(byte.cast_signed());
             self.places(block.map(|half| self.avx2._mm256_cmpeq_epi8(half, wanted)))
+        }
+
+        #[inline(always)]
+        fn within(self, block: Self::Block, first: u8, last: u8) -> u64 {
+            let first = self.avx._mm256_set1_epi8(first.cast_signed());
+            let last = self.avx._mm256_set1_epi8(last.cast_signed());
+            let clamped = |half| self.avx2._mm256_min_epu8(self.avx2._mm256_max_epu8(half, first), last);
+            self.places(block.map(|half| self.avx2._mm256_cmpeq_epi8(clamped(half), half)))
         }
 
         #[inline(always)]
@@ -181,6 +198,13 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn within(self, block: Self::Block, first: u8, last: u8) -> u64 {
+            let least = self.avx512f._mm512_set1_epi8(first.cast_signed());
+            let most = self.avx512f._mm512_set1_epi8(last.wrapping_sub(first).cast_signed());
+            self.avx512bw._mm512_cmple_epu8_mask(self.avx512bw._mm512_sub_epi8(block, least), most)
+        }
+
+        #[inline(always)]
         fn with_bits(self, block: Self::Block, bits: u8) -> Self::Block {
             self.avx512f._mm512_or_si512(block, self.avx512f._mm512_set1_epi8(bits.cast_signed()))
         }
@@ -213,6 +237,11 @@ mod tests {
         assert_eq!(
             simd.equal(simd.with_bits(block, 0x20), wanted),
             places_of(bytes, |byte| byte | 0x20 == wanted)
+        );
+        let last = wanted.saturating_add(9);
+        assert_eq!(
+            simd.within(block, wanted, last),
+            places_of(bytes, |byte| (wanted..=last).contains(&byte))
         );
         assert_eq!(simd.controls(block), places_of(bytes, |byte| byte < 0x20));
         assert_eq!(simd.has_controls(block), bytes.iter().any(|byte| *byte < 0x20));

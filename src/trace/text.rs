@@ -223,6 +223,13 @@ impl<'a> Text<'a> {
 
 /// Returns the first `chars` characters of a text.
 pub(crate) fn first_chars(text: &str, chars: usize) -> &str {
+    if text.len() <= chars {
+        return text;
+    }
+    let ascii = text.get(..chars).filter(|start| start.is_ascii());
+    if let Some(start) = ascii {
+        return start;
+    }
     match text.char_indices().nth(chars) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
         None => text,

@@ -76,7 +76,7 @@ impl RecoveryRate {
             self.tools.push(Tool::default());
         }
         if let Some(tool) = self.tools.get_mut(place).filter(|tool| tool.name.is_empty()) {
-            tool.name = match program {
+            tool.name = match &program {
                 Some(program) => format!("{}:{program}", action.name),
                 None => action.name.to_owned(),
             };

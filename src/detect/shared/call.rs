@@ -222,7 +222,7 @@ impl Call {
     fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
             let first = commands.iter().next();
-            let is_own = first.is_some_and(|first| first.program() == tool)
+            let is_own = first.is_some_and(|first| first.program == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
             let mut names = Names(String::with_capacity(64));
             let (mut parts, mut text) = (Vec::with_capacity(4), String::with_capacity(line.len()));
@@ -230,7 +230,7 @@ impl Call {
             // Of a tool that is called like a program: what follows its first line is text.
             let mut told = commands.iter().take(if is_own { 1 } else { usize::MAX });
             for command in told.clone() {
-                let meaning = Meaning::of(command.program());
+                let meaning = Meaning::of(command.program);
                 if !tells(&command, meaning) {
                     continue;
                 }
@@ -321,15 +321,16 @@ fn append(text: &mut String, command: &Command<'_>) {
 /// Adds the words of a text, a blank before each but the first of a command.
 fn append_words(text: &mut String, words: &str) {
     let mut add = |word: &str| {
-        if !text.is_empty() && !text.ends_with(' ') {
+        if !matches!(text.as_bytes().last(), None | Some(b' ')) {
             text.push(' ');
         }
         text.push_str(word);
     };
-    if words.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Some(words).filter(|word| !word.is_empty()).into_iter().for_each(add);
+    // Most are one word.
+    if !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_graphic()) {
+        add(words);
     } else {
-        words.split_whitespace().for_each(&mut add);
+        words.split_whitespace().for_each(add);
     }
 }
 

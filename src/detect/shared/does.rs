@@ -196,7 +196,7 @@ impl Does {
         if command.writes.is_some() {
             return Self::Write;
         }
-        let program = command.program();
+        let program = command.program;
         let subcommand = || command.subcommand().unwrap_or_default();
         let edits = |word: &str| word.starts_with("-i") || word.starts_with("--in-place");
         match program {
@@ -248,7 +248,7 @@ fn writes_files(command: &Command<'_>) -> bool {
 /// Writes the program of a simple command as rules name it, with its subcommand where that says what is done: `pytest`,
 /// `python -m unittest`, `git commit`, `npm test`.
 pub(crate) fn write_program(command: &Command<'_>, meaning: Meaning, tool: &str, out: &mut String) {
-    let name = command.program();
+    let name = command.program;
     let mut rest = command.arguments();
     if name.starts_with("python") || name.starts_with("pypy") {
         out.push_str("python");
@@ -346,7 +346,7 @@ pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
         return Some(base(file));
     }
     let unnamed = || "?".to_owned();
-    match command.program() {
+    match command.program {
         "sed" | "tee" => command.arguments().rfind(|word| !word.starts_with('-')).map(base),
         "patch" | "apply_patch" | "applypatch" => {
             Some(patched_file(command.heredoc).map_or_else(unnamed, base))

@@ -35,7 +35,7 @@ pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub use transient::TransientRules;
 
-use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Step, first_chars};
+use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Step, canonical_text, first_chars};
 
 /// What is known of an action.
 #[derive(Debug)]
@@ -112,11 +112,21 @@ impl Facts {
         }
     }
 
-    /// As [`Facts::shown`], with the arguments of a structured call that names no file. `action` is its step.
+    /// Like [`Facts::shown`], with the arguments of a structured call that names no file. `action` is its step.
     pub(crate) fn shown_with(&self, action: &Action<'_>) -> String {
+        self.shown_given(self.given(action))
+    }
+
+    /// The arguments that [`Facts::shown_with`] shows.
+    pub(crate) fn given<'a>(&self, action: &'a Action<'_>) -> Option<&'a str> {
         let is_plain = !self.call.is_shell && self.call.target().is_none();
         let given = action.arguments.as_ref().present().filter(|_| action.name.trim() == &*self.tool);
-        match given.filter(|_| is_plain).and_then(Arguments::canonical) {
+        given.filter(|_| is_plain).and_then(Arguments::json)
+    }
+
+    /// Like [`Facts::shown_with`], with arguments that were kept.
+    pub(crate) fn shown_given(&self, given: Option<&str>) -> String {
+        match given.map(canonical_text) {
             Some(json) if json != "{}" => format!("`{} {}`", quoted(&self.tool), excerpt(&json, 60)),
             _ => self.shown(),
         }
@@ -124,8 +134,8 @@ impl Facts {
 }
 
 /// The program that a command line runs; `None` if the step is not a command line.
-pub(super) fn program_in(step: &Step<'_>) -> Option<String> {
-    facts(step).filter(|facts| facts.call.is_shell).map(|facts| facts.call.program.to_string())
+pub(super) fn program_in(step: &Step<'_>) -> Option<Arc<str>> {
+    facts(step).filter(|facts| facts.call.is_shell).map(|facts| Arc::clone(&facts.call.program))
 }
 
 /// Returns the beginning of a text on one line, at most so many characters and an ellipsis.

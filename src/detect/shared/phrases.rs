@@ -117,6 +117,24 @@ impl Hints {
         Self(Searcher::new(parts))
     }
 
+    /// Returns the lines of a text that hold one of them.
+    pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let mut rest = text;
+        std::iter::from_fn(move || {
+            let at = match &self.0 {
+                Some(searcher) => searcher.find(rest.as_bytes())?.start(),
+                None if rest.is_empty() => return None,
+                None => 0,
+            };
+            let (before, after) = rest.split_at_checked(at)?;
+            let start = memchr::memrchr(b'\n', before.as_bytes()).map_or(0, |feed| feed + 1);
+            let end = memchr::memchr(b'\n', after.as_bytes()).map_or(rest.len(), |feed| at + feed);
+            let line = rest.get(start..end);
+            rest = rest.get(end + 1..).unwrap_or_default();
+            line
+        })
+    }
+
     /// Whether bytes hold one of them. True if that cannot be found out quickly.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())

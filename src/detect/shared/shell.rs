@@ -12,6 +12,8 @@ pub(crate) struct Command<'c> {
     /// The words, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front are dropped. The first is
     /// the program as it was spelled, with its folder. Empty if the command only redirects.
     words: &'c [Cow<'c, str>],
+    /// The program, without its folder; empty if the command only redirects.
+    pub(crate) program: &'c str,
     /// The file that its output goes to, unless that is `/dev/null`.
     pub(crate) writes: Option<&'c str>,
     /// The text of its here-document.
@@ -23,11 +25,6 @@ pub(crate) struct Command<'c> {
 }
 
 impl<'c> Command<'c> {
-    /// The program, without its folder; empty if the command only redirects.
-    pub(crate) fn program(&self) -> &'c str {
-        last_part(self.path())
-    }
-
     /// The program as it was spelled.
     pub(crate) fn path(&self) -> &'c str {
         self.words.first().map_or("", |word| word)
@@ -35,7 +32,7 @@ impl<'c> Command<'c> {
 
     /// The program and the words after it.
     pub(crate) fn words(&self) -> impl Iterator<Item = &'c str> + use<'c> {
-        (!self.words.is_empty()).then(|| self.program()).into_iter().chain(self.arguments())
+        (!self.words.is_empty()).then_some(self.program).into_iter().chain(self.arguments())
     }
 
     /// The words after the program.
@@ -71,12 +68,16 @@ struct Found<'l> {
 
 impl Commands<'_> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = Command<'_>> + Clone {
-        self.found.iter().map(|found| Command {
-            words: self.words.get(found.words.clone()).unwrap_or_default(),
-            writes: found.writes.as_deref(),
-            heredoc: &found.heredoc,
-            piped: found.piped,
-            apart: found.apart,
+        self.found.iter().map(|found| {
+            let words = self.words.get(found.words.clone()).unwrap_or_default();
+            Command {
+                words,
+                program: words.first().map_or("", |path| last_part(path)),
+                writes: found.writes.as_deref(),
+                heredoc: &found.heredoc,
+                piped: found.piped,
+                apart: found.apart,
+            }
         })
     }
 }
@@ -98,7 +99,7 @@ pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&Commands<'_>) -> T) ->
 
 /// The line that `bash -c '…'` is given.
 fn given_line(command: Command<'_>) -> Option<&str> {
-    let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
+    let is_shell = matches!(command.program, "bash" | "sh" | "zsh" | "dash" | "ash");
     let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
     command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
 }
@@ -144,7 +145,8 @@ fn is_assignment(word: &str) -> bool {
 /// The last part of a path.
 pub(crate) fn last_part(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    memchr::memrchr(b'/', path.as_bytes()).and_then(|at| path.get(at + 1..)).unwrap_or(path)
+    let slash = path.bytes().rposition(|byte| byte == b'/');
+    slash.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
 /// Reads a line from one special character to the next.
@@ -375,6 +377,7 @@ impl Word<'_> {
 }
 
 /// Whether a byte may end a word or begin something other than plain text. White space may be spelled in several bytes.
+#[inline]
 fn is_special(byte: u8) -> bool {
     matches!(
         byte,

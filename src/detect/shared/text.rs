@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::phrases::{Hints, Pattern};
+use crate::json::simd::{self, Simd, Task};
 use crate::trace::{Digest, Text, first_chars};
 
 /// Lines in which a harness wraps what a command printed; those of other beginnings do not.
@@ -96,42 +97,68 @@ pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
         return None;
     }
     let tail = plain(answer.tail(bytes));
-    let mut lines = tail.split('\n').filter(|line| EXIT_HINTS.occur_in(line.as_bytes()));
-    lines.find_map(|line| EXIT_CODE.group(line))?.parse().ok()
+    EXIT_HINTS.lines_in(&tail).find_map(|line| EXIT_CODE.group(line))?.parse().ok()
 }
 
 /// Puts `#` in the place of what varies by chance.
 fn mask(text: &[u8]) -> Cow<'_, [u8]> {
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let (mut out, mut copied, mut at) = (Vec::new(), 0, 0);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        // What varies begins with a word, or with a slash.
-        let Some(start) = rest.iter().position(|byte| is_word(byte) || *byte == b'/') else { break };
-        let rest = rest.get(start..).unwrap_or_default();
-        at += start;
-        if may_vary(rest)
-            && let Some(length) = VARYING.length(rest)
-        {
-            out.extend_from_slice(text.get(copied..at).unwrap_or_default());
-            out.push(b'#');
-            at += length;
-            copied = at;
-            // A word that goes on does not begin here.
-            if !rest.get(length.saturating_sub(1)).is_some_and(is_word) {
-                continue;
+    let (mut out, mut copied) = (Vec::new(), 0);
+    for (number, mut starts) in simd::run(Starts(text)).into_iter().enumerate() {
+        while starts != 0 {
+            let at = 64 * number + starts.trailing_zeros() as usize;
+            starts &= starts - 1;
+            let rest = text.get(at..).filter(|rest| at >= copied && may_vary(rest));
+            if let Some(length) = rest.and_then(|rest| VARYING.length(rest)) {
+                out.extend_from_slice(text.get(copied..at).unwrap_or_default());
+                out.push(b'#');
+                copied = at + length;
             }
-        } else if rest.first() == Some(&b'/') {
-            at += 1;
-            continue;
         }
-        let rest = text.get(at..).unwrap_or_default();
-        at += rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len());
     }
     if copied == 0 {
         return Cow::Borrowed(text);
     }
     out.extend_from_slice(text.get(copied..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// Finds the places of a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words that
+/// begin with a digit, seven hexadecimal digits, or two letters of a name such as `pid`. One bit for each byte, lowest
+/// first.
+struct Starts<'t>(&'t [u8]);
+
+impl Task for Starts<'_> {
+    type Output = Vec<u64>;
+
+    #[expect(clippy::inline_always, reason = "compiled for an instruction set only where it is inlined")]
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> Vec<u64> {
+        let (blocks, rest) = self.0.as_chunks::<64>();
+        let mut last = [b' '; 64];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        let mut found = Vec::with_capacity(blocks.len() + 1);
+        let mut in_word = 0;
+        for bytes in blocks.iter().chain([&last]) {
+            let block = simd.block(bytes);
+            let folded = simd.with_bits(block, 0x20);
+            let is = |byte: u8| simd.equal(folded, byte);
+            // Nothing is known of what follows the block: there it may go on.
+            let before = |next: u64| next >> 1 | 1 << 63;
+            let digit = simd.within(block, b'0', b'9');
+            let word = digit | simd.within(folded, b'a', b'z') | simd.equal(block, b'_');
+            let start = word & !(word << 1 | in_word);
+            in_word = word >> 63;
+            let hex = digit | simd.within(folded, b'a', b'f');
+            let two = hex & before(hex);
+            let four = two & (two >> 2 | 0b11 << 62);
+            let seven = four & (four >> 3 | 0b111 << 61);
+            let (r, t, p, e, o) = (is(b'r'), is(b't'), is(b'p'), is(b'e'), is(b'o'));
+            let name = p & before(is(b'i') | o) | (is(b's') | r) & before(e) | t & before(r | o);
+            let slash = simd.equal(block, b'/') & before(t | p | is(b'v'));
+            found.push(slash | start & (digit | seven | name));
+        }
+        found
+    }
 }
 
 /// Whether a text may begin with something that varies: no for most words, at little cost.

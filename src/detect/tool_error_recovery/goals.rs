@@ -1,12 +1,14 @@
 //! What a run tried to do and failed at, and whether it got there in the end.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Does, Part, Phrases, after_colon, identifiers};
+use crate::detect::shared::{Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
 /// The failures of one purpose: the same tool or program, the same target.
@@ -14,7 +16,8 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 struct Goal {
     does: Does,
     is_shell: bool,
-    shown: String,
+    /// The latest call that failed: as it is shown, or its facts with its arguments.
+    shown: Shown,
     program: Arc<str>,
     place: (u64, u64),
     failures: u64,
@@ -32,6 +35,21 @@ enum GoalState {
     Reached,
     /// Something else was found instead.
     Elsewhere,
+}
+
+#[derive(Debug)]
+enum Shown {
+    Line(String),
+    Call(Arc<Facts>, Option<String>),
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => f.write_str(line),
+            Self::Call(call, given) => f.write_str(&call.shown_given(given.as_deref())),
+        }
+    }
 }
 
 impl Goal {
@@ -53,6 +71,8 @@ impl Goal {
 pub(super) struct Goals {
     min_attempts: u64,
     all: Vec<Goal>,
+    /// How many of them wait.
+    waiting: usize,
     /// By key: places in the list of goals.
     by_key: DigestMap<Vec<usize>>,
     /// Look-ups that were answered.
@@ -63,6 +83,8 @@ pub(super) struct Goals {
     /// The latest message of the agent, and the latest that admits a failure.
     spoke: Option<u64>,
     admitted: Option<u64>,
+    /// Whether a call of a tool failed since a failure was last admitted.
+    unadmitted: bool,
     /// The failures that end the run.
     tail: Vec<u64>,
 }
@@ -82,19 +104,21 @@ impl Goals {
         Self {
             min_attempts,
             all: Vec::new(),
+            waiting: 0,
             by_key: DigestMap::default(),
             looked_up: DigestSet::default(),
             new_look: None,
             handed_over: None,
             spoke: None,
             admitted: None,
+            unadmitted: false,
             tail: Vec::new(),
         }
     }
 
-    /// Notes what the agent says. What was said before the first failure admits none.
+    /// Notes what the agent says, if it may pass over a failure.
     pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
-        if self.all.is_empty() {
+        if !self.unadmitted {
             return;
         }
         let text = text.to_str();
@@ -103,7 +127,7 @@ impl Goals {
             self.spoke = Some(step);
         }
         if ADMITS.occur_in(&text) {
-            self.admitted = Some(step);
+            (self.admitted, self.unadmitted) = (Some(step), false);
         }
     }
 
@@ -138,16 +162,16 @@ impl Goals {
     fn reach(&mut self, goal: usize, state: GoalState) {
         if let Some(goal) = self.all.get_mut(goal).filter(|goal| goal.is_waiting()) {
             goal.state = state;
+            self.waiting -= 1;
         }
     }
 
     pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
-        if self.all.is_empty() {
+        if self.waiting == 0 {
             return;
         }
         let call = &attempt.call.call;
-        let mine = if call.is_shell { BTreeSet::new() } else { identifiers(action) };
-        let files: BTreeSet<String> = call.parts().filter_map(|part| part.file.map(str::to_owned)).collect();
+        let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         for part in call.parts() {
             let goals = self.by_key.get(&key(&part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
@@ -156,16 +180,16 @@ impl Goals {
                 else {
                     continue;
                 };
-                let common = |other: &BTreeSet<String>| !goal.targets.is_disjoint(other);
                 let state = if part.file.is_some() {
-                    if !common(&files) && !goal.targets.contains("?") {
+                    let mut files = call.parts().filter_map(|part| part.file).chain(["?"]);
+                    if !files.any(|file| goal.targets.contains(file)) {
                         continue;
                     }
                     GoalState::Reached
                 } else if goal.does != Does::Read
                     || goal.targets.is_empty()
                     || mine.is_empty()
-                    || common(&mine)
+                    || !goal.targets.is_disjoint(&mine)
                 {
                     GoalState::Reached
                 } else if goal.most_repeated() < 2 && !known {
@@ -204,7 +228,7 @@ impl Goals {
             self.all.push(Goal {
                 does: told.does,
                 is_shell: call.is_shell,
-                shown: String::new(),
+                shown: Shown::Line(String::new()),
                 program: told.program.into(),
                 place: (attempt.step, attempt.step),
                 failures: 0,
@@ -212,16 +236,21 @@ impl Goals {
                 targets: BTreeSet::new(),
                 calls: Vec::new(),
                 line: String::new(),
-                state: GoalState::Waiting,
+                state: GoalState::Elsewhere,
             });
             next
         });
         let Some(goal) = self.all.get_mut(place) else { return };
+        self.waiting += usize::from(!goal.is_waiting());
+        self.unadmitted |= !goal.is_shell && goal.does != Does::Read;
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
-        goal.shown =
-            if call.is_shell { attempt.call.shown_part(Some(told)) } else { attempt.call.shown_with(action) };
+        goal.shown = if call.is_shell {
+            Shown::Line(attempt.call.shown_part(Some(told)))
+        } else {
+            Shown::Call(Arc::clone(&attempt.call), attempt.call.given(action).map(str::to_owned))
+        };
         goal.line = attempt.failure().map(|failure| failure.line.clone()).unwrap_or_default();
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
