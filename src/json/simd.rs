@@ -199,9 +199,9 @@ mod x86 {
 
         #[inline(always)]
         fn within(self, block: Self::Block, first: u8, last: u8) -> u64 {
-            let least = self.avx512f._mm512_set1_epi8(first.cast_signed());
-            let most = self.avx512f._mm512_set1_epi8(last.wrapping_sub(first).cast_signed());
-            self.avx512bw._mm512_cmple_epu8_mask(self.avx512bw._mm512_sub_epi8(block, least), most)
+            let length = self.avx512f._mm512_set1_epi8(last.wrapping_sub(first).cast_signed());
+            let first = self.avx512f._mm512_set1_epi8(first.cast_signed());
+            self.avx512bw._mm512_cmple_epu8_mask(self.avx512bw._mm512_sub_epi8(block, first), length)
         }
 
         #[inline(always)]

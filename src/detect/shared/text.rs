@@ -152,9 +152,10 @@ impl Task for Starts<'_> {
             let two = hex & before(hex);
             let four = two & (two >> 2 | 0b11 << 62);
             let seven = four & (four >> 3 | 0b111 << 61);
-            let (r, t, p, e, o) = (is(b'r'), is(b't'), is(b'p'), is(b'e'), is(b'o'));
-            let name = p & before(is(b'i') | o) | (is(b's') | r) & before(e) | t & before(r | o);
-            let slash = simd.equal(block, b'/') & before(t | p | is(b'v'));
+            let name = is(b'p') & before(is(b'i') | is(b'o'))
+                | (is(b's') | is(b'r')) & before(is(b'e'))
+                | is(b't') & before(is(b'r') | is(b'o'));
+            let slash = simd.equal(block, b'/') & before(is(b't') | is(b'p') | is(b'v'));
             found.push(slash | start & (digit | seven | name));
         }
         found
