@@ -126,6 +126,50 @@ fn settings_come_from_the_nearest_file() {
 }
 
 #[test]
+fn a_profile_judges_the_runs_that_it_matches() {
+    let folder = Folder::new("profiles");
+    let strict = "[profile.NAME.detectors.loop]\nmin_repeats = 9\nmin_looks = 9\n";
+    let flagged = |settings: &str| {
+        let run = looping("r1", "look", "gpt-5-mini")
+            .replace("\"task\"", "\"labels\": {\"resource.service.name\": \"support-eu\"}, \"agent\": \"a1\", \"domain\": \"shop\", \"task\"");
+        let runs = folder.write("runs/a.jsonl", &(run + &looping("r2", "look", "other")));
+        let path = folder.write("settings.toml", settings);
+        ends("check", &[&runs, "--config", &path, "--output", &folder.path("runs.csv")], 0);
+        let rows = folder.text("runs.csv");
+        let column = rows.lines().next().unwrap().split(',').position(|name| name == "loop").unwrap();
+        let verdict = |row: &str| row.split(',').nth(column).unwrap() == "1";
+        let verdicts: Vec<bool> = rows.lines().skip(1).map(verdict).collect();
+        (verdicts[0], verdicts[1])
+    };
+    let profile = |name: &str, matches: &str| {
+        format!("[profile.{name}]\nmatch = {{ {matches} }}\n{}", strict.replace("NAME", name))
+    };
+    assert_eq!(flagged(""), (true, true));
+    for matches in [
+        "service = \"support-*\"",
+        "agent = \"a?\"",
+        "model = \"gpt-*\"",
+        "domain = \"shop\"",
+        "label = { \"resource.service.name\" = \"*-eu\" }",
+    ] {
+        assert_eq!(flagged(&profile("a", matches)), (false, true), "{matches}");
+    }
+    for matches in ["format = \"native\"", "path = \"*/runs/a.jsonl\""] {
+        assert_eq!(flagged(&profile("a", matches)), (false, false), "{matches}");
+    }
+    assert_eq!(flagged(&profile("a", "model = \"gpt-*\", domain = \"bank\"")), (true, true));
+    // Of two that match, the first in the file is used, whatever their names.
+    let none = "[profile.z]\nmatch = { model = \"gpt-*\" }\nselect = [\"malformed_call\"]\n";
+    let all = "[profile.b]\nmatch = { model = \"*\" }\n";
+    assert_eq!(flagged(&format!("{none}{all}")), (false, true));
+    assert_eq!(flagged(&format!("{all}{none}")), (true, true));
+    // A run is shown with the findings of its profile.
+    let settings = folder.write("settings.toml", &profile("a", "model = \"gpt-*\""));
+    let show = |run| ends("show", &[&folder.path("runs/a.jsonl"), "--run", run, "--config", &settings], 0).0;
+    assert!(!show("r1").contains("loop") && show("r2").contains("loop"), "{}", show("r1"));
+}
+
+#[test]
 fn recorded_text_cannot_steer_the_terminal() {
     let folder = Folder::new("escape");
     let input = folder.write("runs.jsonl", &looping("r\u{1b}[2J", "lo\u{1b}]0;x\u{7}ok", "m\u{9b}31m"));

@@ -311,6 +311,13 @@ impl Monitor {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
     }
 
+    /// Returns the verdict of the detector at this place.
+    #[cfg(feature = "scan")]
+    pub(crate) fn verdict_at(&self, place: usize) -> Option<(Cow<'static, str>, Verdict)> {
+        let open = self.folds.get(place)?;
+        Some((open.detector.id(), self.meter.seal(open.verdict())))
+    }
+
     /// What the steps of the trace took so far.
     #[cfg(feature = "scan")]
     pub(crate) fn total_cost(&self) -> Cost {

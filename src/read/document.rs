@@ -24,13 +24,18 @@ impl<'a> Document<'a> {
             Self::Lines(lines) => lines,
         }
     }
+
+    /// Returns the objects in lines; none of one document.
+    pub(super) fn lines(&self) -> &[Raw<'a>] {
+        if let Self::Lines(lines) = self { lines } else { &[] }
+    }
 }
 
 /// A document, with the number of lines that are not JSON or not objects.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
     /// The value, if the input is one.
-    value: Option<Raw<'a>>,
+    pub(super) value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
 }

@@ -12,6 +12,7 @@ mod in_order;
 mod lossy;
 mod members;
 mod outcome;
+mod place;
 mod recognise;
 #[cfg_attr(not(feature = "scan"), allow(dead_code, reason = "only scans know sidecar files"))]
 pub(crate) mod reward;
@@ -86,6 +87,8 @@ pub struct ReadOptions {
     pub most_held: usize,
     /// For formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
     pub text_errors: bool,
+    /// Whether the places of steps in the input are found, for sinks that report them.
+    pub places: bool,
 }
 
 impl Default for ReadOptions {
@@ -97,6 +100,7 @@ impl Default for ReadOptions {
             argument_texts: None,
             most_held: 1 << 30,
             text_errors: true,
+            places: false,
         }
     }
 }

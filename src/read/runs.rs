@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::place::{RunPlaces, RunStart, SourceMap};
 use super::text_calls;
 use super::unread_calls::{self, Tally};
 use super::window::Window;
@@ -11,7 +12,8 @@ use super::{Format, InputContext, ReadOptions, ReadSummary, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{
-    Actor, Assembler, DigestMap, Event, Metadata, RouteStatus, RunSummary, Step, StepSink, Trace, Unpaired,
+    Actor, Assembler, DigestMap, Event, Metadata, Places, RouteStatus, RunSource, RunSummary, Step, StepSink,
+    Trace, Unpaired,
 };
 
 /// The tasks of a file.
@@ -74,6 +76,10 @@ pub(super) struct Runs<'s> {
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
+    /// Where steps of whole documents and of sessions lie, if places are wanted.
+    pub(super) places: SourceMap,
+    /// Where the next run begins, if it is a value of its own and places are wanted.
+    pub(super) start: Option<RunStart>,
 }
 
 impl<'s> Runs<'s> {
@@ -91,6 +97,8 @@ impl<'s> Runs<'s> {
             is_begun: false,
             broken: None,
             faults: Vec::new(),
+            places: SourceMap::default(),
+            start: None,
         }
     }
 
@@ -199,7 +207,8 @@ impl<'s> Runs<'s> {
         match ended {
             Ok(ending) => {
                 self.count(run.actions(), ending.unpaired());
-                self.sink.end(ending);
+                let places = Some(&self.places as &dyn Places).filter(|_| self.options.places);
+                self.sink.end_of(ending, &RunSource { format: self.format_name(), places });
             }
             Err(error) => {
                 self.sink.abandon();
@@ -230,6 +239,10 @@ impl<'s> Runs<'s> {
             }
             self.broken = Some(error);
         }
+    }
+
+    fn format_name(&self) -> Option<&'static str> {
+        self.named.or(self.reading.format).map(Format::name)
     }
 
     /// Gives a whole run to the sink, of a format that knows no reference routes.
@@ -280,6 +293,7 @@ impl<'s> Runs<'s> {
     ) -> Read<()> {
         json.space();
         let start = json.offset();
+        let format = self.format_name();
         let mut run = OpenRun {
             options: self.options,
             assembler,
@@ -300,7 +314,9 @@ impl<'s> Runs<'s> {
             Ok(()) => {
                 let OpenRun { sink, ending, actions, .. } = run;
                 let (position, unpaired) = (self.position, ending.unpaired());
-                sink.end(ending);
+                let places = self.start.map(|place| RunPlaces { bytes: json.since(start), start: place });
+                let places = places.as_ref().map(|places| places as &dyn Places);
+                sink.end_of(ending, &RunSource { format, places });
                 self.count(actions, unpaired);
                 if actions == 0 {
                     unread_calls::report_run(json.since(start), position, self);

@@ -151,6 +151,9 @@ pub(super) fn read(
             last.index.get_or_init(|| SkipIndex::of_length(bytes.len()));
             for line in lines(bytes, true, 0) {
                 if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
+                    if runs.options.places {
+                        runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
+                    }
                     add_line(&mut *session, line.with_index(last.index.get()), runs);
                 } else {
                     is_lossy = true;
@@ -175,6 +178,7 @@ pub(super) fn read(
         }
     }
     session.end(runs);
+    runs.places.clear();
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }

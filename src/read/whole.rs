@@ -152,6 +152,15 @@ fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &
 /// Reads a document by the reader of this format.
 fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(entry.format);
+    if runs.options.places {
+        let lines = parsed.document.lines();
+        for line in lines {
+            runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
+        }
+        if let Some(value) = parsed.value.filter(|_| lines.is_empty()) {
+            runs.places.add_document(value.bytes(), window.place(value.offset()));
+        }
+    }
     runs.pass_over("lines that are no JSON", parsed.no_json);
     runs.pass_over("lines that are no object", parsed.no_object);
     let mut read = Ok(());
@@ -176,6 +185,7 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
         read = Err(error);
     }
     runs.settle(window);
+    runs.places.clear();
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::detect::Verdict;
 use crate::error::Error;
 use crate::fingerprint::FingerprintBuilder;
 use crate::live::Monitor;
-use crate::trace::{Digest, Event, RouteStatus, RunSummary, Step, StepSink};
+use crate::read::Format;
+use crate::trace::{Digest, Event, RouteStatus, RunSource, RunSummary, Step, StepSink};
 
 /// Number of runs and errors that are kept before they are emitted. A small batch reuses memory that is still in cache:
 /// with 64, runs of 3 KB take a tenth more time.
@@ -108,7 +110,11 @@ impl StepSink for Sink<'_> {
     }
 
     fn end(&mut self, ending: RunSummary) {
-        self.folding.end(ending, &mut self.kept.borrow_mut().records);
+        self.end_of(ending, &RunSource::default());
+    }
+
+    fn end_of(&mut self, ending: RunSummary, source: &RunSource<'_>) {
+        self.folding.end(ending, source, &mut self.kept.borrow_mut().records);
         self.hand_on_much(self.folding.position + 1);
     }
 
@@ -134,6 +140,8 @@ struct Folding<'s> {
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
     digest: Option<Digest>,
+    /// The addresses of the texts of each step, if places are wanted.
+    addresses: Vec<(u64, [usize; 3])>,
 }
 
 impl<'s> Folding<'s> {
@@ -147,12 +155,14 @@ impl<'s> Folding<'s> {
             monitor: None,
             fingerprint: None,
             digest: None,
+            addresses: Vec::new(),
         }
     }
 
     fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.position = position;
         self.actions = 0;
+        self.addresses.clear();
         match &mut self.monitor {
             Some(monitor) => monitor.reopen(routing),
             None => self.monitor = Some(Monitor::open(&self.scanner.detectors, routing)),
@@ -163,6 +173,9 @@ impl<'s> Folding<'s> {
 
     fn step(&mut self, step: &Step<'_>) {
         self.actions += u64::from(matches!(step.event(), Event::Action(_)));
+        if self.scanner.options.read.places {
+            self.addresses.push((step.index(), step.addresses()));
+        }
         if let Some(monitor) = &mut self.monitor {
             monitor.observe_step(step);
         }
@@ -174,7 +187,7 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn end(&mut self, mut ending: RunSummary, records: &mut Vec<TraceRecord>) {
+    fn end(&mut self, mut ending: RunSummary, source: &RunSource<'_>, records: &mut Vec<TraceRecord>) {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }
@@ -182,13 +195,26 @@ impl<'s> Folding<'s> {
             table.complete(&self.file, &mut ending);
         }
         let Some(monitor) = &mut self.monitor else { return };
-        let verdicts = monitor.peek();
+        let format = source.format().and_then(|name| name.parse::<Format>().ok());
+        let judges = self.scanner.judges(&self.file, format, &ending.metadata);
+        let verdicts: Vec<_> = judges.iter().filter_map(|place| monitor.verdict_at(*place)).collect();
         let inside = |(id, verdict): &(Cow<'static, str>, Verdict)| match verdict.findings() {
             [] => None,
             findings => Some((id.clone(), monitor.cost_inside(findings))),
         };
+        let mut places = BTreeMap::new();
+        if let Some(source) = source.places {
+            for finding in verdicts.iter().flat_map(|(_, verdict)| verdict.findings()) {
+                let step = self.addresses.binary_search_by_key(&finding.last, |(step, _)| *step).ok();
+                let addresses = step.and_then(|step| self.addresses.get(step));
+                places
+                    .extend(addresses.and_then(|(step, addresses)| Some((*step, source.place(*addresses)?))));
+            }
+        }
         records.push(TraceRecord {
+            places,
             file: Arc::clone(&self.file),
+            format,
             position: self.position,
             metadata: ending.metadata,
             reward: ending.reward,

@@ -12,6 +12,7 @@ mod open;
 mod order;
 mod part;
 mod path_text;
+mod profile;
 mod read;
 mod record;
 mod run_table;
@@ -21,6 +22,7 @@ mod work;
 
 pub(crate) use path_text::StoredPath;
 pub use path_text::path_text;
+pub use profile::{Profile, RunFilter};
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use run_table::RunTable;

@@ -13,7 +13,7 @@ use crate::detect::{Cost, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::read::{Format, PassedOver, ReadSummary, no_document};
-use crate::trace::{Digest, Metadata, Unpaired};
+use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 
 /// The results for one run.
 ///
@@ -25,6 +25,8 @@ use crate::trace::{Digest, Metadata, Unpaired};
 pub struct TraceRecord {
     /// The file.
     pub file: Arc<Path>,
+    /// The format, if it is known.
+    pub format: Option<Format>,
     /// The 0-based position of the run in its file.
     pub position: u64,
     /// Its metadata.
@@ -46,6 +48,8 @@ pub struct TraceRecord {
     pub digest: Option<Digest>,
     /// The fingerprint, if requested.
     pub fingerprint: Option<Fingerprint>,
+    /// The places of the last steps of findings, if [`ReadOptions::places`](crate::ReadOptions::places) asks for them.
+    pub places: BTreeMap<u64, SourcePlace>,
 }
 
 impl TraceRecord {
@@ -105,6 +109,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
             Wire::deserialize(deserializer)?;
         Ok(Self {
             file: file.into(),
+            format: None,
             position,
             metadata: Metadata { id: Some(trace), model, domain, ..Metadata::default() },
             reward,
@@ -115,6 +120,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
             costs_inside: Vec::new(),
             digest: None,
             fingerprint,
+            places: BTreeMap::new(),
         })
     }
 }

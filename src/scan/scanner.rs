@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use super::folding::Sink;
 use super::order::Order;
+use super::profile::Profile;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 use super::run_table::RunTable;
 use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{InputContext, ReadOptions, Window, read_window};
+use crate::read::{Format, InputContext, ReadOptions, Window, read_window};
+use crate::trace::Metadata;
 
 /// The limit of threads.
 const MOST_THREADS: usize = 1024;
@@ -56,6 +58,8 @@ pub struct ScanOptions {
     /// then belongs to the first file that has a part of it, and files of spans come last. Their spans are held until
     /// every file has been read.
     pub join: bool,
+    /// Other detectors for some runs. The first profile that matches a run replaces the detectors of the scanner.
+    pub profiles: Vec<Profile>,
 }
 
 impl Default for ScanOptions {
@@ -69,6 +73,7 @@ impl Default for ScanOptions {
             whole_file_limit: 4 << 20,
             piece_bytes: 768 << 10,
             join: false,
+            profiles: Vec::new(),
         }
     }
 }
@@ -88,7 +93,11 @@ impl Default for ScanOptions {
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
+    /// The detectors of the scanner and of all profiles, each once.
     pub(super) detectors: Vec<Arc<dyn Detector>>,
+    /// The places in that list of the scanner's own detectors, and of those of each profile.
+    pub(super) own: Vec<usize>,
+    pub(super) of_profiles: Vec<Vec<usize>>,
     pub(super) options: ScanOptions,
 }
 
@@ -101,14 +110,28 @@ impl Scanner {
     /// requested.
     pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
         check_ids(&detectors)?;
+        let own = (0..detectors.len()).collect();
+        let mut all = detectors;
+        let mut of_profiles = Vec::new();
+        for profile in &options.profiles {
+            check_ids(&profile.detectors)?;
+            of_profiles.push(profile.detectors.iter().map(|detector| place_in(&mut all, detector)).collect());
+        }
         if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
             return Err(Error::config("threads", format!("from 1 to {MOST_THREADS} can be started")));
         }
         options
             .read
             .argument_texts
-            .get_or_insert_with(|| detectors.iter().any(|detector| detector.reads_argument_texts()));
-        Ok(Self { detectors, options })
+            .get_or_insert_with(|| all.iter().any(|detector| detector.reads_argument_texts()));
+        Ok(Self { detectors: all, own, of_profiles, options })
+    }
+
+    /// Returns the places of the detectors that judge a run.
+    pub(super) fn judges(&self, file: &Path, format: Option<Format>, metadata: &Metadata) -> &[usize] {
+        let mut profiles = self.options.profiles.iter().zip(&self.of_profiles);
+        let found = profiles.find(|(profile, _)| profile.filter.matches(file, format, metadata));
+        found.map_or(&self.own, |(_, places)| places)
     }
 
     /// Scans files and directories. `each` gets all events in source order, the sorted order of the paths, at any
@@ -202,4 +225,12 @@ impl Scanner {
         summary.add(reading);
         FileScan { path, format: summary.format, traces, errors, summary }
     }
+}
+
+/// Returns the place of a detector in a list, after adding it if it is not there.
+fn place_in(all: &mut Vec<Arc<dyn Detector>>, detector: &Arc<dyn Detector>) -> usize {
+    all.iter().position(|known| Arc::ptr_eq(known, detector)).unwrap_or_else(|| {
+        all.push(Arc::clone(detector));
+        all.len() - 1
+    })
 }

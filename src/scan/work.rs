@@ -294,6 +294,8 @@ where
         let finish = |item| match item {
             KeptItem::Record(mut record) => {
                 record.position += base;
+                let position = record.position;
+                record.places.values_mut().for_each(|place| place.settle(position));
                 let name = (record.actions == 0).then(|| record.trace_id());
                 Item::Record { mapped: (self.map)(record), name }
             }

@@ -39,7 +39,10 @@ pub(crate) use maps::{DigestMap, DigestSet, TextMap, TextSet, empty, lean_push, 
 pub use native::NATIVE_VERSION;
 pub use route::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, Target};
 pub(crate) use route_index::RouteIndex;
-pub use sink::{LabelledFailure, Metadata, RunSummary, StepSink, StepValidator, Unpaired};
+pub(crate) use sink::Places;
+pub use sink::{
+    LabelledFailure, Metadata, RunSource, RunSummary, SourcePlace, StepSink, StepValidator, Unpaired,
+};
 pub use step::{Actor, Actors, Event, Step, StepInput};
 pub use text::Text;
 pub(crate) use text::{KeptText, first_chars};

@@ -166,6 +166,52 @@ impl RunSummary {
     }
 }
 
+/// Facts about the source of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RunSource<'s> {
+    pub(crate) format: Option<&'static str>,
+    pub(crate) places: Option<&'s dyn Places>,
+}
+
+impl RunSource<'_> {
+    /// Returns the name of the format.
+    #[must_use]
+    pub fn format(&self) -> Option<&'static str> {
+        self.format
+    }
+}
+
+/// Finds the places of steps in the input that they borrow from.
+pub(crate) trait Places: std::fmt::Debug {
+    /// Returns the place of the first of these addresses that lies in the input.
+    fn place(&self, addresses: [usize; 3]) -> Option<SourcePlace>;
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SourcePlace {
+    /// The 1-based line.
+    pub line: u64,
+    /// The JSON pointer of the element in its document; within a run of a list, until the position of the run is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// The key of the list of runs.
+    #[serde(skip)]
+    pub(crate) list: Option<&'static str>,
+}
+
+impl SourcePlace {
+    /// Completes the pointer with the position of the run in its list.
+    #[cfg(feature = "scan")]
+    pub(crate) fn settle(&mut self, position: u64) {
+        if let Some(list) = self.list.take() {
+            let list = if list.is_empty() { String::new() } else { format!("/{list}") };
+            self.pointer = Some(format!("{list}/{position}{}", self.pointer.as_deref().unwrap_or_default()));
+        }
+    }
+}
+
 /// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
 ///
 /// ```
@@ -210,6 +256,12 @@ pub trait StepSink {
 
     /// Completes the run.
     fn end(&mut self, ending: RunSummary);
+
+    /// Completes the run, with facts about its source. Unless overridden, the facts are dropped.
+    fn end_of(&mut self, ending: RunSummary, source: &RunSource<'_>) {
+        let _ = source;
+        self.end(ending);
+    }
 
     /// Discards the run, which could not be read: steps since [`StepSink::begin`] are void.
     fn abandon(&mut self);

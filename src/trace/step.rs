@@ -260,6 +260,20 @@ impl<'a> Step<'a> {
         self.action_of(actors).zip(self.digests)
     }
 
+    /// Returns the addresses of its name, arguments and answer, or of its text.
+    #[cfg(feature = "scan")]
+    pub(crate) fn addresses(&self) -> [usize; 3] {
+        let of = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.as_ptr().addr());
+        match &self.event {
+            Event::Message(text) => [of(Some(text.spelling())), 0, 0],
+            Event::Action(action) => {
+                let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
+                let answer = action.observation.present().map(|text| text.spelling());
+                [of(Some(action.name.as_bytes())), of(arguments.map(str::as_bytes)), of(answer)]
+            }
+        }
+    }
+
     /// Returns about how many bytes its texts have.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()

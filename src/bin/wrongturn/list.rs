@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use wrongturn::{
     detect::{ALL, Preset},
     read::Format,
+    scan::RunFilter,
     trace::Actors,
 };
 
@@ -88,6 +89,13 @@ pub(crate) fn schema() -> Result<u8, Failure> {
         (info.id.to_owned(), schema)
     });
     let detectors: Map<String, Value> = detectors.collect();
+    let detectors = json!({"type": "object", "additionalProperties": false, "properties": detectors});
+    let pattern = |key: &str| match key {
+        "label" => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        _ => json!({"type": "string"}),
+    };
+    let filter: Map<String, Value> =
+        RunFilter::KEYS.map(|key| (key.to_owned(), pattern(key))).into_iter().collect();
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "wrongturn.toml",
@@ -98,7 +106,23 @@ pub(crate) fn schema() -> Result<u8, Failure> {
             "min-confidence": {"enum": ["likely", "certain"]},
             "fail-on": {"type": "array", "items": {"type": "string"}},
             "baseline": {"type": "string"},
-            "detectors": {"type": "object", "additionalProperties": false, "properties": detectors},
+            "detectors": &detectors,
+            "profile": {"type": "object", "additionalProperties": {
+                "type": "object",
+                "description": "detectors for the runs that match; the first profile that matches a run is used",
+                "additionalProperties": false,
+                "required": ["match"],
+                "properties": {
+                    "match": {
+                        "type": "object",
+                        "description": "patterns, all of which must match; * stands for any characters, ? for one",
+                        "additionalProperties": false,
+                        "properties": filter,
+                    },
+                    "select": {"type": "array", "items": {"enum": ids}},
+                    "detectors": &detectors,
+                },
+            }},
             "ignore": {"type": "array", "items": {
                 "type": "object",
                 "additionalProperties": false,

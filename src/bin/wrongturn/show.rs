@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Reading, Surety};
-use crate::common::config::Config;
+use crate::common::config::{Choice, Config};
 use crate::common::inputs::Inputs;
 use clap::Parser;
-use serde_json::Value;
 use wrongturn::{
-    Detector, Finding, Registry, Trace,
+    Detector, Finding, Trace,
     calibrate::run_of,
-    detect::{Preset, at_least},
+    detect::Preset,
     report::{render_explanation, render_run, render_step},
     scan::ScanEvent,
     trace::Actors,
@@ -55,30 +54,47 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let config = Value::Object(Config::load(arguments.config.as_deref())?.detectors);
-    let asked: Vec<&str> = arguments.explain.as_deref().into_iter().collect();
-    let detectors = Registry::default().build(&asked, Preset::Default, Actors::Agent, &config)?;
-    let detectors = at_least(detectors, arguments.surety.min_confidence);
+    let asked: Vec<String> = arguments.explain.iter().cloned().collect();
+    let (detectors, profiles) = Config::load(arguments.config.as_deref())?.build(&Choice {
+        ids: &asked,
+        preset: Preset::Default,
+        actors: Actors::Agent,
+        min_confidence: arguments.surety.min_confidence,
+    })?;
     let (mut runs, mut inputs) = (Vec::new(), Inputs::default());
-    let each = |event| {
+    let (mut path, mut sources) = (Arc::from(arguments.path.as_path()), Vec::new());
+    arguments.reading.read(&[&arguments.path], |event| -> Result<(), common::Failure> {
         match event {
+            ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => runs.push(trace),
-            other => inputs.take(other),
+            other => {
+                if let ScanEvent::End(summary) = &other {
+                    sources.resize(runs.len(), (Arc::clone(&path), summary.format));
+                }
+                inputs.take(other);
+            }
         }
-        Ok::<(), common::Failure>(())
+        Ok(())
+    })?;
+    let judges = |run: &Trace| {
+        let place = runs.iter().position(|other| std::ptr::eq(other, run));
+        let source = place.and_then(|place| sources.get(place));
+        let profile = source.and_then(|(path, format)| {
+            profiles.iter().find(|profile| profile.filter.matches(path, *format, run.metadata()))
+        });
+        profile.map_or(&*detectors, |profile| &profile.detectors)
     };
-    arguments.reading.read(&[&arguments.path], each)?;
-    let shown = show(arguments, &runs, &detectors);
+    let shown = show(arguments, &runs, &judges);
     inputs.tell();
     shown?;
     Ok(inputs.status())
 }
 
 /// Prints what was asked for of the runs.
-fn show(
+fn show<'d>(
     arguments: &Arguments,
     runs: &[Trace],
-    detectors: &[Arc<dyn Detector>],
+    judges: &dyn Fn(&Trace) -> &'d [Arc<dyn Detector>],
 ) -> Result<(), common::Failure> {
     let width = arguments.width.map_or_else(common::width, usize::from);
     let Some(first) = runs.first() else {
@@ -102,6 +118,7 @@ fn show(
     if arguments.native {
         return common::print(&format!("{}\n", serde_json::to_string_pretty(trace)?));
     }
+    let detectors = judges(trace);
     let findings: Vec<Finding> =
         detectors.iter().flat_map(|detector| detector.detect(trace).findings().to_vec()).collect();
     let heading = common::wrapped(&heading(trace), width, 2);

@@ -142,7 +142,7 @@ impl Walk<'_, '_, '_> {
             self.look_ahead(window, header)?;
         }
         window.consume(1);
-        self.list(window, &Arc::new(header.clone()))
+        self.read_list(window, &Arc::new(header.clone()))
     }
 
     /// Reports the fault of the member that begins here and skips it. False if it has no end.
@@ -267,7 +267,7 @@ fn read_behind(
     let mut nowhere = TraceCollector::default();
     let mut runs = Runs::new(of.options, &mut nowhere);
     let mut walk = Walk::for_header(&mut runs, reader);
-    match walk.list(window, &Arc::default())? {
+    match walk.read_list(window, &Arc::default())? {
         Stop::Done => walk.members(window, header, true).map(|(stop, _)| stop),
         lost => Ok(lost),
     }

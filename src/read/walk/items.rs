@@ -79,7 +79,7 @@ impl Walk<'_, '_, '_> {
                     *at = At::First;
                 }
                 _ => {
-                    if let Err(fault) = self.item(&mut json, header, &mut assembler) {
+                    if let Err(fault) = self.item(window, &mut json, header, &mut assembler) {
                         if fault.is_end() && !window.is_whole() {
                             return (done, Stop::More);
                         }
@@ -89,7 +89,7 @@ impl Walk<'_, '_, '_> {
                             return (done, Stop::More);
                         }
                         let text = bytes.get(start..end.unwrap_or(bytes.len())).unwrap_or_default();
-                        if let Some(fault) = self.read_lossy(fault, text, start, header) {
+                        if let Some(fault) = self.read_lossy(window, fault, text, start, header) {
                             self.fail_run_at(window, fault);
                         }
                         assembler = Assembler::default();

@@ -56,10 +56,10 @@ impl Walk<'_, '_, '_> {
     ) {
         let start = json.offset();
         if json.peek_byte() == Some(b'{') && self.classify(&mut json.clone()) != Some(Class::Holder) {
-            let read = self.item(&mut json, header, assembler);
+            let read = self.item(window, &mut json, header, assembler);
             if let Err(fault) = read {
                 let text = line.get(start..).unwrap_or_default();
-                if let Some(fault) = self.read_lossy(fault, text, start, header) {
+                if let Some(fault) = self.read_lossy(window, fault, text, start, header) {
                     self.fail_run_at(window, fault);
                 }
                 *assembler = Assembler::default();

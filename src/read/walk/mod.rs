@@ -17,6 +17,7 @@ pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
 use super::lossy::LossyUtf8;
+use super::place::RunStart;
 use super::runs::{Header, Runs};
 use super::window::{Place, Window};
 use super::{ReadOptions, RecordReader};
@@ -73,6 +74,8 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) header_only: Option<Header>,
     /// True if an object without a list of runs is valid, because its runs are elsewhere.
     pub(super) may_hold_none: bool,
+    /// The key of the list that is being read; empty if it has none, `None` if its place is not known.
+    pub(super) list: Option<&'static str>,
     /// Opens the input again at an offset, if possible.
     pub(super) again: Option<&'w dyn Fn(u64) -> Option<Box<dyn std::io::Read>>>,
 }
@@ -87,6 +90,7 @@ impl<'w, 's> Walk<'w, 's, '_> {
             pieces: None,
             header_only: None,
             may_hold_none: false,
+            list: None,
             again: None,
         }
     }
@@ -114,7 +118,8 @@ impl Walk<'_, '_, '_> {
         let mut window = Window::over_part(&piece.bytes, piece.place);
         let walked = match &piece.kind {
             PieceKind::Lines => self.lines(&mut window),
-            PieceKind::Items { header, first, unclosed } => {
+            PieceKind::Items { header, first, unclosed, list } => {
+                self.list = *list;
                 let at = if *first { At::First } else { At::Item };
                 self.items(&mut window, header, at, *unclosed).map(|_| ())
             }
@@ -152,22 +157,29 @@ impl Walk<'_, '_, '_> {
 
     /// Reads concatenated values.
     fn values(&mut self, window: &mut Window<'_>) -> Result<()> {
-        let mut lost = false;
+        let (mut lost, mut is_first) = (false, true);
         while let Some(byte) = Self::next_byte(window)? {
             if lost {
                 return Ok(());
             }
             let line = window.place(0).location().line;
+            // Of several documents, only the first begins with position 0.
+            let list = Some(self.reader.list).filter(|_| is_first);
+            self.list = None;
             let stop = match byte {
-                b'{' => self.object(window)?,
+                b'{' => {
+                    self.list = list;
+                    self.object(window)?
+                }
                 b'[' => {
                     window.consume(1);
                     let header = Arc::new(self.companion.cloned().unwrap_or_default());
-                    self.list(window, &header)?
+                    self.list = list.map(|_| "");
+                    self.read_list(window, &header)?
                 }
                 _ => self.skip_invalid(window)?,
             };
-            lost = stop == Stop::Lost;
+            (lost, is_first) = (stop == Stop::Lost, false);
             // After a value that fills a line, other values probably do so as well.
             if !lost && Self::fills_line(window, line)? {
                 return self.lines(window);
@@ -276,11 +288,12 @@ impl Walk<'_, '_, '_> {
 
     /// Reads a run that is not an item of a list.
     fn single(&mut self, window: &mut Window<'_>) -> Result<Stop> {
+        self.list = None;
         let header = self.companion.cloned().unwrap_or_default();
         loop {
             let bytes = window.unread();
             let mut json = reader_at(bytes, 0, 0);
-            let read = self.item(&mut json, &header, &mut Assembler::default());
+            let read = self.item(window, &mut json, &header, &mut Assembler::default());
             let (end, fault) = match read {
                 Ok(()) => (Some(json.offset()), None),
                 Err(fault) => {
@@ -294,7 +307,7 @@ impl Walk<'_, '_, '_> {
             }
             if let Some(fault) = fault {
                 let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-                if let Some(fault) = self.read_lossy(fault, text, 0, &header) {
+                if let Some(fault) = self.read_lossy(window, fault, text, 0, &header) {
                     self.fail_run_at(window, fault);
                 }
             }
@@ -304,7 +317,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    fn list(&mut self, window: &mut Window<'_>, header: &Arc<Header>) -> Result<Stop> {
+    fn read_list(&mut self, window: &mut Window<'_>, header: &Arc<Header>) -> Result<Stop> {
         if self.header_only.is_some() || self.pieces.is_none() {
             return self.items(window, header, At::First, true);
         }
@@ -313,22 +326,39 @@ impl Walk<'_, '_, '_> {
 
     /// Reads one run in place.
     #[inline]
-    fn item<'a>(&mut self, json: &mut Json<'a>, header: &Header, assembler: &mut Assembler<'a>) -> Read<()> {
+    fn item<'a>(
+        &mut self,
+        window: &Window<'_>,
+        json: &mut Json<'a>,
+        header: &Header,
+        assembler: &mut Assembler<'a>,
+    ) -> Read<()> {
         if self.header_only.is_some() {
             json.skip()
         } else {
+            if self.runs.options.places {
+                json.space();
+                self.runs.start = Some(RunStart { place: window.place(json.offset()), list: self.list });
+            }
             self.runs.read(self.reader.run, json, header, assembler)
         }
     }
 
     /// Reads a run again with U+FFFD for invalid UTF-8, if that was its fault. Returns any other fault.
-    fn read_lossy(&mut self, fault: Fault, text: &[u8], start: usize, header: &Header) -> Option<Fault> {
+    fn read_lossy(
+        &mut self,
+        window: &Window<'_>,
+        fault: Fault,
+        text: &[u8],
+        start: usize,
+        header: &Header,
+    ) -> Option<Fault> {
         if !fault.is_encoding() {
             return Some(first_fault(fault, text, start));
         }
         let lossy = LossyUtf8::of(text);
         let mut json = reader_at(lossy.text.as_bytes(), 0, 0);
-        let read = self.item(&mut json, header, &mut Assembler::default());
+        let read = self.item(window, &mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
         read.err().map(|fault| Fault::other(start + lossy.original(fault.at()), fault.into_error()))
     }

@@ -24,7 +24,7 @@ pub(super) enum PieceKind {
     /// Whole lines.
     Lines,
     /// Items of a list, with the commas after them. The list continues in the next piece, unless this one closes it.
-    Items { header: Arc<Header>, first: bool, unclosed: bool },
+    Items { header: Arc<Header>, first: bool, unclosed: bool, list: Option<&'static str> },
 }
 
 /// Takes the pieces of an input, in order, instead of their runs.
@@ -47,7 +47,7 @@ impl Walk<'_, '_, '_> {
         let mut first = true;
         let mut cut = |walk: &mut Self, window: &mut Window<'_>, end: usize, unclosed: bool| {
             let Some(pieces) = walk.pieces.as_deref_mut() else { return };
-            let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed };
+            let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed, list: walk.list };
             first = false;
             let piece = Piece::cut(window, end, None, walk.runs.reading.format, kind, pieces);
             pieces.piece(piece, walk.runs.restart_positions());

@@ -1,6 +1,5 @@
 //! What each format of output says of a run: records, rows, SARIF results, test cases, annotations.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -195,32 +194,37 @@ pub(super) fn sarif_head() -> String {
 
 fn sarif_result(record: &TraceRecord, finding: &Finding) -> String {
     let run = record.trace_id();
-    let place = json!({
-        "physicalLocation": {"artifactLocation": {"uri": uri(&record.file)}},
+    let mut place = json!({"artifactLocation": {"uri": uri(&record.file)}});
+    // The last step decides.
+    let mut name = format!("{run}/{}", finding.last);
+    if let Some(found) = record.places.get(&finding.last) {
+        place["region"] = json!({"startLine": found.line});
+        name = found.pointer.clone().unwrap_or(name);
+    }
+    let location = json!({
+        "physicalLocation": place,
         "logicalLocations": [{
-            "name": format!("step {}", finding.first),
-            "fullyQualifiedName": format!("{run}/{}", finding.first),
+            "name": format!("step {}", finding.last),
+            "fullyQualifiedName": name,
             "kind": "element",
         }],
     });
-    let properties: BTreeMap<&str, Value> = [
-        ("run", json!(run)),
-        ("first", json!(finding.first)),
-        ("last", json!(finding.last)),
-        ("confidence", json!(finding.confidence)),
-        ("model", json!(record.metadata.model)),
-        ("task", json!(record.metadata.task)),
-    ]
-    .into();
     let level = if finding.confidence == Confidence::Certain { "warning" } else { "note" };
     json!({
         "ruleId": finding.detector,
         "ruleIndex": ALL.iter().position(|info| info.id == finding.detector),
         "level": level,
         "message": {"text": finding.message},
-        "locations": [place],
+        "locations": [location],
         "partialFingerprints": {"findingId/v1": format!("{run}/{}", finding.id)},
-        "properties": properties,
+        "properties": {
+            "run": run,
+            "first": finding.first,
+            "last": finding.last,
+            "confidence": finding.confidence,
+            "model": record.metadata.model,
+            "task": record.metadata.task,
+        },
     })
     .to_string()
 }
@@ -282,9 +286,11 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
     let data = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
     let kind = if finding.confidence == Confidence::Certain { "warning" } else { "notice" };
+    let line = record.places.get(&finding.last).map(|place| format!(",line={}", place.line));
     format!(
-        "::{kind} file={},title={}::{}\n",
+        "::{kind} file={}{},title={}::{}\n",
         property(&record.file.display().to_string()),
+        line.unwrap_or_default(),
         property(&finding.detector),
         data(&format!(
             "{}, steps {}-{}: {}",

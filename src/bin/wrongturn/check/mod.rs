@@ -7,11 +7,10 @@ mod streams;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Metadata, Reading, Surety, Threads};
-use crate::common::config::Config;
+use crate::common::config::{Choice, Config};
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
@@ -19,8 +18,8 @@ use crate::common::tables::TableFiles;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Confidence, Detector, Registry, Scanner,
-    detect::{Preset, at_least},
+    ReadOptions, Scanner,
+    detect::Preset,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
     scan::{ScanOptions, TraceRecord},
     trace::Actors,
@@ -110,22 +109,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     protect(&arguments.paths)?;
     let read = arguments.reading.options();
     let run_table = arguments.metadata.table()?;
+    let settings =
+        if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
+    let (detectors, profiles) = settings.build(&Choice {
+        ids: &arguments.detectors,
+        preset: arguments.preset,
+        actors: arguments.actors,
+        min_confidence: arguments.surety.min_confidence,
+    })?;
+    let (files, mut streams) = outputs(arguments)?;
+    let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
+    let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
     let options = ScanOptions {
-        read: read.clone(),
+        read: ReadOptions { places, ..read.clone() },
         fingerprints: arguments.fingerprints,
         digests: true,
         run_table: run_table.clone(),
         threads: arguments.threads.wanted(),
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
         join: arguments.reading.join,
+        profiles,
         ..ScanOptions::default()
     };
-    let settings =
-        if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
-    let scanner = Scanner::new(detectors(arguments, &settings)?, options)?;
+    let scanner = Scanner::new(detectors, options)?;
     let fail_on: Vec<FailOn> =
         settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
-    let (files, mut streams) = outputs(arguments)?;
     let partial = arguments.partial.create()?;
     let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
     let known = match path_of_baseline {
@@ -136,7 +144,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut groups = arguments.group_by.as_deref().map(Groups::by);
     let mut part = ScanPart::default();
     let mut suppressed = 0;
-    let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     // Records become text in the threads that read, and are only put in order here.
     let map = |mut record: TraceRecord| {
         settings.remove_ignored(&mut record);
@@ -186,7 +193,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let content = PartialContent::Scan(Box::new(part.clone()));
         parts::write(
             out,
-            &arguments.partial.state(&arguments.paths, &options_of(arguments, &settings), content)?,
+            &arguments.partial.state(&arguments.paths, &options_of(arguments, &settings)?, content)?,
         )?;
     }
     if !arguments.partial.no_report {
@@ -243,32 +250,19 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
 }
 
 /// The options that findings depend on. They are part of every partial state.
-fn options_of(arguments: &Arguments, settings: &Config) -> Value {
-    serde_json::json!({
+fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
+    let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
+    let mut options = serde_json::json!({
         "format": arguments.reading.format,
         "alignment": arguments.reading.alignment,
-        "detectors": selected(arguments, settings),
+        "detectors": detectors.iter().collect::<BTreeSet<_>>(),
         "actors": arguments.actors,
         "preset": arguments.preset,
-        "config": settings.detectors,
-        "min_confidence": confidence(arguments, settings),
+        "min_confidence": settings.min_confidence.max(Some(arguments.surety.min_confidence)),
         "fingerprints": arguments.fingerprints,
-    })
-}
-
-/// The detectors that were asked for, by id.
-fn selected<'a>(arguments: &'a Arguments, settings: &'a Config) -> BTreeSet<&'a str> {
-    let selected = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
-    selected.iter().map(String::as_str).collect()
-}
-
-fn confidence(arguments: &Arguments, settings: &Config) -> Confidence {
-    settings.min_confidence.unwrap_or(Confidence::Likely).max(arguments.surety.min_confidence)
-}
-
-fn detectors(arguments: &Arguments, settings: &Config) -> Result<Vec<Arc<dyn Detector>>, common::Failure> {
-    let ids: Vec<&str> = selected(arguments, settings).into_iter().collect();
-    let configured = Value::Object(settings.detectors.clone());
-    let built = Registry::default().build(&ids, arguments.preset, arguments.actors, &configured)?;
-    Ok(at_least(built, confidence(arguments, settings)))
+    });
+    if let (Some(options), Value::Object(state)) = (options.as_object_mut(), settings.state()?) {
+        options.extend(state);
+    }
+    Ok(options)
 }

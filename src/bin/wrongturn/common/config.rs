@@ -1,19 +1,27 @@
-//! `wrongturn.toml`: the detectors, thresholds, ignored findings and gate of a project.
+//! `wrongturn.toml`: the detectors, thresholds, profiles, ignored findings and gate of a project.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use wrongturn::{Confidence, Finding, Verdict, detect::ALL, scan::TraceRecord};
+use wrongturn::{
+    Confidence, Detector, Finding, Registry, Verdict,
+    detect::{ALL, Preset, at_least},
+    scan::{Profile, RunFilter, TraceRecord},
+    trace::Actors,
+};
 
 use super::{Failure, output};
 
 /// The name of the file that is looked for.
 const NAME: &str = "wrongturn.toml";
 
-/// The keys of the file, for messages on misspelt ones.
-const KEYS: [&str; 6] = ["baseline", "detectors", "fail-on", "ignore", "min-confidence", "select"];
+/// The keys of the file, of a profile and of an entry of `ignore`.
+const KEYS: &[&str] = &["baseline", "detectors", "fail-on", "ignore", "min-confidence", "profile", "select"];
+const PROFILE: &[&str] = &["detectors", "match", "select"];
+const IGNORE: &[&str] = &["detector", "message", "model", "reason", "task"];
 
 /// The settings of a project. Flags come on top of them.
 #[derive(Debug, Default, Deserialize)]
@@ -29,8 +37,33 @@ pub(crate) struct Config {
     pub(crate) baseline: Option<PathBuf>,
     /// The configuration of each detector.
     pub(crate) detectors: Map<String, Value>,
+    /// Detectors for some runs, by name, in the order of the file.
+    #[serde(rename = "profile")]
+    profiles: toml::Table,
     /// Findings that are left out.
     pub(crate) ignore: Vec<Ignore>,
+}
+
+/// Detectors for the runs that match.
+#[derive(Debug, Deserialize, Serialize)]
+struct RunProfile {
+    #[serde(rename = "match")]
+    filter: RunFilter,
+    /// Detectors that run; empty means those of the file.
+    #[serde(default)]
+    select: Vec<String>,
+    /// Configurations that replace those of the file, detector by detector.
+    #[serde(default)]
+    detectors: Map<String, Value>,
+}
+
+/// What the command line says about detectors.
+pub(crate) struct Choice<'c> {
+    /// Detectors that run; empty means those of the file.
+    pub(crate) ids: &'c [String],
+    pub(crate) preset: Preset,
+    pub(crate) actors: Actors,
+    pub(crate) min_confidence: Confidence,
 }
 
 /// Findings that are left out: those of which all that is given here holds.
@@ -77,25 +110,88 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(format!("unknown key `{key}`{}", nearest_of(key, KEYS)));
+        check_keys(&table, KEYS, "")?;
+        for (name, profile) in tables(table.get("profile")) {
+            check_keys(profile, PROFILE, &format!("profile.{name}."))?;
+            if let Some(filter) = profile.get("match").and_then(toml::Value::as_table) {
+                check_keys(filter, &RunFilter::KEYS, &format!("profile.{name}.match."))?;
+            }
+        }
+        for ignore in table.get("ignore").and_then(toml::Value::as_array).into_iter().flatten() {
+            check_keys(ignore.as_table().unwrap_or(&toml::Table::new()), IGNORE, "ignore.")?;
         }
         let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        let named =
-            config.select.iter().map(String::as_str).chain(config.detectors.keys().map(String::as_str));
-        let ignored = config.ignore.iter().filter_map(|ignore| ignore.detector.as_deref());
+        let profiles = config.profiles()?;
+        let lists = profiles.iter().map(|(_, profile)| (&profile.select, &profile.detectors));
+        let lists = lists.chain([(&config.select, &config.detectors)]);
+        let named = lists.flat_map(|(select, detectors)| select.iter().chain(detectors.keys()));
+        let ignored = config.ignore.iter().filter_map(|ignore| ignore.detector.as_ref());
         for id in named.chain(ignored) {
             if !ALL.iter().any(|info| info.id == id) {
-                return Err(format!(
-                    "unknown detector `{id}`{}",
-                    nearest_of(id, ALL.iter().map(|info| info.id))
-                ));
+                let nearest = nearest_of(id, ALL.iter().map(|info| info.id));
+                return Err(format!("unknown detector `{id}`{nearest}"));
             }
         }
         match config.ignore.iter().find(|ignore| ignore.reason.trim().is_empty()) {
             Some(_) => Err("expected a reason for each `ignore`, got an empty one".to_owned()),
             None => Ok(config),
         }
+    }
+
+    /// The profiles by name, in the order of the file.
+    fn profiles(&self) -> Result<Vec<(&str, RunProfile)>, String> {
+        let mut profiles = Vec::new();
+        for (name, profile) in &self.profiles {
+            let profile: Result<RunProfile, toml::de::Error> = profile.clone().try_into();
+            let profile =
+                profile.map_err(|error| format!("profile.{name}: {}", error.to_string().trim_end()))?;
+            profiles.push((name.as_str(), profile));
+        }
+        Ok(profiles)
+    }
+
+    /// Builds the detectors, and those of each profile. The first profile that matches a run is used for it.
+    pub(crate) fn build(
+        &self,
+        choice: &Choice<'_>,
+    ) -> Result<(Vec<Arc<dyn Detector>>, Vec<Profile>), Failure> {
+        let least = self.min_confidence.unwrap_or(Confidence::Likely).max(choice.min_confidence);
+        let build = |select: &[String], detectors: &Map<String, Value>| {
+            let ids = if choice.ids.is_empty() { select } else { choice.ids };
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            let configured = Value::Object(detectors.clone());
+            let built = Registry::default().build(&ids, choice.preset, choice.actors, &configured)?;
+            Ok::<_, Failure>(at_least(built, least))
+        };
+        let own = build(&self.select, &self.detectors)?;
+        let mut profiles = Vec::new();
+        for (name, RunProfile { filter, select, detectors }) in self.profiles()? {
+            let select = if select.is_empty() { &self.select } else { &select };
+            let mut configured = self.detectors.clone();
+            configured.extend(detectors);
+            let mut built = build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
+            // A detector with the same configuration judges for both.
+            for detector in &mut built {
+                let same = own.iter().find(|known| known.id() == detector.id());
+                let same =
+                    same.filter(|_| configured.get(detector.id()) == self.detectors.get(detector.id()));
+                if let Some(same) = same {
+                    *detector = Arc::clone(same);
+                }
+            }
+            profiles.push(Profile { filter, detectors: built });
+        }
+        Ok((own, profiles))
+    }
+
+    /// All that findings depend on, for partial states.
+    pub(crate) fn state(&self) -> Result<Value, Failure> {
+        let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
+        let profiles = self.profiles()?;
+        if !profiles.is_empty() {
+            state.insert("profiles".to_owned(), serde_json::to_value(profiles)?);
+        }
+        Ok(Value::Object(state))
     }
 
     /// Removes the findings of a run that the file ignores.
@@ -150,6 +246,20 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
+/// The tables of a table, with their names.
+fn tables(value: Option<&toml::Value>) -> impl Iterator<Item = (&str, &toml::Table)> {
+    let members = value.and_then(toml::Value::as_table).into_iter().flatten();
+    members.filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)))
+}
+
+/// Returns an error if a table has an unknown key.
+fn check_keys(table: &toml::Table, known: &[&str], place: &str) -> Result<(), String> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(format!("unknown key `{place}{key}`{}", nearest_of(key, known.iter().copied()))),
+        None => Ok(()),
+    }
+}
+
 /// A hint at the known name that is most like a misspelt one.
 pub(crate) fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
@@ -175,5 +285,14 @@ mod tests {
         assert_eq!(error("select = [\"lop\"]"), "unknown detector `lop`; did you mean `loop`?");
         assert!(error("[[ignore]]\ndetector = \"loop\"\nreason = \"\"").contains("a reason"));
         assert!(error("[[ignore]]\ndetector = \"loop\"").contains("reason"));
+        let profile = |text: &str| error(&format!("[profile.a]\nmatch = {{ model = \"m\" }}\n{text}"));
+        assert_eq!(profile("slect = []"), "unknown key `profile.a.slect`; did you mean `select`?");
+        assert_eq!(profile("[profile.a.detectors.lop]"), "unknown detector `lop`; did you mean `loop`?");
+        assert_eq!(
+            error("[profile.a]\nmatch = { servce = \"s\" }"),
+            "unknown key `profile.a.match.servce`; did you mean `service`?"
+        );
+        assert_eq!(error("[profile.a]"), "profile.a: missing field `match`");
+        assert_eq!(error("[[ignore]]\nreson = \"x\""), "unknown key `ignore.reson`; did you mean `reason`?");
     }
 }
