@@ -313,6 +313,47 @@ fn the_schema_of_settings_has_the_keys_that_are_read() {
 }
 
 #[test]
+fn a_finding_has_the_line_and_the_element_of_its_last_step() {
+    let folder = Folder::new("places");
+    let call = |id: u32| {
+        json!({"role": "assistant", "tool_calls": [
+            {"id": id.to_string(), "function": {"name": "look", "arguments": "{\"q\": 1}"}},
+        ]})
+    };
+    let answer = |id: u32| json!({"role": "tool", "tool_call_id": id.to_string(), "content": "nothing new"});
+    let messages: Vec<Value> = (0..8).flat_map(|id| [call(id), answer(id)]).collect();
+    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let one_line = json!({"messages": messages}).to_string();
+    let indented = serde_json::to_string_pretty(&json!({"messages": messages})).unwrap();
+    let results = json!({"info": {}, "tasks": [], "simulations": [{"id": "a", "messages": []}, {"id": "b",
+        "messages": (0..8).flat_map(|id| [
+            json!({"role": "assistant", "tool_calls": [{"id": id.to_string(), "name": "look", "arguments": {}}]}),
+            json!({"role": "tool", "id": id.to_string(), "content": "nothing new"}),
+        ]).collect::<Vec<_>>()}]});
+    let native =
+        format!("{}{}", looping("r0", "look", "m").replace("\"look\"", "\"x\""), looping("r1", "look", "m"));
+    let place_of_loop = |name: &str, text: &str| {
+        let (input, log) = (folder.write(name, text), folder.path("log.sarif"));
+        ends("check", &[&input, "--detectors", "loop", "--output", &log], 0);
+        let log = folder.json("log.sarif");
+        let result = log["runs"][0]["results"].as_array().unwrap().last().unwrap().clone();
+        let place = &result["locations"][0];
+        let line = place["physicalLocation"]["region"]["startLine"].as_u64().unwrap();
+        (line, place["logicalLocations"][0]["fullyQualifiedName"].as_str().unwrap().to_owned())
+    };
+    // The eighth call is the 15th message.
+    assert_eq!(place_of_loop("lines.jsonl", &lines).0, 15);
+    let element = "/messages/14/tool_calls/0".to_owned();
+    assert_eq!(place_of_loop("line.json", &one_line), (1, element.clone()));
+    let line = 1 + indented.lines().position(|line| line.contains("\"id\": \"7\"")).unwrap() as u64;
+    let (found, pointer) = place_of_loop("indented.json", &indented);
+    assert!((line - 2..=line + 2).contains(&found) && pointer == element, "{found} {line} {pointer}");
+    let (_, pointer) = place_of_loop("tau2.json", &results.to_string());
+    assert_eq!(pointer, format!("/simulations/1{element}"));
+    assert_eq!(place_of_loop("native.jsonl", &native).0, 2);
+}
+
+#[test]
 fn a_sarif_log_has_the_members_that_the_standard_requires() {
     let folder = Folder::new("sarif");
     let input = folder.write("a b.jsonl", &looping("r1", "look", "m"));

@@ -35,9 +35,10 @@ use crate::objects::Objects;
 /// `version` and `steps` are required. Later documents of version 1 may have more fields; unknown fields are skipped. A
 /// step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the agent, `status` is
 /// `unknown`, `step` and `turn` are one more than before. `not_recorded` lists content that the source left out, which
-/// differs from no content. `time` is in nanoseconds since 1970. `usage` is the cost of the step: each action of a turn
-/// has the tokens of the response that issued it, or, in a turn without actions, each message of the agent. `span` is
-/// the span of the step. A route of `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name",
+/// differs from no content. `arguments_json` has the JSON text of arguments that a JSON value would change, such as an
+/// unpaired surrogate or a number of many digits. `no_route` says why there is no `route`. `time` is in nanoseconds
+/// since 1970. `usage` is the cost of the step: each action of a turn has the tokens of the response that issued it, or,
+/// in a turn without actions, each message of the agent. `span` is the span of the step. A route of `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name",
 /// "arguments", "compare"}`, with `compare` as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
@@ -62,6 +63,8 @@ struct WireTrace {
     failures: Vec<LabelledFailure>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     route: Option<ReferenceRoute>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    no_route: Option<String>,
     steps: Vec<WireStep>,
 }
 
@@ -79,6 +82,8 @@ struct WireStep {
     name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    arguments_json: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -108,6 +113,7 @@ struct WireStep {
 impl WireStep {
     fn has_action_fields(&self) -> bool {
         self.arguments.is_some()
+            || self.arguments_json.is_some()
             || self.call_id.is_some()
             || self.observation.is_some()
             || self.status.is_some()
@@ -127,6 +133,14 @@ impl WireStep {
         }
     }
 
+    fn arguments(&self) -> Result<Option<Arguments<'_>>> {
+        match (&self.arguments, &self.arguments_json) {
+            (Some(_), Some(_)) => Err(Error::trace("expected `arguments` or `arguments_json`, found both")),
+            (None, Some(json)) => Ok(Some(Arguments::from_json(json))),
+            (value, None) => Ok(value.as_ref().map(Arguments::from_value)),
+        }
+    }
+
     fn input(&self) -> Result<StepInput<'_>> {
         let mut input = match (&self.text, &self.name) {
             (Some(text), None) => {
@@ -140,9 +154,7 @@ impl WireStep {
                 self.actor.unwrap_or(Actor::Agent),
                 Action {
                     name,
-                    arguments: self
-                        .content(Part::Arguments, self.arguments.as_ref())?
-                        .map(Arguments::from_value),
+                    arguments: self.content(Part::Arguments, self.arguments()?)?,
                     call_id: self.call_id.as_deref(),
                     observation: self
                         .content(Part::Observation, self.observation.as_deref())?
@@ -185,11 +197,18 @@ impl From<Step<'_>> for WireStep {
             Event::Message(text) => wire.text = Some(text.to_str().into()),
             Event::Action(action) => {
                 wire.name = Some(action.name.to_owned());
-                // Arguments that are not valid JSON are kept as a string.
-                let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
-                wire.arguments = arguments.map(|json| {
-                    serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()))
-                });
+                let arguments = action.arguments.as_ref().present();
+                if let Some((json, digest)) =
+                    arguments.and_then(|given| Some((given.json()?, given.digest())))
+                {
+                    // Arguments that are not valid JSON are a string.
+                    let value: Value =
+                        serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()));
+                    let is_same =
+                        depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
+                    wire.arguments_json = (!is_same).then(|| json.to_owned());
+                    wire.arguments = is_same.then_some(value);
+                }
                 wire.call_id = action.call_id.map(Into::into);
                 wire.observation = action.observation.present().map(|text| text.to_str().into());
                 let left_out = [
@@ -216,9 +235,10 @@ impl Serialize for Trace {
             reward: self.reward(),
             unpaired: self.unpaired(),
             failures: self.failures().to_vec(),
-            route: match self.routing() {
-                RouteStatus::Known(route) => Some((**route).clone()),
-                RouteStatus::Unknown(_) => None,
+            route: self.routing().route().cloned(),
+            no_route: match self.routing() {
+                RouteStatus::Unknown(reason) if *self.routing() != None.into() => Some(reason.to_string()),
+                _ => None,
             },
             steps: self.steps().map(Into::into).collect(),
         }
@@ -251,12 +271,34 @@ impl TryFrom<WireTrace> for Trace {
         if let Some(route) = wire.route {
             builder = builder.route(route);
         }
+        let no_route = wire.no_route;
         for (position, step) in wire.steps.iter().enumerate() {
             let place = |error: Error| Error::trace(format!("steps[{position}]: {}", error.message()));
             builder.push(step.input().map_err(place)?).map_err(place)?;
         }
-        builder.build()
+        let mut trace = builder.build()?;
+        if let (Some(reason), RouteStatus::Unknown(_)) = (no_route, &trace.routing) {
+            trace.routing = RouteStatus::Unknown(reason.into());
+        }
+        Ok(trace)
     }
+}
+
+/// Deeper arguments are written as text, to be read back at any depth.
+const DEEPEST: usize = 100;
+
+/// Returns the number of nested lists and objects.
+fn depth(value: &Value) -> usize {
+    let (mut deepest, mut open) = (0, vec![(value, 0)]);
+    while let Some((value, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 #[cfg(test)]
