@@ -322,7 +322,7 @@ fn a_finding_has_the_line_and_the_element_of_its_last_step() {
     };
     let answer = |id: u32| json!({"role": "tool", "tool_call_id": id.to_string(), "content": "nothing new"});
     let messages: Vec<Value> = (0..8).flat_map(|id| [call(id), answer(id)]).collect();
-    let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let lines: String = messages.iter().flat_map(|message| [message.to_string(), "\n".to_owned()]).collect();
     let one_line = json!({"messages": messages}).to_string();
     let indented = serde_json::to_string_pretty(&json!({"messages": messages})).unwrap();
     let results = json!({"info": {}, "tasks": [], "simulations": [{"id": "a", "messages": []}, {"id": "b",

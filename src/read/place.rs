@@ -112,8 +112,12 @@ impl DocumentMap {
             .filter_map(|place| self.elements.get(place))
             .collect();
         let item = around.iter().position(|element| element.is_item)?;
-        let keys = around.get(item..)?.iter().rev().filter(|element| element.parent.is_some());
-        Some(keys.map(|element| format!("/{}", element.key)).collect())
+        let mut pointer = String::new();
+        for element in around.get(item..)?.iter().rev().filter(|element| element.parent.is_some()) {
+            pointer.push('/');
+            pointer += &element.key;
+        }
+        Some(pointer)
     }
 }
 

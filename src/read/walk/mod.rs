@@ -164,17 +164,16 @@ impl Walk<'_, '_, '_> {
             }
             let line = window.place(0).location().line;
             // Of several documents, only the first begins with position 0.
-            let list = Some(self.reader.list).filter(|_| is_first);
             self.list = None;
             let stop = match byte {
                 b'{' => {
-                    self.list = list;
+                    self.list = is_first.then_some(self.reader.list);
                     self.object(window)?
                 }
                 b'[' => {
                     window.consume(1);
                     let header = Arc::new(self.companion.cloned().unwrap_or_default());
-                    self.list = list.map(|_| "");
+                    self.list = is_first.then_some("");
                     self.read_list(window, &header)?
                 }
                 _ => self.skip_invalid(window)?,
