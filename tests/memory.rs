@@ -7,14 +7,15 @@
 )]
 
 use std::alloc::System;
+use std::io::Read;
 
 use cap::Cap;
 use serde_json::json;
 use wrongturn::{
     Action, Monitor, ReadOptions, Status, TraceAssembler, default_detectors,
     live::AssemblerOptions,
-    read::SpanBatch,
-    trace::{Actor, SpanId, StepInput, Usage},
+    read::{SpanBatch, read_stream},
+    trace::{Actor, SpanId, StepInput, TraceCollector, Usage},
 };
 
 #[global_allocator]
@@ -108,4 +109,10 @@ fn open_traces_use_bounded_memory_and_report_it() {
         (allocated * 9 / 10..allocated * 5 / 4).contains(&reported),
         "{allocated} bytes, {reported} reported"
     );
+    // White space before the first value is not held: more than the limit would abort the test.
+    ALLOCATOR.set_limit(ALLOCATOR.allocated() + (8 << 20)).unwrap();
+    let blank = std::io::repeat(b'\n').take(64 << 20);
+    let reading = read_stream(blank, &ReadOptions::default(), &mut TraceCollector::default());
+    ALLOCATOR.set_limit(usize::MAX).unwrap();
+    assert_eq!(reading.errors[0].message(), "the input holds only white space");
 }

@@ -340,11 +340,19 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
+/// A message of protobuf has other bytes than white space among so many.
+const MOST_TAGS: usize = 64;
+
 /// Reads an input in a binary format, or returns false. All of it is held only if it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
     while window.unread().is_empty() && matches!(window.grow_once(), Ok(true)) {}
-    if window.unread().first() != Some(&b'\n') {
+    // The first tag of a message is a line feed.
+    if window.unread().first() == Some(&b'\n') {
+        while window.unread().len() < MOST_TAGS && matches!(window.grow_once(), Ok(true)) {}
+    }
+    let start = window.unread().get(..MOST_TAGS).unwrap_or(window.unread());
+    if start.first() != Some(&b'\n') || start.iter().all(u8::is_ascii_whitespace) {
         return false;
     }
     while matches!(window.grow(), Ok(true)) {}

@@ -51,6 +51,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
+    skip_space(window)?;
     let mut finder = Finder::default();
     loop {
         match finder.look(window.unread(), window.is_whole(), wanted) {
@@ -73,11 +74,6 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         let bytes = window.unread();
         let whole = bytes.len() <= most;
         let bytes = bytes.get(..most).unwrap_or(bytes);
-        if whole && bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(window
-                .take_fault()
-                .unwrap_or_else(|| Error::new(ErrorKind::Empty, "the input is empty")));
-        }
         index.cover(bytes.len());
         let sample = Sample::of(bytes, whole, &index);
         if !matches!(sample.seen, Seen::TruncatedLine)
@@ -138,6 +134,22 @@ fn sole<T>(mut claims: impl Iterator<Item = T>, format: impl Fn(&T) -> Format) -
             let what =
                 format!("the input is both {first} and {second} by its content; choose one with `--format`");
             Err(Error::new(ErrorKind::Format, what))
+        }
+    }
+}
+
+/// Skips white space, however much it is. An input of nothing else is an error.
+fn skip_space(window: &mut Window<'_>) -> Result<()> {
+    loop {
+        let space = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if space < window.unread().len() {
+            return Ok(());
+        }
+        window.consume(space);
+        if !window.grow()? {
+            let what =
+                if window.offset() == 0 { "the input is empty" } else { "the input holds only white space" };
+            return Err(window.take_fault().unwrap_or_else(|| Error::new(ErrorKind::Empty, what)));
         }
     }
 }

@@ -29,9 +29,6 @@ pub(super) struct Batch<T> {
     pub(super) last: Option<u64>,
 }
 
-/// Number of names of runs without an action in a summary.
-const NAMED: usize = 10;
-
 pub(super) struct Order<T, F, P> {
     state: Mutex<State<T, F>>,
     changed: Condvar,
@@ -224,9 +221,7 @@ impl<T> Item<T> {
     fn report(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
         match self {
             Self::Record { mapped, name } => {
-                if let Some(name) = name.filter(|_| summary.without_actions.len() < NAMED) {
-                    summary.without_actions.push(name);
-                }
+                summary.name_without_action(name);
                 each(ScanEvent::Record(mapped));
             }
             Self::Error(error) => {

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::open::Compression;
 use super::path_text::path_text;
 use crate::detect::{Cost, Verdict};
 use crate::error::Error;
@@ -56,10 +58,15 @@ impl TraceRecord {
     /// Returns the source's id of the run, or else `<file stem>#<position>`.
     #[must_use]
     pub fn trace_id(&self) -> String {
-        self.metadata.id.clone().unwrap_or_else(|| {
-            let stem = path_text(self.file.file_stem().unwrap_or_default());
-            format!("{stem}#{}", self.position)
-        })
+        self.metadata
+            .id
+            .clone()
+            .unwrap_or_else(|| format!("{}#{}", path_text(stem(&self.file)), self.position))
+    }
+
+    /// Returns the name of a run without an action.
+    pub(super) fn without_action(&self) -> Option<String> {
+        (self.actions == 0).then(|| self.trace_id())
     }
 
     /// Returns the verdict of a detector.
@@ -125,6 +132,18 @@ impl<'de> Deserialize<'de> for TraceRecord {
     }
 }
 
+/// Returns the name of a file without its ending and that of its compression.
+fn stem(file: &Path) -> &OsStr {
+    let stem = file.file_stem().unwrap_or_default();
+    match Compression::of(file) {
+        Compression::None => stem,
+        _ => Path::new(stem).file_stem().unwrap_or_default(),
+    }
+}
+
+/// Number of names of runs without an action in a summary.
+const NAMED: usize = 10;
+
 /// Summary of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -187,6 +206,11 @@ impl FileSummary {
     /// Makes the summary of a path that cannot be reached.
     pub(super) fn unreachable(path: Arc<Path>) -> Self {
         Self { is_reachable: false, errors: 1, ..Self::new(path) }
+    }
+
+    /// Adds the name of a run without an action, if few are named.
+    pub(super) fn name_without_action(&mut self, name: Option<String>) {
+        self.without_actions.extend(name.filter(|_| self.without_actions.len() < NAMED));
     }
 
     /// Counts an error.
@@ -293,4 +317,29 @@ pub struct Progress {
     pub files: u64,
     /// Number of finished runs.
     pub traces: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scanner;
+
+    #[test]
+    fn a_compressed_file_gives_its_runs_the_same_names() {
+        for name in ["a.json", "dir/a.json.gz", "a.jsonl.zst"] {
+            assert_eq!(stem(Path::new(name)), "a");
+        }
+        assert_eq!(stem(Path::new("a.b.json")), "a.b");
+    }
+
+    #[test]
+    fn a_file_in_memory_names_its_runs_without_actions() -> crate::Result<()> {
+        let run =
+            "{\"version\": 1, \"steps\": []}\n{\"version\": 1, \"steps\": [{\"name\": \"x\"}]}\n".repeat(12);
+        let scanner = Scanner::new(Vec::new(), crate::scan::ScanOptions::default())?;
+        let summary = scanner.scan_slice(Path::new("a.jsonl"), run.as_bytes()).summary;
+        assert_eq!(summary.runs_without_actions, 12);
+        assert_eq!((summary.without_actions.len(), summary.without_actions[1].as_str()), (10, "a#2"));
+        Ok(())
+    }
 }

@@ -222,6 +222,9 @@ impl Scanner {
             summary.count(error);
         }
         let errors = errors.into_iter().map(|error| error.in_file(&path)).collect();
+        for record in &traces {
+            summary.name_without_action(record.without_action());
+        }
         summary.add(reading);
         FileScan { path, format: summary.format, traces, errors, summary }
     }

@@ -295,8 +295,10 @@ where
             KeptItem::Record(mut record) => {
                 record.position += base;
                 let position = record.position;
-                record.places.values_mut().for_each(|place| place.settle(position));
-                let name = (record.actions == 0).then(|| record.trace_id());
+                for place in record.places.values_mut() {
+                    place.settle(position);
+                }
+                let name = record.without_action();
                 Item::Record { mapped: (self.map)(record), name }
             }
             KeptItem::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),

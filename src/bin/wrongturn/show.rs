@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Reading, Surety};
-use crate::common::config::{Choice, Config};
+use crate::common::config::{Choice, Config, Judges};
 use crate::common::inputs::Inputs;
 use clap::Parser;
 use wrongturn::{
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let asked: Vec<String> = arguments.explain.iter().cloned().collect();
-    let (detectors, profiles) = Config::load(arguments.config.as_deref())?.build(&Choice {
+    let Judges { own, profiles } = Config::load(arguments.config.as_deref())?.build(&Choice {
         ids: &asked,
         preset: Preset::Default,
         actors: Actors::Agent,
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let profile = source.and_then(|(path, format)| {
             profiles.iter().find(|profile| profile.filter.matches(path, *format, run.metadata()))
         });
-        profile.map_or(&*detectors, |profile| &profile.detectors)
+        profile.map_or(&*own, |profile| &profile.detectors)
     };
     let shown = show(arguments, &runs, &judges);
     inputs.tell();

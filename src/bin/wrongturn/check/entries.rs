@@ -194,18 +194,19 @@ pub(super) fn sarif_head() -> String {
 
 fn sarif_result(record: &TraceRecord, finding: &Finding) -> String {
     let run = record.trace_id();
-    let mut place = json!({"artifactLocation": {"uri": uri(&record.file)}});
     // The last step decides.
-    let mut name = format!("{run}/{}", finding.last);
-    if let Some(found) = record.places.get(&finding.last) {
-        place["region"] = json!({"startLine": found.line});
-        name = found.pointer.clone().unwrap_or(name);
-    }
+    let place = record.places.get(&finding.last);
+    let artifact = json!({"uri": uri(&record.file)});
     let location = json!({
-        "physicalLocation": place,
+        "physicalLocation": match place {
+            Some(place) => json!({"artifactLocation": artifact, "region": {"startLine": place.line}}),
+            None => json!({"artifactLocation": artifact}),
+        },
         "logicalLocations": [{
             "name": format!("step {}", finding.last),
-            "fullyQualifiedName": name,
+            "fullyQualifiedName": place
+                .and_then(|place| place.pointer.clone())
+                .unwrap_or_else(|| format!("{run}/{}", finding.last)),
             "kind": "element",
         }],
     });

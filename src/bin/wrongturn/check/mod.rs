@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use crate::common::arguments::{Metadata, Reading, Surety, Threads};
-use crate::common::config::{Choice, Config};
+use crate::common::config::{Choice, Config, Judges};
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
@@ -109,14 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     protect(&arguments.paths)?;
     let read = arguments.reading.options();
     let run_table = arguments.metadata.table()?;
-    let settings =
-        if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
-    let (detectors, profiles) = settings.build(&Choice {
-        ids: &arguments.detectors,
-        preset: arguments.preset,
-        actors: arguments.actors,
-        min_confidence: arguments.surety.min_confidence,
-    })?;
+    let (settings, Judges { own, profiles }) = judges(arguments)?;
     let (files, mut streams) = outputs(arguments)?;
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
@@ -131,7 +124,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         profiles,
         ..ScanOptions::default()
     };
-    let scanner = Scanner::new(detectors, options)?;
+    let scanner = Scanner::new(own, options)?;
     let fail_on: Vec<FailOn> =
         settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let partial = arguments.partial.create()?;
@@ -209,6 +202,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     settings.report_unused();
     let status = status(&inputs, &broken, arguments.allow_unread || is_part)?;
     Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
+}
+
+/// The settings, and the detectors that they and the arguments choose.
+fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
+    let settings =
+        if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
+    let judges = settings.build(&Choice {
+        ids: &arguments.detectors,
+        preset: arguments.preset,
+        actors: arguments.actors,
+        min_confidence: arguments.surety.min_confidence,
+    })?;
+    Ok((settings, judges))
 }
 
 /// The exit status, after reporting the conditions that fail the check. That nothing was read is an error unless

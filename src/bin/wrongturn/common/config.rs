@@ -57,6 +57,12 @@ struct RunProfile {
     detectors: Map<String, Value>,
 }
 
+/// The detectors of a project, and those of its profiles.
+pub(crate) struct Judges {
+    pub(crate) own: Vec<Arc<dyn Detector>>,
+    pub(crate) profiles: Vec<Profile>,
+}
+
 /// What the command line says about detectors.
 pub(crate) struct Choice<'c> {
     /// Detectors that run; empty means those of the file.
@@ -151,10 +157,7 @@ impl Config {
     }
 
     /// Builds the detectors, and those of each profile. The first profile that matches a run is used for it.
-    pub(crate) fn build(
-        &self,
-        choice: &Choice<'_>,
-    ) -> Result<(Vec<Arc<dyn Detector>>, Vec<Profile>), Failure> {
+    pub(crate) fn build(&self, choice: &Choice<'_>) -> Result<Judges, Failure> {
         let least = self.min_confidence.unwrap_or(Confidence::Likely).max(choice.min_confidence);
         let build = |select: &[String], detectors: &Map<String, Value>| {
             let ids = if choice.ids.is_empty() { select } else { choice.ids };
@@ -169,19 +172,20 @@ impl Config {
             let select = if select.is_empty() { &self.select } else { &select };
             let mut configured = self.detectors.clone();
             configured.extend(detectors);
-            let mut built = build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
+            let mut judging =
+                build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
             // A detector with the same configuration judges for both.
-            for detector in &mut built {
+            for detector in &mut judging {
                 let same = own.iter().find(|known| known.id() == detector.id());
                 let same =
-                    same.filter(|_| configured.get(detector.id()) == self.detectors.get(detector.id()));
+                    same.filter(|_| configured.get(&*detector.id()) == self.detectors.get(&*detector.id()));
                 if let Some(same) = same {
                     *detector = Arc::clone(same);
                 }
             }
-            profiles.push(Profile { filter, detectors: built });
+            profiles.push(Profile { filter, detectors: judging });
         }
-        Ok((own, profiles))
+        Ok(Judges { own, profiles })
     }
 
     /// All that findings depend on, for partial states.
