@@ -24,7 +24,7 @@ use crate::common::tables::{self, TableFiles};
     "distances between the groups and the transitions that differ, on standard output; --html has a graph and a heat \
      map for each group. No output replaces an input.",
     common::STATUS,
-    "wrongturn fingerprint golden/tau2 --group-by model --html fingerprints.html",
+    "wrongturn fingerprint golden/tau2 --html fingerprints.html",
 ))]
 pub(crate) struct Arguments {
     /// Files or directories
