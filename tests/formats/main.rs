@@ -14,6 +14,7 @@ mod large;
 #[path = "../reading/mod.rs"]
 mod reading;
 mod recognition;
+mod spans;
 mod unread_calls;
 
 use std::fmt::Write as _;

@@ -199,7 +199,8 @@ fn other_members_and_litter_next_to_long_spans_change_no_run() {
         assert_eq!(read(format!("{spans}{end}")).0, traces, "{end}");
     }
     // A fault in a member that is skipped is reported.
-    let damaged = format!("{spans}}}").replacen("\"name\": \"t\"", "\"name\": \"t\", \"kind\": \"\u{1}\"", 1);
+    let damaged =
+        format!("{spans}}}").replacen("\"name\": \"t\"", "\"name\": \"t\", \"traceState\": \"\u{1}\"", 1);
     let (others, reading) = read(&damaged);
     assert!(others == traces && !reading.errors.is_empty(), "{:?}", reading.errors);
 }

@@ -1,10 +1,7 @@
 //! Spans and log records of one body, without the input: the form in which a receiver passes them on.
 
-use std::borrow::Cow;
-
-use super::attributes::{Attributes, Value};
-use super::model::SpanEvent;
-use super::{LogRecord, Span, SpanJoin, resource_bytes};
+use super::SpanJoin;
+use super::model::{Collection, LogRecord, Span, resource_bytes};
 use crate::read::{ReadOptions, ReadSummary};
 use crate::trace::{SpanId, TraceId};
 
@@ -28,12 +25,11 @@ pub struct SpanBatch {
 impl SpanBatch {
     /// Reads an input, or returns `None` if it holds no spans or log records. The reading has skipped elements and
     /// errors.
-    /// wrong.
     #[must_use]
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, ReadSummary)> {
         let mut join = SpanJoin::new(options.clone());
         let reading = join.add(bytes)?;
-        Some((join.collection.into_batch(), reading))
+        Some((join.collection.into(), reading))
     }
 
     /// Appends another batch.
@@ -86,68 +82,13 @@ impl SpanBatch {
     }
 }
 
-/// Overhead of an allocation.
-const ALLOCATION: usize = 16;
-
-/// Returns the allocation of a text.
-fn text(text: &str) -> usize {
-    if text.is_empty() { 0 } else { text.len() + ALLOCATION }
-}
-
-/// Returns the allocation of a key.
-#[expect(clippy::ptr_arg, reason = "whether it is owned is the question")]
-fn owned(key: &Cow<'_, str>) -> usize {
-    if matches!(key, Cow::Owned(_)) { text(key) } else { 0 }
-}
-
-impl Span<'_> {
-    /// Returns about how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let events = self
-            .events
-            .iter()
-            .map(|event| size_of::<SpanEvent<'_>>() + owned(&event.name) + event.attributes.bytes());
-        size_of::<Self>()
-            + text(&self.trace_id)
-            + text(&self.span_id)
-            + self.parent.as_deref().map_or(0, text)
-            + text(&self.name)
-            + text(&self.scope)
-            + text(&self.message)
-            + self.attributes.bytes()
-            + events.sum::<usize>()
-    }
-}
-
-impl LogRecord<'_> {
-    /// Returns about how many bytes it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let record = &self.record;
-        let body = text(&record.name) + record.body.bytes() + record.attributes.bytes();
-        size_of::<Self>() + text(&self.trace_id) + text(&self.span_id) + body
-    }
-}
-
-impl Attributes<'_> {
-    fn bytes(&self) -> usize {
-        let attributes = self.iter_all().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
-        ALLOCATION + attributes.sum::<usize>()
-    }
-}
-
-impl Value<'_> {
-    /// With its own size.
-    fn bytes(&self) -> usize {
-        let inside = match self {
-            Self::Text(wording) => text(wording.as_str()),
-            Self::List(items) => ALLOCATION + items.iter().map(Self::bytes).sum::<usize>(),
-            Self::Map(members) => {
-                let members =
-                    members.iter().map(|(key, value)| size_of_val(key) + owned(key) + value.bytes());
-                ALLOCATION + members.sum::<usize>()
-            }
-            Self::Bool(_) | Self::Integer(_) | Self::Float(_) | Self::Null => 0,
-        };
-        size_of::<Self>() + inside
+impl From<Collection<'_>> for SpanBatch {
+    fn from(collection: Collection<'_>) -> Self {
+        let mut batch = Self::default();
+        for bundle in collection.traces.into_values() {
+            batch.spans.extend(bundle.spans.into_iter().map(Span::into_owned));
+            batch.logs.extend(bundle.logs.into_iter().map(LogRecord::into_owned));
+        }
+        batch
     }
 }

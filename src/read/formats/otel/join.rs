@@ -1,7 +1,7 @@
 //! Joins several inputs into one source.
 
-use super::collection::SpanCollection;
-use super::damaged::take_damaged;
+use super::decode;
+use super::model::Collection;
 use crate::read::document::Parsed;
 use crate::read::runs::Runs;
 use crate::read::window::Window;
@@ -28,7 +28,7 @@ use crate::trace::StepSink;
 /// ```
 #[derive(Debug)]
 pub struct SpanJoin<'a> {
-    pub(super) collection: SpanCollection<'a>,
+    pub(super) collection: Collection<'a>,
     options: ReadOptions,
 }
 
@@ -36,7 +36,7 @@ impl<'a> SpanJoin<'a> {
     /// Makes a join without inputs.
     #[must_use]
     pub fn new(options: ReadOptions) -> Self {
-        Self { collection: SpanCollection::default(), options }
+        Self { collection: Collection::default(), options }
     }
 
     /// Adds an input, or returns `None` if it holds no spans or log records: read it by itself. The reading has skipped
@@ -44,7 +44,7 @@ impl<'a> SpanJoin<'a> {
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);
-        if let Some(read) = self.collection.add_protobuf(bytes) {
+        if let Some(read) = decode::take_protobuf(bytes, &mut self.collection) {
             if let Err(error) = read {
                 runs.fail(error);
             }
@@ -59,12 +59,12 @@ impl<'a> SpanJoin<'a> {
                 Ok(Some(Format::OpenTelemetry)) => {
                     runs.pass_over("lines that are no JSON", parsed.no_json);
                     runs.pass_over("lines that are no object", parsed.no_object);
-                    if let Err(fault) = self.collection.take(&parsed.document) {
+                    if let Err(fault) = decode::take(&parsed.document, &mut self.collection) {
                         runs.fail_at(fault);
                     }
                 }
                 Ok(Some(_)) | Err(_) => return None,
-                Ok(None) => runs.fail_at(take_damaged(bytes, &mut self.collection)?),
+                Ok(None) => runs.fail_at(decode::take_damaged(bytes, &mut self.collection)?),
             }
             self.collection.account(&mut runs);
             runs.settle(&window);

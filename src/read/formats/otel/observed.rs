@@ -2,11 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::attributes::Value;
-use super::collection::SpanCollection;
-use super::model::{self, Code, Span};
-use super::names::is_read;
-use super::wire;
+use super::model::{Code, Collection, Data, Key, Span, Value, id};
 use crate::json::{Kind, Raw, Read};
 use crate::read::runs::Runs;
 
@@ -16,8 +12,8 @@ pub(in crate::read) struct Observed<'a>(Span<'a>);
 
 impl<'a> Observed<'a> {
     pub(in crate::read) fn new(trace: Cow<'a, str>, id: Cow<'a, str>, parent: Option<Cow<'a, str>>) -> Self {
-        let own = |text: Cow<'a, str>| model::id(text).unwrap_or_default();
-        let parent = parent.and_then(model::id);
+        let own = |text| self::id(text).unwrap_or_default();
+        let parent = parent.and_then(self::id);
         Self(Span { trace_id: own(trace), span_id: own(id), parent, ..Span::default() })
     }
 
@@ -42,33 +38,31 @@ impl<'a> Observed<'a> {
         let Some(value) = value.filter(|value| value.kind() != Kind::Null) else { return Ok(()) };
         let value = match value.kind() {
             Kind::Object | Kind::List => Value::text(value.spelling()),
-            _ => wire::plain(&mut value.json())?,
+            _ => Value::read(&mut value.json())?,
         };
-        self.0.attributes.push(Cow::Borrowed(name), value);
+        self.0.attributes.push_named(Cow::Borrowed(name), value);
         Ok(())
     }
 
     /// Adds a text attribute.
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
         if let Some(text) = text {
-            self.0.attributes.push(Cow::Borrowed(name), Value::text(text));
+            self.0.attributes.push_named(Cow::Borrowed(name), Value::text(text));
         }
     }
 
     /// Adds a count.
     pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
-        if let Some(count) = count.and_then(|count| i64::try_from(count).ok()) {
-            self.0.attributes.push(Cow::Borrowed(name), Value::Integer(count));
+        if let Some(count) = count {
+            self.0.attributes.push_named(Cow::Borrowed(name), Value::from(Data::Number(count.into())));
         }
     }
 
     /// Adds the attributes of an OpenTelemetry span that the product has kept.
     pub(in crate::read) fn attributes(&mut self, object: Raw<'_>) -> Read<()> {
         crate::read::wire::object(&mut object.json(), |key, value| {
-            let name = String::from_utf8_lossy(key);
-            if is_read(name.as_bytes()) {
-                let value = wire::plain(value)?.into_owned();
-                self.0.attributes.push(Cow::Owned(name.into_owned()), value);
+            if let Some(key) = Key::of(String::from_utf8_lossy(key)) {
+                self.0.attributes.push(key.into_owned(), Value::read(value)?.into_owned());
             }
             Ok(())
         })
@@ -77,13 +71,13 @@ impl<'a> Observed<'a> {
 
     /// Returns true if it has one of these attributes.
     pub(in crate::read) fn has(&self, names: &[&str]) -> bool {
-        self.0.attributes.first_of(names).is_some()
+        self.0.attributes.iter().any(|(key, _)| names.contains(&key.as_str()))
     }
 }
 
 /// Emits the runs of the traces of these spans.
 pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
-    let mut collection = SpanCollection::default();
+    let mut collection = Collection::default();
     for Observed(span) in spans {
         collection.push_span(span);
     }

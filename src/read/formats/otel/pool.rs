@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::batch::SpanBatch;
-use super::collection::{Bundle, SpanCollection};
+use super::model::{Bundle, Collection};
 use crate::read::runs::Runs;
 use crate::read::{Format, ReadOptions, ReadSummary};
 use crate::trace::StepSink;
@@ -13,7 +13,7 @@ use crate::trace::StepSink;
 pub(crate) struct SpanPool {
     /// The input, by trace id.
     owners: BTreeMap<String, usize>,
-    inputs: BTreeMap<usize, SpanCollection<'static>>,
+    inputs: BTreeMap<usize, Collection<'static>>,
 }
 
 impl SpanPool {

@@ -1,0 +1,400 @@
+//! Spans and log records as JSON: OTLP and Tempo's `batches`, rows of Phoenix and of the SDK's console exporter, TRAIL's
+//! nested spans, and exports of Jaeger's interface. One reader knows the spellings of a span in all of them.
+
+use std::borrow::Cow;
+
+use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Value, is_remote, resource};
+use super::wire::{self, ident};
+use crate::json::{Json, Kind, Raw, Read};
+use crate::read::wire::{list, member};
+
+/// Reads the objects of a list. A malformed object is skipped and reported.
+fn objects<'a>(
+    json: &mut Json<'a>,
+    into: &mut Collection<'a>,
+    mut read: impl FnMut(&mut Json<'a>, &mut Collection<'a>) -> Read<()>,
+) -> Read<()> {
+    if json.null()? {
+        return Ok(());
+    }
+    json.list(|item| into.contained(item, &mut read))
+}
+
+/// Returns the next value, or `None` with nothing read if the input is cut off in it: then what is there is read now.
+fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
+    let here = json.mark();
+    let whole = json.raw().ok();
+    if whole.is_none() {
+        json.back_to(here);
+    }
+    whole
+}
+
+/// Reads a list of resources with their spans or log records.
+pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
+    objects(json, into, |resource, into| {
+        let mut is_known = false;
+        let mut waiting: Vec<Raw<'a>> = Vec::new();
+        into.resource = None;
+        resource.object(|key, value| {
+            match key {
+                b"resource" => {
+                    is_known = true;
+                    sender(value, into)?;
+                }
+                b"scopeSpans"
+                | b"scope_spans"
+                | b"instrumentationLibrarySpans"
+                | b"ilSpans"
+                | b"scopeLogs"
+                | b"scope_logs"
+                | b"instrumentationLibraryLogs" => {
+                    // The sender may still come.
+                    let later = if is_known { None } else { whole(value) };
+                    match later {
+                        Some(scopes) => waiting.push(scopes),
+                        None => objects(value, into, scope)?,
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        for scopes in waiting {
+            objects(&mut scopes.json(), into, scope)?;
+        }
+        into.resource = None;
+        Ok(())
+    })
+}
+
+/// Reads the attributes of the sender of the spans that follow.
+fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
+    member(json, b"attributes", |attributes| {
+        let read = list(attributes, |item| {
+            if item.kind()? == Kind::Object
+                && let Some((name, value)) = wire::pair(item)?
+            {
+                resource::add(&mut into.resource, &name, &value);
+            }
+            Ok(())
+        });
+        read.map(|_| ())
+    })
+}
+
+fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
+    let mut name = None;
+    let mut waiting: Vec<Raw<'a>> = Vec::new();
+    json.object(|key, value| {
+        match key {
+            b"scope" | b"instrumentationLibrary" | b"instrumentation_scope" => {
+                name = Some(wire::name(value)?.unwrap_or_default());
+            }
+            b"spans" | b"logRecords" | b"log_records" | b"logs" => {
+                // Its name may still follow.
+                let later = if name.is_some() { None } else { whole(value) };
+                match later {
+                    Some(list) => waiting.push(list),
+                    None => items(value, key == b"spans", name.as_deref().unwrap_or_default(), into)?,
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let name = name.unwrap_or_default();
+    for list in waiting {
+        let first = list.first_items(1).first().copied();
+        let spans =
+            first.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
+        items(&mut list.json(), spans, &name, into)?;
+    }
+    Ok(())
+}
+
+fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &str, into: &mut Collection<'a>) -> Read<()> {
+    let name: Cow<'a, str> = Cow::Owned(scope.to_owned());
+    objects(json, into, |item, into| {
+        if spans {
+            row(item, &Around { scope: Some(&name), ..Around::default() }, into)
+        } else {
+            into.push_log(log(item)?);
+            Ok(())
+        }
+    })
+}
+
+/// Facts about a span from around it.
+#[derive(Default)]
+struct Around<'r, 'a> {
+    trace: Option<&'r Cow<'a, str>>,
+    parent: Option<&'r Cow<'a, str>>,
+    scope: Option<&'r Cow<'a, str>>,
+    /// True if times are in microseconds, as Jaeger writes them.
+    micros: bool,
+}
+
+/// The members of a span.
+#[derive(Default)]
+struct Row<'a> {
+    span: Span<'a>,
+    /// The kind next to the attributes.
+    kind: Option<Cow<'a, str>>,
+    duration: Option<u64>,
+    children: Vec<Raw<'a>>,
+}
+
+/// Reads a single span, and its children after it.
+fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut Collection<'a>) -> Read<()> {
+    let mut read = Row::default();
+    json.object(|key, value| read.member(key, value, around.micros))?;
+    let Row { mut span, kind, duration, children } = read;
+    if let Some(kind) = kind {
+        set_kind(&mut span, kind);
+    }
+    if span.parent.is_none() {
+        span.parent = around.parent.cloned();
+    }
+    if span.trace_id.is_empty() {
+        span.trace_id = around.trace.cloned().unwrap_or_default();
+    }
+    if let Some(scope) = around.scope {
+        span.scope.clone_from(scope);
+    }
+    if around.micros {
+        span.start = span.start.saturating_mul(1000);
+    }
+    if span.end.is_none() {
+        span.end = duration.and_then(|duration| span.start.checked_add(duration));
+    }
+    if children.is_empty() {
+        into.push_span(span);
+        return Ok(());
+    }
+    let (own, trace) = (span.span_id.clone(), span.trace_id.clone());
+    into.push_span(span);
+    let parent = if own.is_empty() { around.parent } else { Some(&own) };
+    let around = Around { parent, trace: Some(&trace), ..Around::default() };
+    for child in children {
+        into.contained(&mut child.json(), &mut |json: &mut Json<'a>, into: &mut Collection<'a>| {
+            row(json, &around, into)
+        })?;
+    }
+    Ok(())
+}
+
+impl<'a> Row<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>, micros: bool) -> Read<()> {
+        let span = &mut self.span;
+        match key {
+            b"traceId" | b"trace_id" | b"traceID" | b"context.trace_id" => {
+                span.trace_id = ident(value)?.unwrap_or_default();
+            }
+            b"spanId" | b"span_id" | b"spanID" | b"context.span_id" => {
+                span.span_id = ident(value)?.unwrap_or_default();
+            }
+            b"parentSpanId" | b"parent_span_id" | b"parentSpanID" | b"parent_id" | b"parentId" => {
+                span.parent = ident(value)?.or(span.parent.take());
+            }
+            b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
+                value.object(|key, value| match key {
+                    b"trace_id" | b"traceId" | b"span_id" | b"spanId" => self.member(key, value, micros),
+                    _ => Ok(()),
+                })?;
+            }
+            b"flags" => span.is_parent_remote = is_remote(wire::count(value)?.unwrap_or_default()),
+            b"name" | b"span_name" | b"operationName" => span.name = wire::text(value)?.unwrap_or_default(),
+            b"startTimeUnixNano"
+            | b"start_time_unix_nano"
+            | b"start_time"
+            | b"startTime"
+            | b"timestamp"
+            | b"start_timestamp" => span.start = wire::time(value)?.unwrap_or_default(),
+            b"endTimeUnixNano" | b"end_time_unix_nano" | b"end_time" | b"endTime" | b"end_timestamp" => {
+                span.end = wire::time(value)?.filter(|end| *end != 0);
+            }
+            b"duration" | b"duration_ns" => self.duration = duration(value, key == b"duration_ns", micros)?,
+            b"attributes" | b"span_attributes" => span.attributes = wire::attributes(value)?,
+            b"events" | b"otel_events" | b"logs" if value.kind()? == Kind::List => {
+                span.events = events(value)?;
+            }
+            b"status" => (span.status, span.message) = wire::status(value)?,
+            b"status_code" | b"otel_status_code" => span.status = wire::code(value)?,
+            b"status_message" | b"otel_status_message" => {
+                span.message = wire::text(value)?.unwrap_or_default();
+            }
+            b"kind" | b"span_kind" => self.kind = wire::text(value)?,
+            b"scope_name" | b"otel_scope_name" => span.scope = wire::text(value)?.unwrap_or_default(),
+            b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
+                span.scope = wire::name(value)?.unwrap_or_default();
+            }
+            b"child_spans" | b"children" if value.kind()? == Kind::List => {
+                value.list(|child| child.raw().map(|child| self.children.push(child)))?;
+            }
+            b"tags" if value.kind()? == Kind::List => tags(value, span)?,
+            b"references" if value.kind()? == Kind::List => value.list(|item| reference(item, span))?,
+            // Columns of a table of attributes.
+            _ => {
+                if let Some(name) = key.strip_prefix(b"attributes.").map(String::from_utf8_lossy)
+                    && let Some(key) = Key::of(name)
+                {
+                    span.attributes.push(key.into_owned(), Value::read(value)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sets the kind from next to the attributes, if they have none and it is known.
+fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
+    let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
+    if is_known && span.attributes.get(Attr::OpenInferenceKind).is_none() {
+        span.attributes.push(Key::Known(Attr::OpenInferenceKind), Value::text(kind));
+    }
+}
+
+/// Reads a duration in nanoseconds: a number in a known unit, or ISO 8601 (`PT1M2.5S`).
+fn duration(json: &mut Json<'_>, nanos: bool, micros: bool) -> Read<Option<u64>> {
+    if json.kind()? == Kind::String && !micros {
+        return json.string().map(|text| nanoseconds_of_duration(&text));
+    }
+    let number = wire::count(json)?;
+    Ok(if micros { number.map(|micros| micros.saturating_mul(1000)) } else { number.filter(|_| nanos) })
+}
+
+fn nanoseconds_of_duration(text: &str) -> Option<u64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut seconds = 0.0;
+    while let Some(at) = rest.find(['H', 'M', 'S']) {
+        let (number, unit) = rest.split_at(at);
+        let number: f64 = number.parse().ok()?;
+        seconds += number
+            * match unit.chars().next()? {
+                'H' => 3600.0,
+                'M' => 60.0,
+                _ => 1.0,
+            };
+        rest = unit.get(1..)?;
+    }
+    (rest.is_empty() && seconds < 1e9).then(|| wire::whole(seconds * 1e9)).flatten()
+}
+
+/// Reads the events of a span; in Jaeger's form, their names are among their fields.
+fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
+    let mut events = Vec::new();
+    json.list(|item| {
+        if item.kind()? != Kind::Object {
+            return item.skip();
+        }
+        let mut event = SpanEvent::default();
+        item.object(|key, value| {
+            match key {
+                b"name" | b"Name" => event.name = wire::text(value)?.unwrap_or_default(),
+                b"attributes" | b"Attributes" => event.attributes = wire::attributes(value)?,
+                b"fields" if value.kind()? == Kind::List => {
+                    for (name, value) in wire::pairs(value)? {
+                        if matches!(&*name, "event" | "name") && event.name.is_empty() {
+                            event.name = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
+                        } else {
+                            event.attributes.push_named(name, value);
+                        }
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        events.push(event);
+        Ok(())
+    })?;
+    Ok(events)
+}
+
+/// Reads the attributes of a span of Jaeger, with its status among them.
+fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
+    for (name, value) in wire::pairs(json)? {
+        let text = || Cow::Owned(value.as_str().unwrap_or_default().to_owned());
+        match &*name {
+            "otel.status_code" => span.status = Code::of_name(&text()),
+            "otel.status_description" => span.message = text(),
+            "otel.scope.name" | "otel.library.name" => span.scope = text(),
+            "error" if span.status == Code::Unset => {
+                if value.to_text().is_some_and(|text| text == "true") {
+                    span.status = Code::Error;
+                }
+            }
+            _ => span.attributes.push_named(name, value),
+        }
+    }
+    Ok(())
+}
+
+/// Reads the parent of a span of Jaeger.
+fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
+    let (mut kind, mut parent) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"refType" => kind = wire::text(value)?,
+            b"spanID" | b"spanId" => parent = ident(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    if span.parent.is_none() && kind.is_none_or(|kind| kind == "CHILD_OF") {
+        span.parent = parent;
+    }
+    Ok(())
+}
+
+/// Reads one span that is a document of its own.
+pub(super) fn single<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
+    row(json, &Around::default(), into)
+}
+
+/// Reads a list of spans with their children.
+pub(super) fn nested<'a>(
+    trace: Option<&Cow<'a, str>>,
+    spans: &mut Json<'a>,
+    into: &mut Collection<'a>,
+) -> Read<()> {
+    objects(spans, into, |span, into| row(span, &Around { trace, ..Around::default() }, into))
+}
+
+/// Reads the traces of a Jaeger export.
+pub(super) fn jaeger<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
+    let around = Around { micros: true, ..Around::default() };
+    objects(json, into, |trace, into| {
+        trace.object(|key, value| {
+            if key == b"spans" && value.kind()? == Kind::List {
+                objects(value, into, |span, into| row(span, &around, into))?;
+            }
+            Ok(())
+        })
+    })
+}
+
+fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
+    let mut log = LogRecord::default();
+    let mut seen = 0;
+    json.object(|key, value| {
+        match key {
+            b"traceId" | b"trace_id" => log.trace_id = ident(value)?.unwrap_or_default(),
+            b"spanId" | b"span_id" => log.span_id = ident(value)?.unwrap_or_default(),
+            b"timeUnixNano" | b"time_unix_nano" => log.time = wire::time(value)?.unwrap_or_default(),
+            b"observedTimeUnixNano" | b"observed_time_unix_nano" => {
+                seen = wire::time(value)?.unwrap_or_default();
+            }
+            b"eventName" | b"event_name" => log.name = wire::text(value)?.unwrap_or_default(),
+            b"body" => log.body = wire::any_value(value)?,
+            b"attributes" => log.attributes = wire::attributes(value)?,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    if log.time == 0 {
+        log.time = seen;
+    }
+    Ok(log)
+}

@@ -1,0 +1,216 @@
+//! Encodings of spans and log records. Each is read into the [`Collection`] of the [`model`].
+//!
+//! To add an encoding, write a function that reads it into spans, and a line in [`shape`] that recognises it.
+
+mod json;
+#[cfg(feature = "otlp")]
+mod proto;
+mod request;
+mod wire;
+
+pub(super) use request::take as take_protobuf;
+
+use super::model;
+use super::model::{Collection, id};
+use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::read::document::Document;
+use crate::read::members::Members;
+
+/// The encoding of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Lists of resources.
+    Otlp,
+    /// `trace` or `data` around lists of resources.
+    Within(&'static str),
+    Jaeger,
+    /// `spans`, nested or not.
+    Nested,
+    /// One span.
+    Row,
+}
+
+/// Keys of lists of resources.
+const LISTS: [&str; 5] = ["resourceSpans", "resource_spans", "resourceLogs", "resource_logs", BATCHES];
+
+/// Tempo's key, which other formats use as well.
+const BATCHES: &str = "batches";
+
+fn is_resources(key: &[u8]) -> bool {
+    LISTS.iter().any(|list| list.as_bytes() == key)
+}
+
+/// Returns the encoding of an object, or `None` if it holds no spans or log records.
+fn shape(members: &Members<'_>) -> Option<Shape> {
+    let first = |key| {
+        let items = members.get(key)?.first_items(1);
+        items.first().copied().filter(|first| first.kind() == Kind::Object)
+    };
+    let is_list =
+        |key: &str| members.get(key).is_some_and(|value| matches!(value.kind(), Kind::List | Kind::Null));
+    let of_tempo = |first: Raw<'_>| {
+        let keys = ["scopeSpans", "instrumentationLibrarySpans", "resource"];
+        keys.iter().any(|key| first.member(key).is_some())
+    };
+    if LISTS.iter().any(|key| *key != BATCHES && is_list(key)) || first(BATCHES).is_some_and(of_tempo) {
+        return Some(Shape::Otlp);
+    }
+    for key in ["trace", "data"] {
+        if let Some(inner) = members.get(key).filter(|inner| inner.kind() == Kind::Object)
+            && shape(&Members::from(inner)) == Some(Shape::Otlp)
+        {
+            return Some(Shape::Within(key));
+        }
+    }
+    if let Some(first) = first("data")
+        && first.member("spans").is_some_and(|spans| spans.kind() == Kind::List)
+        && (first.member("traceID").is_some() || first.member("processes").is_some())
+    {
+        return Some(Shape::Jaeger);
+    }
+    if first("spans").is_some_and(|first| is_row(&Members::from(first), members.has("trace_id"))) {
+        return Some(Shape::Nested);
+    }
+    is_row(members, false).then_some(Shape::Row)
+}
+
+/// Returns true if an object is a single span.
+fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
+    // Other objects have short ids.
+    let is_id = |raw: Option<Raw<'_>>| {
+        raw.and_then(Raw::string).is_some_and(|text| text.len() >= 8 && id(text).is_some())
+    };
+    let inner = members.first(&["context", "spanContext", "span_context"]);
+    let has_id = |names: [(&str, &str); 2]| {
+        names.iter().any(|(name, dotted)| {
+            is_id(members.get(name))
+                || is_id(inner.and_then(|inner| inner.member(name)))
+                || is_id(members.get(dotted))
+        })
+    };
+    let named = ["name", "span_name"].iter().any(|key| members.is(key, Kind::String));
+    named
+        && has_id([("span_id", "context.span_id"), ("spanId", "context.spanId")])
+        && (has_trace || has_id([("trace_id", "context.trace_id"), ("traceId", "context.traceId")]))
+}
+
+/// Returns true if a document holds spans or log records.
+pub(super) fn claims(document: &Document<'_>) -> bool {
+    /// Number of items of a list that are checked.
+    const ITEMS: usize = 64;
+    match document {
+        Document::Object(members) => shape(members).is_some(),
+        Document::List(items) | Document::Lines(items) => items
+            .iter()
+            .take(ITEMS)
+            .any(|item| item.kind() == Kind::Object && shape(&Members::from(*item)).is_some()),
+    }
+}
+
+/// Adds the spans and log records of a document.
+pub(super) fn take<'a>(document: &Document<'a>, into: &mut Collection<'a>) -> Read<()> {
+    if let Document::Object(members) = document {
+        return take_object(members, into);
+    }
+    for item in document.items() {
+        if item.kind() != Kind::Object {
+            into.pass_over("items that are no object");
+            continue;
+        }
+        match take_object(&Members::from(*item), into) {
+            Err(fault) if fault.is_sound_json() => into.fault(fault),
+            read => read?,
+        }
+    }
+    Ok(())
+}
+
+fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()> {
+    let Some(shape) = shape(members) else {
+        into.pass_over("objects that are no spans");
+        return Ok(());
+    };
+    let member = |key| members.get(key).map(Raw::json);
+    match shape {
+        Shape::Otlp => {
+            for (_, value) in members.iter().filter(|(key, _)| is_resources(key.as_bytes())) {
+                json::resources(&mut value.json(), into)?;
+            }
+        }
+        Shape::Within(key) => {
+            if let Some(inner) = members.get(key) {
+                take_object(&Members::from(inner), into)?;
+            }
+        }
+        Shape::Jaeger => {
+            if let Some(mut data) = member("data") {
+                json::jaeger(&mut data, into)?;
+            }
+        }
+        Shape::Nested => {
+            if let Some(mut spans) = member("spans") {
+                json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans, into)?;
+            }
+        }
+        Shape::Row => {
+            if let Some(object) = members.whole() {
+                json::single(&mut object.json(), into)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a damaged input up to the damage, or returns `None` if it holds no spans.
+pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Option<Fault> {
+    let mut json = Json::new(bytes);
+    let mut found = false;
+    // Documents may follow one another.
+    while json.peek_byte() == Some(b'{') {
+        let start = json.clone();
+        if let Ok(whole) = json.raw() {
+            let members = Members::from(whole);
+            found |= shape(&members).is_some();
+            if let Err(fault) = take_object(&members, into) {
+                into.fault(fault);
+            }
+            continue;
+        }
+        json = start;
+        let read = json.object(|key, value| {
+            match key {
+                _ if value.kind()? != Kind::List => {}
+                _ if is_resources(key) => {
+                    found = true;
+                    json::resources(value, into)?;
+                }
+                b"data" => json::jaeger(value, into)?,
+                b"spans" => json::nested(None, value, into)?,
+                _ => {}
+            }
+            Ok(())
+        });
+        found |= !into.traces.is_empty();
+        return read.err().filter(|_| found);
+    }
+    let end = json.offset();
+    found.then(|| match first_unsound(bytes) {
+        // The fault may lie in a skipped part, or have been found already.
+        Some(fault) => {
+            into.faults.retain(|known| known.at() != fault.at());
+            fault
+        }
+        None => Fault::syntax(end, "expected another object"),
+    })
+}
+
+/// Returns the first error in documents that follow one another.
+fn first_unsound(bytes: &[u8]) -> Option<Fault> {
+    let mut json = Json::new(bytes);
+    while json.peek_byte() == Some(b'{') {
+        if let Err(fault) = json.check() {
+            return Some(fault);
+        }
+    }
+    None
+}

@@ -1,0 +1,274 @@
+//! Values as the JSON encodings of spans spell them: numbers, times, statuses, attributes.
+
+use std::borrow::Cow;
+
+use super::model::{Attributes, Code, Data, Key, Value, id};
+use crate::json::{Json, Kind, Number, Read};
+use crate::read::timestamp::nanoseconds_or_utc;
+use crate::read::wire::member;
+
+/// Reads an integer from a number, a float or a text. Any other value is skipped.
+pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
+    Ok(match json.kind()? {
+        Kind::String => number_of_text(json.string()?.trim()),
+        Kind::Number => match json.number()? {
+            Number::Integer(integer) => u64::try_from(integer).ok(),
+            Number::Float(float) => whole(float),
+            Number::Large(_) => None,
+        },
+        _ => json.skip().map(|()| None)?,
+    })
+}
+
+fn number_of_text(text: &str) -> Option<u64> {
+    text.parse().ok().or_else(|| whole(text.parse().ok()?))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
+pub(crate) fn whole(float: f64) -> Option<u64> {
+    (0.0..1.8e19).contains(&float).then_some(float as u64)
+}
+
+/// Reads a time as nanoseconds since 1970, from a number or digits, from a date and time, in UTC if there is no offset,
+/// or from `[seconds, nanoseconds]`.
+pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
+    Ok(match json.kind()? {
+        Kind::String => {
+            let text = json.string()?;
+            number_of_text(text.trim()).or_else(|| nanoseconds_or_utc(text.trim().as_bytes()))
+        }
+        Kind::List => {
+            let mut parts = Vec::new();
+            json.list(|part| count(part).map(|part| parts.push(part)))?;
+            match parts.as_slice() {
+                [Some(seconds), Some(nanoseconds)] => {
+                    seconds.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(*nanoseconds))
+                }
+                _ => None,
+            }
+        }
+        _ => count(json)?,
+    })
+}
+
+/// Reads a text. Any other value is skipped.
+pub(crate) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    if json.peek_byte() == Some(b'"') { json.string().map(Some) } else { json.skip().map(|()| None) }
+}
+
+/// Reads an id in its normalized spelling.
+pub(crate) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    match json.kind()? {
+        Kind::String | Kind::Number => json.ident().map(id),
+        _ => json.skip().map(|()| None),
+    }
+}
+
+/// Reads the name in an object.
+pub(crate) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    let mut found = None;
+    member(json, b"name", |value| text(value).map(|text| found = text))?;
+    Ok(found)
+}
+
+/// Reads the code of a status from a number or a name.
+pub(crate) fn code(json: &mut Json<'_>) -> Read<Code> {
+    Ok(match json.kind()? {
+        Kind::String => Code::of_name(&json.string()?),
+        _ => Code::of_number(count(json)?.unwrap_or_default()),
+    })
+}
+
+/// Reads `{code, message}`, in all spellings of the keys, or the code alone.
+pub(crate) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
+    if json.kind()? != Kind::Object {
+        return Ok((code(json)?, Cow::Borrowed("")));
+    }
+    let (mut found, mut message) = (Code::Unset, Cow::Borrowed(""));
+    json.object(|key, value| {
+        match key {
+            b"code" | b"status_code" | b"statusCode" => found = code(value)?,
+            b"message" | b"description" | b"status_message" => {
+                message = text(value)?.unwrap_or_default();
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok((found, message))
+}
+
+/// Reads a value as OTLP writes it: `{"stringValue": …}` and so on, or a bare value.
+pub(crate) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
+    if json.peek_byte() != Some(b'{') {
+        return Value::read(json);
+    }
+    // Most values are texts.
+    let start = json.mark();
+    if json.enters(br#""stringValue""#) && json.peek_byte() == Some(b'"') {
+        let text = json.text()?;
+        if json.leaves() {
+            return Ok(text.into());
+        }
+    }
+    json.back_to(start);
+    let mut found = Value::NULL;
+    json.object(|key, value| {
+        match key {
+            b"stringValue" | b"string_value" | b"bytesValue" | b"bytes_value" | b"boolValue"
+            | b"bool_value" => found = Value::read(value)?,
+            b"intValue" | b"int_value" | b"doubleValue" | b"double_value" => {
+                found = Value::read(value)?;
+                if let Some(number) = found.as_str().and_then(|text| text.trim().parse().ok()) {
+                    found = Value::Data(Data::Number(number));
+                }
+            }
+            b"arrayValue" | b"array_value" => {
+                let items = values(value, any_value)?;
+                found = Data::List(items.into_iter().map(Value::into_data).collect()).into();
+            }
+            b"kvlistValue" | b"kvlist_value" => {
+                let members = pairs(value)?.into_iter();
+                found = Data::Object(members.map(|(key, value)| (key, value.into_data())).collect()).into();
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Reads `{"values": […]}`, or the list alone.
+fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Read<T>) -> Read<Vec<T>> {
+    let mut items = Vec::new();
+    let mut list = |json: &mut Json<'a>| json.list(|value| item(value).map(|item| items.push(item)));
+    match json.kind()? {
+        Kind::List => list(json)?,
+        Kind::Object => json.object(|key, value| match key {
+            b"values" if value.kind()? == Kind::List => list(value),
+            _ => Ok(()),
+        })?,
+        _ => json.skip()?,
+    }
+    Ok(items)
+}
+
+/// Reads `{"key": …, "value": …}`.
+pub(crate) fn pair<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
+    let (mut name, mut found) = (None, None);
+    json.object(|key, value| {
+        match key {
+            b"key" => name = text(value)?,
+            b"value" => found = Some(any_value(value)?),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(name.zip(found))
+}
+
+/// Reads a list of `{"key": …, "value": …}`.
+pub(crate) fn pairs<'a>(json: &mut Json<'a>) -> Read<Vec<(Cow<'a, str>, Value<'a>)>> {
+    Ok(values(json, pair)?.into_iter().flatten().collect())
+}
+
+/// Reads `{"key": …, "value": …}` in the usual spelling, and keeps it if its name is known. Returns false, with nothing
+/// read, for any other spelling.
+fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<bool> {
+    let start = json.mark();
+    if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
+        let name = Key::of_spelling(json.text()?);
+        if json.goes_on(br#""value""#) {
+            let before = found.len();
+            match name {
+                Some(name) => found.push(name, any_value(json)?),
+                None => json.skip()?,
+            }
+            if json.leaves() {
+                return Ok(true);
+            }
+            found.truncate(before);
+        }
+    }
+    json.back_to(start);
+    Ok(false)
+}
+
+/// Reads an attribute with its members in any order, and unknown ones among them.
+fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
+    let (mut name, mut value) = (None, None);
+    json.object(|key, json| {
+        match key {
+            b"key" => name = text(json)?,
+            b"value" => value = Some(json.raw()?),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    if let (Some(key), Some(value)) = (name.and_then(Key::of), value) {
+        found.push(key, any_value(&mut value.json())?);
+    }
+    Ok(())
+}
+
+/// Reads attributes from OTLP's list of `{key, value}`, or from an object of plain values, nested or dotted. Keeps
+/// those whose names are known.
+pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
+    let mut found = Attributes::default();
+    match json.kind()? {
+        Kind::List => json.list(|item| {
+            if item.peek_byte() != Some(b'{') {
+                return item.skip();
+            }
+            if usual_attribute(item, &mut found)? { Ok(()) } else { any_attribute(item, &mut found) }
+        })?,
+        Kind::Object => flat("", json, &mut found)?,
+        // Some dumps hold them as JSON in a text.
+        Kind::String => {
+            let text = json.string()?;
+            let mut inner = Json::new(text.as_bytes());
+            let mut own = Attributes::default();
+            if inner.peek_byte() == Some(b'{') && flat("", &mut inner, &mut own).is_ok() {
+                found = own.into_owned();
+            }
+        }
+        _ => json.skip()?,
+    }
+    Ok(found)
+}
+
+/// Reads members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is `tool.name`.
+pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
+    json.object(|key, value| {
+        let name = format!("{prefix}{}", String::from_utf8_lossy(key));
+        if let Some(key) = Key::of(Cow::Borrowed(&name)) {
+            found.push(key.into_owned(), Value::read(value)?);
+        } else if value.kind()? == Kind::Object {
+            flat(&format!("{name}."), value, found)?;
+        } else if value.kind()? == Kind::List
+            && let Some(key) = Key::of(Cow::Owned(format!("{name}.")))
+        {
+            // A list of messages that are otherwise spread.
+            found.push(key, Value::read(value)?);
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_irregular_attribute_is_read_as_if_all_were_irregular() {
+        let text = r#"[{"key": "tool.name", "value": {"stringValue": "a", "intValue": "3"}, "x": 1},
+            {"key": "tool.id", "value": {"stringValue": "b"}, "value": {"stringValue": "c"}},
+            {"key": "http.url", "value": {}, "key": "tool.input", "value": {"stringValue": 7}}, 7]"#;
+        let read = attributes(&mut Json::new(text.as_bytes())).unwrap();
+        let shown: Vec<_> = read
+            .iter()
+            .map(|(key, value)| format!("{}={}", key.as_str(), value.to_text().unwrap()))
+            .collect();
+        assert_eq!(shown, ["tool.name=3", "tool.id=c", "tool.input=7"]);
+    }
+}

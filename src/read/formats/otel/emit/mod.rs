@@ -1,0 +1,232 @@
+//! The runs of the agents of one trace.
+
+mod run;
+mod steps;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) use run::{AgentRun, RESOURCE_LABEL, SPAN_LABEL};
+
+use super::infer::answers::{self, ActionNumber};
+use super::infer::calls::{self, Action};
+use super::infer::events::{self, Records};
+use super::infer::kinds::{self, Kind};
+use super::infer::message::Reply;
+use super::infer::outcomes::{self, Outcomes};
+use super::infer::request::Request;
+use super::infer::requests;
+use super::infer::tree::{At, Owner, Tree};
+use super::model::{Attr, Bundle, Collection, LogRecord, Span, put_in_order};
+use super::{infer, model};
+use crate::read::runs::Runs;
+use crate::trace::{Assembler, RouteStatus, RunSummary};
+
+/// Attributes that identify conversations.
+const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession];
+
+impl Collection<'_> {
+    /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans aside if
+    /// several inputs are to be joined.
+    pub(super) fn give(self, runs: &mut Runs<'_>) {
+        if runs.joins {
+            return runs.set_aside(self.into());
+        }
+        let text_rule = runs.options.text_errors;
+        let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
+        // Traces with the same start are ordered by trace id.
+        traces.sort_by_cached_key(Bundle::start);
+        for Bundle { spans, logs } in traces {
+            let agents = runs_of_trace(spans, logs, text_rule);
+            if agents.is_empty() {
+                runs.pass_over("traces without a span of an agent, a model or a tool", 1);
+            }
+            for run in &agents {
+                let mut assembler = Assembler::default();
+                assembler.begin(true);
+                run.put(&mut assembler);
+                let routing = RouteStatus::Unknown("spans tell no expected route".into());
+                runs.give(&mut assembler, RunSummary::new(run.metadata(), None), &routing);
+            }
+        }
+    }
+}
+
+/// Returns the runs of the agents of one trace, from its spans and log records in any order, with duplicates. Empty if
+/// there is no span of an agent, a model or a tool, and no record of a request.
+pub(crate) fn runs_of_trace(
+    mut spans: Vec<Span<'_>>,
+    mut logs: Vec<LogRecord<'_>>,
+    text_rule: bool,
+) -> Vec<AgentRun> {
+    put_in_order(&mut spans, &mut logs);
+    runs(&Tree::new(&spans), &logs, text_rule)
+}
+
+/// Like [`runs_of_trace`], for the settled part of an open trace, in order: anything below a missing span is a run of
+/// its own, and a last turn with an unanswered call is left out.
+pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    let mut runs = runs(&Tree::open(spans), logs, text_rule);
+    runs.iter_mut().for_each(AgentRun::leave_out_waiting);
+    runs
+}
+
+/// What the runs of a trace have in common.
+struct TraceContext<'t, 's> {
+    tree: &'t Tree<'s>,
+    records: &'t Records<'s>,
+    /// The first agent span of each name; `None` for names without a span.
+    names: BTreeMap<&'t str, Option<At>>,
+    outcomes: Outcomes<'t, 's>,
+    has_conversation: bool,
+    is_pydantic: bool,
+}
+
+/// An agent's run before it is built.
+struct Draft<'t, 's> {
+    owner: &'t Owner,
+    requests: &'t [Request<'s>],
+    tools: &'t [At],
+    start: u64,
+}
+
+fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    let records = events::records(tree, logs);
+    let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
+    for at in tree.tools() {
+        tools.entry(tree.owner(at)).or_default().push(at);
+    }
+    let requests = requests::requests(tree, &records, &tools);
+    let idle = tree.of_kind(Kind::Agent).next().map(|at| Owner::Agent(tree.outermost_agent(at)));
+    let mut owners: BTreeSet<&Owner> = requests.keys().chain(tools.keys()).collect();
+    if owners.is_empty() {
+        // An agent was there and did nothing.
+        owners.extend(&idle);
+    }
+    let mut names: BTreeMap<&str, Option<At>> = BTreeMap::new();
+    let mut agents: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
+    for at in tree.of_kind(Kind::Agent) {
+        if let Some(name) = tree.span(at).and_then(kinds::agent_name) {
+            names.entry(name).or_insert(Some(at));
+        }
+        let own = Owner::Agent(at);
+        if tree.outermost_agent(at) == at
+            && let Some(caller) = tree.owner_around(&own).filter(|caller| *caller != own)
+        {
+            agents.entry(caller).or_default().push(at);
+        }
+    }
+    let mut drafts: Vec<Draft<'_, 's>> = Vec::with_capacity(owners.len());
+    for owner in owners {
+        if let Owner::Named(_, name) = owner {
+            names.entry(name).or_default();
+        }
+        let requests = requests.get(owner).map(Vec::as_slice).unwrap_or_default();
+        let tools = tools.get(owner).map(Vec::as_slice).unwrap_or_default();
+        let starts = tools.iter().filter_map(|at| Some(tree.span(*at)?.start));
+        let start = requests.iter().map(|request| request.start).chain(starts).min();
+        drafts.push(Draft { owner, requests, tools, start: start.unwrap_or_default() });
+    }
+    drafts.sort_by_key(|draft| (draft.start, draft.owner));
+    let mut actions: Vec<Vec<Action<'s>>> = Vec::with_capacity(drafts.len());
+    let mut wanted = Vec::new();
+    for (run, draft) in drafts.iter().enumerate() {
+        let agents = agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
+        let own = calls::actions(tree, draft.requests, draft.tools, agents);
+        let open = own.iter().enumerate();
+        wanted.extend(open.filter_map(|(n, action)| outcomes::wanted(draft.requests, action, (run, n))));
+        actions.push(own);
+    }
+    let mut replies = answers::find(tree, &records, requests.values().flatten(), wanted);
+    let trace = TraceContext {
+        tree,
+        records: &records,
+        names,
+        outcomes: Outcomes::new(tree, text_rule),
+        has_conversation: tree.spans.iter().any(|span| span.attributes.first_name(CONVERSATION).is_some()),
+        is_pydantic: tree.spans.iter().any(|span| span.scope == "pydantic-ai"),
+    };
+    let trace_id = tree.spans.first().map(|span| &*span.trace_id);
+    let trace_id = trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default();
+    // An agent that calls another may do nothing itself before.
+    let callers = tree.callers(&drafts.iter().map(|draft| draft.owner).collect::<Vec<_>>());
+    let main = callers.iter().position(Option::is_none).unwrap_or_default();
+    let id = |number: usize, draft: &Draft<'_, 's>| match draft.owner {
+        _ if number == main => trace_id.to_owned(),
+        Owner::Named(None, key) | Owner::Below(key) => format!("{trace_id}/{key}"),
+        Owner::Named(Some(at), _) | Owner::Tool(at) | Owner::Agent(at) => {
+            format!("{trace_id}/{}", tree.span(*at).map(|span| &*span.span_id).unwrap_or_default())
+        }
+        Owner::Trace => format!("{trace_id}/trace"),
+    };
+    let ids: Vec<String> = drafts.iter().enumerate().map(|(number, draft)| id(number, draft)).collect();
+    let first_name = drafts.get(main).and_then(|draft| trace.name(draft));
+    let mut runs = Vec::with_capacity(drafts.len());
+    for (number, (draft, actions)) in drafts.iter().zip(actions).enumerate() {
+        let name = trace.name(draft);
+        let parent = match callers.get(number).copied().flatten() {
+            // The second agent of a hand-off.
+            None if number != main && name != first_name => Some(main),
+            caller => caller,
+        };
+        let own = trace.own_span(draft).and_then(|at| tree.span(at));
+        let answers = answers_of(number, actions.len(), &mut replies);
+        runs.push(AgentRun {
+            id: ids.get(number).cloned().unwrap_or_default(),
+            span: own.map(|span| span.span_id.to_string()),
+            agent: name,
+            parent: parent.and_then(|parent| ids.get(parent)).cloned(),
+            model: draft.requests.iter().find_map(|request| request.model).map(str::to_owned),
+            conversation: trace.conversation(draft),
+            resource: own.or(tree.spans.first()).and_then(|span| span.resource.clone()),
+            steps: trace.steps(draft.requests, actions, answers),
+        });
+    }
+    runs
+}
+
+/// Takes the answers to the actions of a run.
+fn answers_of<'s>(
+    run: usize,
+    actions: usize,
+    replies: &mut BTreeMap<ActionNumber, Reply<'s>>,
+) -> Vec<Option<Reply<'s>>> {
+    (0..actions).map(|action| replies.remove(&(run, action))).collect()
+}
+
+impl<'s> TraceContext<'_, 's> {
+    /// Returns the spans of an agent's requests and tools.
+    fn spans<'d>(draft: &'d Draft<'_, 's>) -> impl Iterator<Item = At> + use<'d, 's> {
+        draft.requests.iter().flat_map(|request| &request.spans).chain(draft.tools).copied()
+    }
+
+    /// Returns the span that identifies an agent.
+    fn own_span(&self, draft: &Draft<'_, 's>) -> Option<At> {
+        let named = match draft.owner {
+            Owner::Agent(at) | Owner::Tool(at) => Some(*at),
+            Owner::Named(_, name) => self.names.get(&**name).copied().flatten(),
+            Owner::Trace | Owner::Below(_) => None,
+        };
+        let requests = draft.requests.iter().filter_map(|request| request.spans.first());
+        named.or_else(|| requests.chain(draft.tools).min().copied())
+    }
+
+    fn name(&self, draft: &Draft<'_, 's>) -> Option<String> {
+        let of = |at: At| self.tree.span(at)?.attributes.name(Attr::GenAiAgentName);
+        let name = match draft.owner {
+            Owner::Agent(at) => kinds::agent_name(self.tree.span(*at)?),
+            Owner::Named(_, name) => Some(&**name),
+            Owner::Tool(_) | Owner::Trace | Owner::Below(_) => Self::spans(draft).find_map(of),
+        };
+        name.map(str::to_owned)
+    }
+
+    fn conversation(&self, draft: &Draft<'_, 's>) -> Option<String> {
+        if !self.has_conversation {
+            return None;
+        }
+        let named = |at: At| self.tree.span(at)?.attributes.first_name(CONVERSATION);
+        let mut all = self.own_span(draft).into_iter().chain(Self::spans(draft));
+        let named = all.find_map(|at| named(at).or_else(|| self.tree.ancestors(at).find_map(named)));
+        named.map(str::to_owned)
+    }
+}

@@ -1,0 +1,169 @@
+//! The steps of an agent's run: messages and actions, turn by turn.
+
+use std::borrow::Cow;
+
+use super::TraceContext;
+use super::infer::calls::Action;
+use super::infer::message::{Block, Reply, Role};
+use super::infer::request::Request;
+use super::infer::{answers, only_value};
+use super::model::{Attr, Span};
+use super::run::{SpanAction, SpanEventStep, SpanStep};
+use crate::read::common;
+use crate::trace::{Actor, Answer, Content, Usage};
+
+impl<'s> TraceContext<'_, 's> {
+    /// Returns the steps of a run from its requests, and its actions with the answers that no span holds.
+    pub(super) fn steps(
+        &self,
+        requests: &[Request<'s>],
+        actions: Vec<Action<'s>>,
+        replies: Vec<Option<Reply<'s>>>,
+    ) -> Vec<SpanStep> {
+        // The first and last turn of each request: unrecorded requests have turns as well.
+        let mut turns = vec![(0, 0); requests.len().max(1)];
+        for action in &actions {
+            if let Some((_, unseen)) = turns.get_mut(action.turn) {
+                *unseen = action.unseen.max(*unseen);
+            }
+        }
+        let mut next = 0;
+        for (first, last) in &mut turns {
+            (*first, *last) = (next, next + *last);
+            next = *last + 1;
+        }
+        let turns_of = |request: usize| turns.get(request).copied().unwrap_or((request, request));
+        let mut steps = Vec::new();
+        if let Some(first) = requests.first() {
+            let said = self.user_texts(first).into_iter();
+            steps.extend(said.map(|text| message(Actor::User, 0, first.start, text)));
+        }
+        let mut unsaid = requests.iter().enumerate().peekable();
+        for (mut action, reply) in actions.into_iter().zip(replies) {
+            let (first, last) = turns_of(action.turn);
+            // Texts up to the turn of the action come before it. The last text of a request that encloses its actions
+            // comes after them.
+            let is_before = |(number, _): &(usize, _)| *number < action.turn + usize::from(first == last);
+            while let Some((number, request)) = unsaid.next_if(is_before) {
+                self.say(turns_of(number), request, &mut steps);
+            }
+            let turn = first + action.unseen;
+            let answer = self.outcomes.of(requests, &mut action, reply);
+            steps.push(self.step(requests, action, turn, answer));
+        }
+        for (number, request) in unsaid {
+            self.say(turns_of(number), request, &mut steps);
+        }
+        steps
+    }
+
+    /// Adds the texts of a request's output, which belong to the last of its turns. Its tokens are counted in the first.
+    fn say(&self, (first, last): (usize, usize), request: &Request<'s>, steps: &mut Vec<SpanStep>) {
+        let usage = if first == last { request.usage } else { Usage::default() };
+        let span = request.spans.first().and_then(|at| self.tree.span(*at)).and_then(Span::own_id);
+        for text in request.texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
+            let said = message(Actor::Agent, last, request.start, text.to_owned());
+            steps.push(SpanStep { span, usage, ..said });
+        }
+    }
+
+    /// Returns the user's last text before the first request.
+    fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
+        if !request.input.is_empty() {
+            return last_said_by_user(std::iter::once(request.input.clone()));
+        }
+        let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
+        last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
+    }
+
+    fn step(
+        &self,
+        requests: &[Request<'s>],
+        action: Action<'s>,
+        turn: usize,
+        answer: Option<Answer<'static>>,
+    ) -> SpanStep {
+        let span = action.views.first().copied();
+        let request = requests.get(action.call.map_or(action.turn, |(request, _)| request));
+        let began =
+            span.map(|span| span.start).or(request.map(|request| request.end.unwrap_or(request.start)));
+        let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
+        // The tokens of an unrecorded request are unknown, or part of the sum of an enclosing one.
+        let usage = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
+        let (usage, event) = match self.own_words(&action, span) {
+            Some(text) => (usage, SpanEventStep::Message(Actor::Agent, text)),
+            None => {
+                let action = SpanAction {
+                    id: action.id.map(Cow::into_owned),
+                    name: action.name.into_owned(),
+                    arguments: action.arguments.map(Cow::into_owned),
+                    answer,
+                };
+                let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
+                (usage, SpanEventStep::Action(Box::new(action)))
+            }
+        };
+        let time = began.filter(|time| *time != 0);
+        SpanStep { turn: turn as u64, time, span: shown, usage, event }
+    }
+
+    /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for an
+    /// action.
+    fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
+        let name = &*action.name;
+        let prefixes = ["transfer_to_", "handoff_to_", "handoff to "];
+        let mut agents = prefixes.iter().filter_map(|prefix| name.strip_prefix(prefix));
+        let is_output = |text: &str| text.starts_with("running output function");
+        let is_own = matches!(
+            name,
+            "transfer_to_agent" | "handoff_to_agent" | "handoff" | "final_answer" | "set_model_response"
+        ) || name.starts_with("handoff to ")
+            || agents.any(|agent| self.names.contains_key(agent))
+            || span.is_some_and(|span| {
+                is_output(&span.name) || span.attributes.name(Attr::LogfireMessage).is_some_and(is_output)
+            })
+            || name.starts_with("final_result") && action.views.is_empty() && self.is_pydantic;
+        if !is_own {
+            return None;
+        }
+        Some(match &action.arguments {
+            Content::Present(arguments) if name == "final_answer" => {
+                only_value(arguments).map_or_else(|| arguments.to_string(), Cow::into_owned)
+            }
+            Content::Present(arguments) if arguments != "{}" => format!("{name} {arguments}"),
+            _ => name.to_owned(),
+        })
+    }
+}
+
+/// Returns the user's texts in the first of these inputs that has any. Texts before an answer of the agent belong to an
+/// earlier trace.
+fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
+    for input in inputs {
+        let mut texts: Vec<Cow<'s, str>> = Vec::new();
+        for block in input {
+            match block {
+                Block::Text(Role::User, text) if texts.last() != Some(&text) && !common::is_blank(&text) => {
+                    texts.push(text);
+                }
+                Block::Text(Role::Agent, _) | Block::Call(_) => texts.clear(),
+                _ => {}
+            }
+        }
+        if !texts.is_empty() {
+            return texts.into_iter().map(Cow::into_owned).collect();
+        }
+    }
+    Vec::new()
+}
+
+/// Makes a message; a time of `0` is not recorded.
+fn message(actor: Actor, turn: usize, time: u64, text: String) -> SpanStep {
+    SpanStep {
+        turn: turn as u64,
+        time: (time != 0).then_some(time),
+        span: None,
+        usage: Usage::default(),
+        event: SpanEventStep::Message(actor, text),
+    }
+}

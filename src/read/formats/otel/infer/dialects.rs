@@ -1,0 +1,280 @@
+//! The dialects of messages in spans: texts, calls and answers.
+//!
+//! One walk over the JSON reads every dialect, because instrumentations nest them: a message of one library inside the
+//! serialized response of another.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::message::{Block, ModelCall, Reply, Role, arguments_of, content_of, is_masked, name_of};
+use super::model::{Data, Members};
+use super::python;
+use crate::trace::Content;
+
+/// Returns the parts of a conversation, in order.
+pub(crate) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
+    walk(value, role, Content::NotRecorded)
+}
+
+/// Like [`blocks`], for a convention that leaves out empty arguments.
+pub(crate) fn blocks_of_spread(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
+    walk(value, role, Content::Present(Cow::Borrowed("{}")))
+}
+
+fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
+    let mut walk = Walk { blocks: Vec::new(), bare_arguments, distinct: 0..0 };
+    walk.value(value, role);
+    walk.blocks
+}
+
+struct Walk<'t> {
+    blocks: Vec<Block<'t>>,
+    /// The arguments of a call without any.
+    bare_arguments: Content<Cow<'t, str>>,
+    /// The blocks checked last, in which no call is repeated.
+    distinct: Range<usize>,
+}
+
+impl<'t> Walk<'t> {
+    fn value(&mut self, value: Data<'t>, role: Role) {
+        match value {
+            Data::List(items) => items.into_iter().for_each(|item| self.value(item, role)),
+            Data::Object(mut members) => self.object(&mut members, role),
+            Data::Text(text) => self.text(text, role),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: Cow<'t, str>, role: Role) {
+        if text.contains("ToolCall") && (text.contains("ToolCall(") || text.contains("ToolCallResult(")) {
+            return self.python(&text);
+        }
+        if !text.trim().is_empty() && !is_masked(&text) {
+            self.blocks.push(Block::Text(role, text));
+        }
+    }
+
+    /// Messages as Python's `repr` writes them.
+    fn python(&mut self, text: &str) {
+        let results = python::calls(text, "ToolCallResult");
+        if results.is_empty() {
+            for mut members in python::calls(text, "ToolCall") {
+                self.call(&mut members, None);
+            }
+        }
+        for mut members in results {
+            let origin = members.object("origin");
+            self.blocks.push(Block::Reply(Reply {
+                id: origin.and_then(|origin| name_of(origin, &["id"])),
+                is_error: members.flag("error"),
+                content: content_of(members.remove("result")),
+            }));
+        }
+    }
+
+    /// Takes the known members of an object.
+    fn object(&mut self, members: &mut Members<'t>, outer: Role) {
+        // Messages as LangChain serializes them.
+        let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
+        let role = class.map_or(outer, Role::of_name);
+        if members.has("lc")
+            && let Some(Data::Object(inner)) = members.get_mut("kwargs")
+        {
+            return self.object(inner, role);
+        }
+        if let Some(role) = members.text("type").map(Role::of_name)
+            && let Some(Data::Object(inner)) = members.get_mut("data")
+        {
+            return self.object(inner, role);
+        }
+        let kind = members.text("type").unwrap_or_default();
+        let named = ["role", "_role"].iter().find_map(|key| members.text(key));
+        let role = match named.map(Role::of_name) {
+            Some(role) => {
+                if role == Role::Agent {
+                    self.blocks.push(Block::Turn);
+                }
+                role
+            }
+            None => match Role::of_name(kind) {
+                Role::Unknown => outer,
+                role => role,
+            },
+        };
+        match kind {
+            "tool_call" | "tool_use" | "toolCall" | "tool-call" | "server_tool_use" | "custom_tool_call" => {
+                // With the whole call under a key of the same name.
+                return match members.get_mut("tool_call") {
+                    Some(Data::Object(inner)) => self.call(inner, None),
+                    _ => self.call(members, None),
+                };
+            }
+            "function_call" => return self.call(members, None),
+            "invalid_tool_call" => return self.invalid_call(members),
+            "tool_call_response"
+            | "tool_result"
+            | "tool-result"
+            | "function_call_output"
+            | "custom_tool_call_output" => return self.reply(members),
+            // Calls of the AI SDK may have no type.
+            "" if members.has("toolCallId") && members.has("toolName") => return self.call(members, None),
+            "reasoning" | "thinking" => return,
+            _ => {}
+        }
+        let is_reply = role == Role::Tool
+            && (members.has("tool_call_id") || members.has("id"))
+            && members.has("content");
+        if is_reply {
+            return self.reply(members);
+        }
+        self.members(members, role);
+    }
+
+    fn members(&mut self, members: &mut Members<'t>, role: Role) {
+        let calls_before = self.blocks.len();
+        for (key, value) in members.iter_mut() {
+            match (key, value) {
+                ("content" | "text" | "_content" | "replies", Data::Text(text)) => {
+                    self.text(std::mem::take(text), role);
+                }
+                (
+                    "content" | "_content" | "parts" | "contents" | "message" | "message_content"
+                    | "messages" | "choices" | "candidates" | "generations" | "output" | "outputs" | "update"
+                    | "replies" | "response" | "delta" | "input" | "inputs",
+                    value @ (Data::List(_) | Data::Object(_)),
+                ) => self.value(std::mem::take(value), role),
+                ("message", Data::Text(text)) => match Data::of_cow(text) {
+                    Some(inner) => self.value(inner, role),
+                    None => self.text(std::mem::take(text), role),
+                },
+                _ => {}
+            }
+        }
+        // Calls follow the text, whatever the order of the keys.
+        for key in
+            ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
+        {
+            match (key, members.get_mut(key)) {
+                ("additional_kwargs", Some(Data::Object(inner))) => {
+                    if let Some(Data::List(calls)) = inner.get_mut("tool_calls") {
+                        self.calls(calls);
+                    }
+                }
+                (_, Some(Data::List(calls))) => self.calls(calls),
+                (_, Some(Data::Object(call))) => {
+                    self.call(call, None);
+                }
+                _ => {}
+            }
+        }
+        if let Some(Data::List(calls)) = members.get_mut("invalid_tool_calls") {
+            for call in calls {
+                if let Data::Object(call) = call {
+                    self.invalid_call(call);
+                }
+            }
+        }
+        for key in ["function_response", "functionResponse", "toolResult", "tool_call_result"] {
+            if let Some(Data::Object(reply)) = members.get_mut(key) {
+                self.reply(reply);
+            }
+        }
+        self.drop_repeated(calls_before);
+    }
+
+    fn calls(&mut self, calls: &mut [Data<'t>]) {
+        for call in calls {
+            if let Data::Object(call) = call {
+                self.call(call, None);
+            }
+        }
+    }
+
+    fn invalid_call(&mut self, members: &mut Members<'t>) {
+        let why = name_of(members, &["error"]).unwrap_or_default();
+        self.call(members, Some(why));
+    }
+
+    fn call(&mut self, members: &mut Members<'t>, refused: Option<Cow<'t, str>>) {
+        let ids = ["call_id", "toolUseId", "toolCallId", "tool_id", "tool_call_id", "id"];
+        let inner_id = members.object("tool_call").and_then(|inner| name_of(inner, &ids));
+        let id = inner_id.or_else(|| name_of(members, &ids));
+        let (mut inner, mut function);
+        let members = match members.get_mut("tool_call") {
+            Some(Data::Object(found)) => {
+                inner = std::mem::take(found);
+                &mut inner
+            }
+            _ => members,
+        };
+        let members = match members.get_mut("function") {
+            Some(Data::Object(found)) => {
+                function = std::mem::take(found);
+                &mut function
+            }
+            _ => members,
+        };
+        let Some(name) = name_of(members, &["name", "tool_name", "toolName"]) else { return };
+        let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter();
+        let arguments = match arguments.find_map(|key| members.remove(key)) {
+            None => self.bare_arguments.clone(),
+            Some(value) => arguments_of(value),
+        };
+        self.blocks.push(Block::Call(ModelCall { id, name, arguments, refused }));
+    }
+
+    fn reply(&mut self, members: &mut Members<'t>) {
+        let id = match members.object("origin") {
+            Some(origin) => name_of(origin, &["id"]),
+            None => {
+                name_of(members, &["tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id"])
+            }
+        };
+        let is_error = members.text("status") == Some("error")
+            || ["is_error", "isError", "error"].iter().any(|key| members.flag(key));
+        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.remove(key));
+        self.blocks.push(Block::Reply(Reply { id, content: content_of(found), is_error }));
+    }
+
+    /// Several keys of one message may hold the same calls. The first counts, with the first arguments present.
+    fn drop_repeated(&mut self, from: usize) {
+        let calls = |range: Range<usize>| {
+            let blocks = self.blocks.get(range).unwrap_or_default();
+            blocks.iter().filter(|block| matches!(block, Block::Call(_))).count()
+        };
+        let (start, end, length) = (self.distinct.start, self.distinct.end, self.blocks.len());
+        // In a message around others, their blocks were checked already.
+        let is_known = from <= start && end <= length && calls(from..start) == 0 && calls(end..length) == 0;
+        if is_known || calls(from..length) < 2 {
+            return;
+        }
+        // Indexes of calls, with the index of the first of the same id.
+        let mut repeated: Vec<(usize, usize)> = Vec::new();
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        for (at, block) in self.blocks.iter().enumerate().skip(from) {
+            if let Block::Call(ModelCall { id: Some(id), .. }) = block {
+                let twin = *first.entry(id).or_insert(at);
+                if twin != at {
+                    repeated.push((at, twin));
+                }
+            }
+        }
+        for (at, twin) in &repeated {
+            if let Ok([Block::Call(twin), Block::Call(call)]) = self.blocks.get_disjoint_mut([*twin, *at])
+                && !twin.arguments.is_present()
+            {
+                std::mem::swap(&mut twin.arguments, &mut call.arguments);
+            }
+        }
+        if !repeated.is_empty() {
+            let mut at = 0;
+            let mut repeated = repeated.into_iter().map(|(at, _)| at).peekable();
+            self.blocks.retain(|_| {
+                at += 1;
+                repeated.next_if_eq(&(at - 1)).is_none()
+            });
+        }
+        self.distinct = from..self.blocks.len();
+    }
+}

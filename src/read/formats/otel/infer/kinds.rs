@@ -1,0 +1,152 @@
+//! Classifies spans: a tool, a model, an agent, or another.
+
+use std::borrow::Cow;
+
+use super::model::{Attr, Data, Span, Spread};
+
+/// The kinds of spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Tool,
+    Model,
+    Agent,
+    /// A step, a node, a workflow, a transport: any other span.
+    Chain,
+}
+
+/// The tool that a framework makes up for the merged answer of several.
+const MERGED: &str = "(merged tools)";
+
+/// Classifies by attributes, in order, and by the span's name if no attribute decides.
+pub(crate) fn kind(span: &Span<'_>) -> Kind {
+    let attributes = &span.attributes;
+    let tool = attributes.name(Attr::GenAiToolName);
+    if tool == Some(MERGED) || span.name == "execute_tool (merged)" {
+        return Kind::Chain;
+    }
+    if let Some(operation) = attributes.name(Attr::Operation)
+        && let Some(kind) = of_operation(operation)
+    {
+        return kind;
+    }
+    if let Some(kind) = attributes.name(Attr::OpenInferenceKind) {
+        return match kind.to_ascii_uppercase().as_str() {
+            "TOOL" => Kind::Tool,
+            "LLM" => Kind::Model,
+            // A tool with "agent" in its name.
+            "AGENT" if attributes.name(Attr::ToolName).is_some() => Kind::Tool,
+            // An iteration of LangGraph's prebuilt agent, which is the graph around it.
+            "AGENT"
+                if span.name == "agent" && metadata(span, "langgraph_node").as_deref() == Some("agent") =>
+            {
+                Kind::Chain
+            }
+            "AGENT" => Kind::Agent,
+            _ => Kind::Chain,
+        };
+    }
+    if let Some(kind) = attributes.name(Attr::TraceloopKind) {
+        return match kind {
+            "tool" => Kind::Tool,
+            "agent" => Kind::Agent,
+            "llm" => Kind::Model,
+            _ => Kind::Chain,
+        };
+    }
+    // Some tracers write no kind, but name the span after the tool.
+    if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
+        return Kind::Tool;
+    }
+    let mut completion = attributes.spread(Spread::Completion);
+    if completion.any(|(part, _)| part == "0.role") || attributes.get(Attr::AdkResponse).is_some() {
+        return Kind::Model;
+    }
+    of_name(&span.name).unwrap_or(Kind::Chain)
+}
+
+fn of_operation(operation: &str) -> Option<Kind> {
+    Some(match operation {
+        "execute_tool" => Kind::Tool,
+        "chat" | "text_completion" | "generate_content" | "call_llm" => Kind::Model,
+        "invoke_agent" => Kind::Agent,
+        "create_agent" | "invoke_workflow" | "invoke_swarm" | "execute_task" | "embeddings" => Kind::Chain,
+        _ => return None,
+    })
+}
+
+fn of_name(name: &str) -> Option<Kind> {
+    let begins =
+        |word: &str| name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+    Some(match name {
+        "call_llm" => Kind::Model,
+        "running tool" => Kind::Tool,
+        _ if name.starts_with("running tool:") || name.starts_with("execute_tool ") => Kind::Tool,
+        _ if begins("agent run") || begins("invoke_agent") || name.starts_with("agent_run [") => Kind::Agent,
+        _ => return None,
+    })
+}
+
+/// Returns the name of a tool span's tool.
+pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
+    if let Some(name) = span.attributes.first_name(&[Attr::GenAiToolName, Attr::ToolName]) {
+        return name;
+    }
+    if span.attributes.name(Attr::TraceloopKind) == Some("tool")
+        && let Some(name) = span.attributes.name(Attr::EntityName)
+    {
+        return name;
+    }
+    let name = &*span.name;
+    let name =
+        name.strip_prefix("execute_tool ").or_else(|| name.strip_prefix("running tool: ")).unwrap_or(name);
+    name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+/// Returns the name of an agent span's agent.
+pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
+    let named = [Attr::GenAiAgentName, Attr::OpenInferenceAgent, Attr::GraphNode, Attr::AgentName];
+    if let Some(name) = span.attributes.first_name(&named) {
+        return Some(name);
+    }
+    let name = &*span.name;
+    let name = name
+        .strip_prefix("invoke_agent ")
+        .or_else(|| name.strip_prefix("agent_run [").and_then(|rest| rest.strip_suffix(']')))
+        .unwrap_or(name);
+    let name = [".run", "._execute_core", ".execute_task"]
+        .iter()
+        .find_map(|method| name.strip_suffix(method))
+        .unwrap_or(name);
+    (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
+}
+
+/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans without
+/// children.
+pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
+    if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
+        return Some(Cow::Borrowed(name));
+    }
+    metadata(span, "lc_agent_name")
+}
+
+/// Returns true if a span is LangGraph's tool node.
+pub(crate) fn is_tools_node(span: &Span<'_>) -> bool {
+    span.name == "tools"
+        || span.name == "execute_task tools"
+        || span.attributes.name(Attr::LangGraphNode) == Some("tools")
+}
+
+/// Returns a text in the metadata of a span.
+fn metadata<'s>(span: &'s Span<'_>, key: &str) -> Option<Cow<'s, str>> {
+    let value = span.attributes.get(Attr::Metadata)?;
+    if value.as_str().is_some_and(|text| !text.contains(key)) {
+        return None;
+    }
+    match value.to_data() {
+        Data::Object(mut members) => match members.remove(key)? {
+            Data::Text(name) if !name.is_empty() => Some(name),
+            _ => None,
+        },
+        _ => None,
+    }
+}

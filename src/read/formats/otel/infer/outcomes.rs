@@ -1,0 +1,167 @@
+//! The answer and status of each action.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+use super::answers::Wanted;
+use super::calls::Action;
+use super::kinds::Kind;
+use super::message::Reply;
+use super::model::{Code, Data};
+use super::request::Request;
+use super::results::{self, Outcome};
+use super::status::{self, Verdict};
+use super::tree::{At, Tree};
+use crate::trace::{Answer, Content, TextCow, UnknownReason};
+
+/// Returns the call of an action whose answer may only be in a later input, unless its spans hold the result.
+pub(crate) fn wanted<'s>(
+    requests: &[Request<'s>],
+    action: &Action<'s>,
+    number: (usize, usize),
+) -> Option<Wanted<'s>> {
+    let is_held = action.result.as_ref().is_some_and(|result| result.text.is_recorded())
+        || status::exception_message(&action.views).is_some();
+    let id = action.id.clone().filter(|_| !is_held)?;
+    let asked = action.call.and_then(|(request, _)| requests.get(request)).map(|request| request.start);
+    let began = action.views.first().map(|span| span.start);
+    Some(Wanted { id, time: began.or(asked).unwrap_or_default(), action: number })
+}
+
+/// Finds the outcomes of the actions of a trace.
+pub(crate) struct Outcomes<'t, 's> {
+    tree: &'t Tree<'s>,
+    /// The number of requests in each failed step.
+    requests: HashMap<At, usize>,
+    text_rule: bool,
+}
+
+impl<'t, 's> Outcomes<'t, 's> {
+    pub(crate) fn new(tree: &'t Tree<'s>, text_rule: bool) -> Self {
+        Self { tree, requests: requests_of_failed_steps(tree), text_rule }
+    }
+
+    /// Returns the answer to an action of a run with these requests, or `None` if it was not answered.
+    pub(crate) fn of(
+        &self,
+        requests: &[Request<'s>],
+        action: &mut Action<'s>,
+        reply: Option<Reply<'s>>,
+    ) -> Option<Answer<'static>> {
+        let (outcome, verdict) = match action.result.take() {
+            Some(result) => self.of_span(action, result, reply),
+            None => self.of_call(requests, action, reply)?,
+        };
+        Some(Answer { observation: outcome.text.map(TextCow::into_made), ..verdict })
+    }
+
+    /// Returns the outcome of an action that a span shows.
+    fn of_span(
+        &self,
+        action: &Action<'s>,
+        mut result: Outcome<'s>,
+        reply: Option<Reply<'s>>,
+    ) -> (Outcome<'s>, Verdict) {
+        let views = &action.views;
+        if !result.text.is_recorded() {
+            let seen = reply.map(Outcome::from).filter(|seen| seen.text.is_recorded());
+            if let Some(message) = status::exception_message(views) {
+                result.text = text_of(message).text;
+            } else if let Some(seen) = seen {
+                result = seen;
+            } else if let Some(message) = status::status_message(views) {
+                result.text = text_of(message).text;
+            }
+        }
+        let verdict = match views.first() {
+            // An agent's span repeats the records of its tools, except for its own end.
+            Some(span) if action.is_agent && span.status == Code::Error => status::refused(),
+            Some(span) if action.is_agent && span.end.is_none() => status::unknown(UnknownReason::Unanswered),
+            _ if action.is_agent => status::of_answer(&result, self.text_rule),
+            _ => status::of_tool(views, &result, self.text_rule),
+        };
+        (result, verdict)
+    }
+
+    /// Returns the outcome of a call that no span shows, or `None` if it was not answered.
+    fn of_call(
+        &self,
+        requests: &[Request<'s>],
+        action: &Action<'s>,
+        reply: Option<Reply<'s>>,
+    ) -> Option<(Outcome<'s>, Verdict)> {
+        let (request, place) = action.call?;
+        let request = requests.get(request)?;
+        let refused = request.calls.get(place)?.refused.clone();
+        if let Some(outcome) = reply.map(Outcome::from) {
+            let verdict = if refused.is_some() {
+                status::refused()
+            } else {
+                status::of_answer(&outcome, self.text_rule)
+            };
+            return Some((outcome, verdict));
+        }
+        let outcome = match refused {
+            Some(why) if why.is_empty() => Outcome::NOT_RECORDED,
+            Some(why) => Outcome { text: Content::Present(why.into()), ..Outcome::default() },
+            None => self.failed_step(request)?,
+        };
+        Some((outcome, status::refused()))
+    }
+
+    /// Returns the outcome from the step around the only request within it, if the step failed on that request's only
+    /// call.
+    fn failed_step(&self, request: &Request<'s>) -> Option<Outcome<'s>> {
+        if request.calls.len() != 1 {
+            return None;
+        }
+        let own: BTreeSet<At> = request.spans.iter().copied().collect();
+        let outermost = request.spans.iter().copied().min_by_key(|at| self.tree.ancestors(*at).count())?;
+        let step = self.tree.ancestors(outermost).find(|at| !own.contains(at))?;
+        if !is_failed_step(self.tree, step) {
+            return None;
+        }
+        let asked = own.iter().filter(|at| is_request_within(self.tree, **at, step)).count();
+        if self.requests.get(&step).is_some_and(|all| *all > asked) {
+            return None;
+        }
+        let views = [self.tree.span(step)?];
+        let message = status::status_message(&views).or_else(|| status::exception_message(&views));
+        Some(message.map_or(Outcome::NOT_RECORDED, text_of))
+    }
+}
+
+fn text_of(message: &str) -> Outcome<'_> {
+    results::outcome(Content::Present(Data::Text(Cow::Borrowed(message))))
+}
+
+fn is_failed_step(tree: &Tree<'_>, at: At) -> bool {
+    tree.kind(at) == Kind::Chain && tree.span(at).is_some_and(|span| span.status == Code::Error)
+}
+
+/// Counts the model spans that began within each failed step.
+fn requests_of_failed_steps(tree: &Tree<'_>) -> HashMap<At, usize> {
+    let mut counts = HashMap::new();
+    if (0..tree.spans.len()).any(|at| is_failed_step(tree, at)) {
+        for at in tree.of_kind(Kind::Model) {
+            let around = tree.ancestors(at).filter(|step| is_failed_step(tree, *step));
+            for step in around.filter(|step| began_within(tree, at, *step)) {
+                *counts.entry(step).or_default() += 1;
+            }
+        }
+    }
+    counts
+}
+
+/// Returns true if a span is a model's that lies below a step and began within it.
+fn is_request_within(tree: &Tree<'_>, at: At, step: At) -> bool {
+    tree.kind(at) == Kind::Model
+        && began_within(tree, at, step)
+        && tree.ancestors(at).any(|around| around == step)
+}
+
+/// Spans are in the order of their starts.
+fn began_within(tree: &Tree<'_>, at: At, step: At) -> bool {
+    let end = tree.span(step).and_then(|step| step.end).unwrap_or(u64::MAX);
+    at >= step && tree.span(at).is_some_and(|span| span.start <= end)
+}

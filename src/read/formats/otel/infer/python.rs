@@ -1,0 +1,282 @@
+//! Parses Python's `repr`: literals, and calls such as `ToolCall(id='a')`, which become objects.
+
+use std::borrow::Cow;
+
+use super::model::{Data, Members};
+
+/// Limit of nesting.
+const MAX_DEPTH: u32 = 64;
+
+/// Limit of parentheses in the name of an enum member. A search may begin at each of them and scan the whole name.
+const MOST_OPENED: u32 = 64;
+
+/// Parses a text as a value.
+pub(crate) fn literal(text: &str) -> Option<Data<'static>> {
+    let mut reader = Reader { rest: text.trim_end() };
+    let value = reader.value(0)?;
+    reader.rest.is_empty().then_some(value)
+}
+
+/// Parses the list after the first mention of a name in a text.
+pub(crate) fn list_after(text: &str, name: &str) -> Option<Data<'static>> {
+    let rest = text.get(text.find(name)? + name.len()..)?;
+    let rest = rest.trim_start_matches(['\'', '"', ':', '=', ' ']);
+    if !rest.starts_with('[') {
+        return None;
+    }
+    Reader { rest }.value(0)
+}
+
+/// Finds all calls of this name in a text, as objects of their named arguments.
+pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
+    let opening = format!("{name}(");
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(&opening)) {
+        let start = from + at;
+        from = start + opening.len();
+        let before = text.get(..start).and_then(|before| before.chars().next_back());
+        if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+            continue;
+        }
+        let mut reader = Reader { rest: text.get(start..).unwrap_or_default() };
+        if let Some(Data::Object(members)) = reader.value(0) {
+            found.push(members);
+            from = text.len() - reader.rest.len();
+        }
+    }
+    found
+}
+
+fn text(text: String) -> Data<'static> {
+    Data::Text(Cow::Owned(text))
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn space(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.space();
+        self.rest.chars().next()
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.space();
+        match self.rest.strip_prefix(wanted) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn value(&mut self, depth: u32) -> Option<Data<'static>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match self.peek()? {
+            '{' => self.dict(depth + 1),
+            '[' => self.items(']', depth + 1).map(Data::List),
+            '(' => self.items(')', depth + 1).map(Data::List),
+            '\'' | '"' => self.string(false).map(text),
+            '<' => self.member_of_enum(depth + 1),
+            '-' | '+' | '.' | '0'..='9' => self.number(),
+            char if char.is_alphabetic() || char == '_' => self.word(depth + 1),
+            _ => None,
+        }
+    }
+
+    fn dict(&mut self, depth: u32) -> Option<Data<'static>> {
+        self.take('{');
+        let mut members = Vec::new();
+        let mut items = Vec::new();
+        while !self.take('}') {
+            let key = self.value(depth)?;
+            if self.take(':') {
+                let value = self.value(depth)?;
+                let key = match key {
+                    Data::Text(key) => key,
+                    other => Cow::Owned(other.to_json()),
+                };
+                members.push((key, value));
+            } else {
+                items.push(key);
+            }
+            if !self.take(',') && self.peek()? != '}' {
+                return None;
+            }
+        }
+        Some(if items.is_empty() { Data::Object(members.into_iter().collect()) } else { Data::List(items) })
+    }
+
+    fn items(&mut self, close: char, depth: u32) -> Option<Vec<Data<'static>>> {
+        self.space();
+        self.rest = self.rest.get(1..)?;
+        let mut items = Vec::new();
+        while !self.take(close) {
+            items.push(self.value(depth)?);
+            if !self.take(',') && self.peek()? != close {
+                return None;
+            }
+        }
+        Some(items)
+    }
+
+    /// `<Role.TOOL: 'tool'>`
+    fn member_of_enum(&mut self, depth: u32) -> Option<Data<'static>> {
+        let mut opened = 0;
+        let colon = self.rest.find(|char: char| {
+            opened += u32::from(char == '(');
+            matches!(char, ':' | '>') || opened > MOST_OPENED
+        })?;
+        let found = if self.rest.get(colon..)?.starts_with(':') {
+            self.rest = self.rest.get(colon + 1..)?;
+            self.value(depth)?
+        } else {
+            // A name with too many parentheses stops at one of them, which is not its end.
+            self.rest = self.rest.get(colon..)?;
+            Data::Null
+        };
+        self.take('>').then_some(found)
+    }
+
+    fn number(&mut self) -> Option<Data<'static>> {
+        let end = self
+            .rest
+            .find(|char: char| !(char.is_ascii_alphanumeric() || matches!(char, '.' | '-' | '+' | '_')));
+        let (digits, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        let digits = digits.replace('_', "");
+        if let Ok(integer) = digits.parse::<i64>() {
+            return Some(Data::Number(integer.into()));
+        }
+        serde_json::Number::from_f64(digits.parse().ok()?).map(Data::Number)
+    }
+
+    /// Parses a constant, a prefixed text, or a call.
+    fn word(&mut self, depth: u32) -> Option<Data<'static>> {
+        let end = self.rest.find(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '.')));
+        let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+        self.rest = rest;
+        match (word, rest.chars().next()) {
+            ("True" | "true", _) => Some(Data::Bool(true)),
+            ("False" | "false", _) => Some(Data::Bool(false)),
+            ("None" | "null", _) => Some(Data::Null),
+            ("r" | "R" | "rb" | "br", Some('\'' | '"')) => self.string(true).map(text),
+            ("b" | "B" | "u" | "U", Some('\'' | '"')) => self.string(false).map(text),
+            (_, Some('(')) => self.call(depth),
+            ("nan" | "inf", _) => Some(Data::Null),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, depth: u32) -> Option<Data<'static>> {
+        self.take('(');
+        let mut members = Vec::new();
+        let mut unnamed = 0;
+        while !self.take(')') {
+            self.space();
+            let end = self.rest.find(|char: char| !(char.is_alphanumeric() || char == '_')).unwrap_or(0);
+            let named = end > 0 && self.rest.get(end..).is_some_and(|rest| rest.starts_with('='));
+            let key = if named {
+                let key = self.rest.get(..end)?.to_owned();
+                self.rest = self.rest.get(end + 1..)?;
+                key
+            } else {
+                unnamed += 1;
+                (unnamed - 1).to_string()
+            };
+            members.push((Cow::Owned(key), self.value(depth)?));
+            if !self.take(',') && self.peek()? != ')' {
+                return None;
+            }
+        }
+        Some(Data::Object(members.into_iter().collect()))
+    }
+
+    fn string(&mut self, raw: bool) -> Option<String> {
+        self.space();
+        let quote = self.rest.chars().next()?;
+        let triple: String = [quote; 3].iter().collect();
+        let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
+        let mut rest = self.rest.strip_prefix(close.as_str())?;
+        // An empty text is two quotes, and not the start of three.
+        let mut text = String::new();
+        loop {
+            if let Some(behind) = rest.strip_prefix(close.as_str()) {
+                self.rest = behind;
+                return Some(text);
+            }
+            let char = rest.chars().next()?;
+            rest = rest.get(char.len_utf8()..)?;
+            if char != '\\' || raw {
+                text.push(char);
+                continue;
+            }
+            let escaped = rest.chars().next()?;
+            rest = rest.get(escaped.len_utf8()..)?;
+            match escaped {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                'r' => text.push('\r'),
+                '\n' => {}
+                '\\' | '\'' | '"' => text.push(escaped),
+                'x' | 'u' | 'U' => {
+                    let digits = match escaped {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let code = u32::from_str_radix(rest.get(..digits)?, 16).ok()?;
+                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                    rest = rest.get(digits..)?;
+                }
+                other => {
+                    text.push('\\');
+                    text.push(other);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_are_read_as_data() {
+        for (text, json) in [
+            (
+                r#"{"it's": ('a', 'b',), 1: [], 'n': -1_000, 'no': None}"#,
+                r#"{"1":[],"it's":["a","b"],"n":-1000,"no":null}"#,
+            ),
+            (r"['tab\t\x41\u00e9\'', '', r'\n', b'x', '''a'b''']", r#"["tab\tAé'","","\\n","x","a'b"]"#),
+            (
+                "Point(x=1, y=[Inner('a')], role=<Role.TOOL: 'tool'>)",
+                r#"{"role":"tool","x":1,"y":[{"0":"a"}]}"#,
+            ),
+            ("<bound method A.b of A(x=B())>", "null"),
+        ] {
+            assert_eq!(literal(text).map(|data| data.to_json()).as_deref(), Some(json), "{text}");
+        }
+        for text in ["", "{", "{'a' 1}", "'open", "hello there", "f(", "[1, 2", "1 2", &"[".repeat(500)] {
+            assert_eq!(literal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_members_of_enums_end() {
+        let long = |opened: usize| format!("f(<{}{}: 1>)", "x".repeat(5000), "g(".repeat(opened));
+        assert_eq!([64, 65].map(|opened| literal(&long(opened)).is_some()), [true, false]);
+        assert!(calls(&"ToolCall(<".repeat(1000), "ToolCall").is_empty());
+        assert!(calls("MyToolCall(id=1) ToolCall(", "ToolCall").is_empty());
+    }
+}

@@ -1,0 +1,274 @@
+//! A request to a model, from a model's span, from log records or from the output of an agent.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+
+use super::dialects::blocks;
+use super::events::{self, ChatEvent, Direction, Records};
+use super::kinds::Kind;
+use super::message::{Block, ModelCall, Role};
+use super::model::{Attr, Attributes, Data, Span, Spread, Value};
+use super::python;
+use super::spread::spread;
+use super::tree::{At, Tree};
+use crate::trace::Usage;
+
+/// A request to a model, with its response.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request<'s> {
+    pub(crate) start: u64,
+    pub(crate) end: Option<u64>,
+    /// The spans that show it; the output of the first one counts. Empty if only records show it.
+    pub(crate) spans: Vec<At>,
+    /// The span that it lies below, or that its records belong to.
+    pub(crate) parent: Option<At>,
+    /// True if its output was recorded, even without content.
+    pub(crate) has_output: bool,
+    /// Shared by requests below one span that lists rejected calls.
+    pub(crate) calls: Rc<Vec<ModelCall<'s>>>,
+    pub(crate) texts: Vec<Cow<'s, str>>,
+    /// Its input, if only records show it.
+    pub(crate) input: Vec<Block<'s>>,
+    pub(crate) usage: Usage,
+    pub(crate) model: Option<&'s str>,
+    /// The id of the response.
+    pub(crate) response: Option<&'s str>,
+}
+
+impl<'s> Request<'s> {
+    /// True if another span shows the same request.
+    pub(crate) fn take_in(&mut self, other: Self) {
+        let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
+        if better {
+            self.calls = other.calls;
+            self.texts = other.texts;
+            self.spans.splice(0..0, other.spans);
+        } else {
+            self.spans.extend(other.spans);
+        }
+        self.has_output |= other.has_output;
+        self.start = self.start.min(other.start);
+        self.end = self.end.max(other.end);
+        if self.input.is_empty() {
+            self.input = other.input;
+        }
+        let usage = &mut self.usage;
+        usage.input_tokens = usage.input_tokens.or(other.usage.input_tokens);
+        usage.output_tokens = usage.output_tokens.or(other.usage.output_tokens);
+        usage.cached_tokens = usage.cached_tokens.or(other.usage.cached_tokens);
+        self.model = self.model.take().or(other.model);
+        self.response = self.response.take().or(other.response);
+    }
+
+    fn has_content(&self) -> bool {
+        !self.calls.is_empty() || !self.texts.is_empty()
+    }
+
+    /// Splits an output into texts and calls, and adds them. `known` has the calls with ids that were added before.
+    fn add_output(&mut self, output: Vec<Block<'s>>, known: &mut HashSet<ModelCall<'s>>) {
+        let calls = Rc::make_mut(&mut self.calls);
+        for block in output {
+            match block {
+                // Instrumentation may give the same text or call in two forms.
+                Block::Text(Role::Agent | Role::Unknown, text) if self.texts.last() != Some(&text) => {
+                    self.texts.push(text);
+                }
+                Block::Call(call) if call.id.is_none() || known.insert(call.clone()) => calls.push(call),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Calls that frameworks rejected, as far as they were read: by the index of a span that may list them.
+#[derive(Default)]
+pub(crate) struct Refused<'s>(BTreeMap<At, Option<Rc<Vec<ModelCall<'s>>>>>);
+
+/// Makes the request that a model's span shows.
+pub(crate) fn of_span<'s>(
+    tree: &Tree<'s>,
+    refused: &mut Refused<'s>,
+    records: &Records<'s>,
+    at: At,
+    span: &'s Span<'_>,
+) -> Request<'s> {
+    let attributes = &span.attributes;
+    let mut request = Request {
+        start: span.start,
+        end: span.end,
+        spans: vec![at],
+        parent: tree.parent(at),
+        usage: usage(attributes),
+        model: attributes.first_name(&[Attr::ResponseModel, Attr::RequestModel, Attr::LlmModel]),
+        response: attributes.name(Attr::ResponseId),
+        ..Request::default()
+    };
+    if let Some(output) = output(span, at, records) {
+        request.has_output = true;
+        request.add_output(output, &mut HashSet::new());
+    }
+    if !request.has_content() {
+        request.calls = refused.around(tree, at);
+    }
+    request
+}
+
+fn usage(attributes: &Attributes<'_>) -> Usage {
+    Usage {
+        duration_ns: None,
+        input_tokens: attributes.first_count(&[Attr::UsageInput, Attr::UsagePrompt, Attr::LlmInputTokens]),
+        output_tokens: attributes.first_count(&[
+            Attr::UsageOutput,
+            Attr::UsageCompletion,
+            Attr::LlmOutputTokens,
+        ]),
+        cached_tokens: attributes.first_count(&[
+            Attr::UsageCached,
+            Attr::UsageCachedOld,
+            Attr::LlmCachedTokens,
+        ]),
+    }
+}
+
+/// Returns the output of a model's span, from the first dialect with calls, else from the first with text. `None` if
+/// none was recorded.
+fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
+    let attributes = &span.attributes;
+    let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
+    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
+        &|| attribute(Attr::GenAiOutput),
+        &|| spread(span, Spread::OutputMessages),
+        &|| events::said(records, at, span, Direction::Output),
+        &|| spread(span, Spread::Completion),
+        &|| attribute(Attr::AdkResponse),
+        // Messages of other roles make it a history, not an output.
+        &|| {
+            let output = attribute(Attr::OutputValue)?;
+            let other = |block: &Block<'_>| {
+                matches!(block, Block::Reply(_) | Block::Text(Role::User | Role::System, _))
+            };
+            (!output.iter().any(other)).then_some(output)
+        },
+    ];
+    let mut said = None;
+    let mut is_recorded = false;
+    for source in sources {
+        let Some(output) = source() else { continue };
+        is_recorded = true;
+        if output.iter().any(|block| matches!(block, Block::Call(_))) {
+            return Some(output);
+        }
+        if said.is_none() && output.iter().any(|block| matches!(block, Block::Text(..))) {
+            said = Some(output);
+        }
+    }
+    is_recorded.then(|| said.unwrap_or_default())
+}
+
+impl<'s> Refused<'s> {
+    /// Returns the calls that the framework rejected, from the node around a model span.
+    fn around(&mut self, tree: &Tree<'s>, at: At) -> Rc<Vec<ModelCall<'s>>> {
+        let mut around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
+        let found = around.find_map(|outer| {
+            self.0.entry(outer).or_insert_with(|| refused_in(tree.span(outer)?).map(Rc::new)).clone()
+        });
+        found.unwrap_or_default()
+    }
+}
+
+/// Returns the rejected calls that a span lists, or `None` if it does not list them.
+fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
+    let output = span.attributes.first_of(&[Attr::OutputValue, Attr::TaskOutput, Attr::EntityOutput])?;
+    let text = output.as_str().filter(|text| text.contains("invalid_tool_calls"))?;
+    let value = Data::of_text(text)?;
+    let calls = blocks(value, Role::Agent).into_iter().filter_map(|block| match block {
+        Block::Call(call) if call.refused.is_some() => Some(call),
+        _ => None,
+    });
+    Some(calls.collect())
+}
+
+/// Requests that only messages show, in order.
+struct Turns<'s> {
+    requests: Vec<Request<'s>>,
+    parent: Option<At>,
+    /// The input of the next request.
+    input: Vec<Block<'s>>,
+    /// True if the output of the last request may go on.
+    is_open: bool,
+    known: HashSet<ModelCall<'s>>,
+}
+
+impl<'s> Turns<'s> {
+    fn new(parent: Option<At>) -> Self {
+        Self { requests: Vec::new(), parent, input: Vec::new(), is_open: false, known: HashSet::new() }
+    }
+
+    fn hear(&mut self, blocks: impl IntoIterator<Item = Block<'s>>) {
+        self.is_open = false;
+        self.input.extend(blocks);
+    }
+
+    fn say(&mut self, time: u64, blocks: Vec<Block<'s>>) {
+        if !self.is_open {
+            self.requests.push(Request {
+                start: time,
+                end: Some(time),
+                parent: self.parent,
+                has_output: true,
+                input: std::mem::take(&mut self.input),
+                ..Request::default()
+            });
+            self.known = HashSet::new();
+            self.is_open = true;
+        }
+        if let Some(request) = self.requests.last_mut() {
+            request.add_output(blocks, &mut self.known);
+        }
+    }
+
+    /// Returns the requests. A last input has no output, but may have answers.
+    fn end(mut self, time: u64) -> Vec<Request<'s>> {
+        if !self.input.is_empty() && !self.requests.is_empty() {
+            let last = Request { start: time, input: self.input, parent: self.parent, ..Request::default() };
+            self.requests.push(last);
+        }
+        self.requests
+    }
+}
+
+/// Makes requests that only records show: one for each output, with all its choices.
+pub(crate) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
+    let mut turns = Turns::new(at);
+    for event in events {
+        match event.direction {
+            Direction::Input => turns.hear(event.blocks.iter().cloned()),
+            Direction::Output => turns.say(event.time, event.blocks.clone()),
+        }
+    }
+    turns.end(events.last().map_or(0, |event| event.time))
+}
+
+/// Makes the requests of an agent without model spans, from the messages in its output.
+pub(crate) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
+    let messages = match span.attributes.get(Attr::OutputValue).map(Value::to_data) {
+        Some(Data::Object(mut output)) => output.remove("messages"),
+        Some(Data::Text(text)) if text.contains("tool_calls") => python::list_after(&text, "messages"),
+        _ => None,
+    };
+    let mut parts = messages.map(|messages| blocks(messages, Role::Unknown)).unwrap_or_default();
+    if !parts.iter().any(|block| matches!(block, Block::Call(_))) {
+        return Vec::new();
+    }
+    events::pair_by_order(&mut parts);
+    let mut turns = Turns::new(Some(at));
+    for block in parts {
+        match block {
+            Block::Turn => turns.is_open = false,
+            Block::Call(_) | Block::Text(Role::Agent, _) => turns.say(span.start, vec![block]),
+            other => turns.hear([other]),
+        }
+    }
+    turns.end(span.start)
+}

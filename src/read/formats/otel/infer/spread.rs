@@ -1,0 +1,51 @@
+//! Messages spread over attributes with dotted names, such as `llm.output_messages.0.message.content`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::dialects::blocks_of_spread;
+use super::message::{Block, Role};
+use super::model::{Data, Span, Spread};
+
+/// Limit of parts of a name.
+const MAX_DEPTH: usize = 24;
+
+/// Rebuilds messages from the attributes that they are spread over. Texts stay texts.
+pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block<'s>>> {
+    let mut root = Node::default();
+    let mut is_empty = true;
+    for (name, value) in span.attributes.spread(spread) {
+        let mut node = &mut root;
+        for part in name.split('.').take(MAX_DEPTH).filter(|part| !part.is_empty()) {
+            node = node.members.entry((part.parse().ok(), part)).or_default();
+        }
+        node.value = Some(value.to_plain_data());
+        is_empty = false;
+    }
+    let is_output = matches!(spread, Spread::OutputMessages | Spread::Completion);
+    let role = if is_output { Role::Agent } else { Role::Unknown };
+    (!is_empty).then(|| blocks_of_spread(root.into_data(), role))
+}
+
+/// The value or members under a part of a name.
+#[derive(Default)]
+struct Node<'s> {
+    value: Option<Data<'s>>,
+    /// By parts of names; numbers are in their order.
+    members: BTreeMap<(Option<u64>, &'s str), Node<'s>>,
+}
+
+impl<'s> Node<'s> {
+    fn into_data(self) -> Data<'s> {
+        if self.members.is_empty() {
+            return self.value.unwrap_or_default();
+        }
+        let is_list = self.members.keys().all(|(number, _)| number.is_some());
+        let members = self.members.into_iter().map(|((_, key), node)| (Cow::Borrowed(key), node.into_data()));
+        if is_list {
+            Data::List(members.map(|(_, value)| value).collect())
+        } else {
+            Data::Object(members.collect())
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Attributes of spans, events and log records. Texts with escapes stay in their JSON spelling until they are read.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::data::Data;
+use super::names::{Attr, Key, Spread};
+use crate::json::{Escapes, Json, JsonString, Read};
+
+/// The value of an attribute.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'a> {
+    Text(Wording<'a>),
+    /// Any other value, which is not a text.
+    Data(Data<'a>),
+}
+
+/// A text. One with escapes is decoded when it is first read.
+#[derive(Debug, Clone)]
+pub(crate) enum Wording<'a> {
+    Plain(Cow<'a, str>),
+    Spelled(Box<Spelled<'a>>),
+}
+
+/// A text in its JSON spelling.
+#[derive(Debug, Clone)]
+pub(crate) struct Spelled<'a> {
+    spelling: JsonString<'a>,
+    decoded: OnceLock<String>,
+}
+
+impl<'a> Wording<'a> {
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Plain(text) => text,
+            Self::Spelled(text) => text.decoded.get_or_init(|| text.spelling.decode().into_owned()),
+        }
+    }
+
+    /// Returns the text in its JSON spelling, if it is stored that way.
+    pub(crate) fn spelled(&self) -> Option<JsonString<'_>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Spelled(text) => Some(text.spelling),
+        }
+    }
+
+    fn into_cow(self) -> Cow<'a, str> {
+        match self {
+            Self::Plain(text) => text,
+            Self::Spelled(text) => text.spelling.decode(),
+        }
+    }
+}
+
+impl<'a> From<JsonString<'a>> for Value<'a> {
+    fn from(spelling: JsonString<'a>) -> Self {
+        Self::Text(match spelling.escapes() {
+            Escapes::None => Wording::Plain(spelling.decode()),
+            _ => Wording::Spelled(Box::new(Spelled { spelling, decoded: OnceLock::new() })),
+        })
+    }
+}
+
+impl<'a> From<Data<'a>> for Value<'a> {
+    fn from(data: Data<'a>) -> Self {
+        match data {
+            Data::Text(text) => Self::text(text),
+            data => Self::Data(data),
+        }
+    }
+}
+
+impl Default for Value<'_> {
+    fn default() -> Self {
+        Self::NULL
+    }
+}
+
+impl<'a> Value<'a> {
+    pub(crate) const NULL: Self = Self::Data(Data::Null);
+
+    /// Returns a text, borrowed or owned.
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(Wording::Plain(text.into()))
+    }
+
+    /// Reads a value that is written as plain JSON.
+    pub(crate) fn read(json: &mut Json<'a>) -> Read<Self> {
+        match json.peek_byte() {
+            Some(b'"') => json.text().map(Self::from),
+            _ => Data::read(json).map(Self::Data),
+        }
+    }
+
+    /// Returns the value if it is a text.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Data(_) => None,
+        }
+    }
+
+    /// Returns the value as a non-negative integer, also from a text or from `3.0`.
+    pub(crate) fn as_count(&self) -> Option<u64> {
+        match self {
+            Self::Text(text) => text.as_str().trim().parse().ok(),
+            Self::Data(data) => data.as_count(),
+        }
+    }
+
+    /// Returns the value as JSON. A text that holds a JSON list or object is parsed, any other is a string.
+    pub(crate) fn to_data(&self) -> Data<'_> {
+        let parsed = self.as_str().and_then(Data::of_text);
+        parsed.unwrap_or_else(|| self.to_plain_data())
+    }
+
+    /// Returns the value as JSON, with all texts as strings.
+    pub(crate) fn to_plain_data(&self) -> Data<'_> {
+        match self {
+            Self::Text(text) => Data::Text(Cow::Borrowed(text.as_str())),
+            Self::Data(data) => data.clone(),
+        }
+    }
+
+    pub(crate) fn into_data(self) -> Data<'a> {
+        match self {
+            Self::Text(text) => Data::Text(text.into_cow()),
+            Self::Data(data) => data,
+        }
+    }
+
+    /// Returns the value as a text, or as JSON if it is not a text.
+    pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Data(Data::Null) => None,
+            Self::Text(text) => Some(Cow::Borrowed(text.as_str())),
+            Self::Data(data) => Some(Cow::Owned(data.to_json())),
+        }
+    }
+
+    pub(crate) fn into_owned(self) -> Value<'static> {
+        match self {
+            Self::Text(text) => Value::text(Box::<str>::from(text.into_cow()).into_string()),
+            Self::Data(data) => Value::Data(data.into_owned()),
+        }
+    }
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_plain_data().serialize(serializer)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spelling = <&RawValue>::deserialize(deserializer)?.get();
+        Self::read(&mut Json::new(spelling.as_bytes())).map_err(|fault| D::Error::custom(fault.into_error()))
+    }
+}
+
+/// Names with values.
+pub(crate) type Content<'r> = Vec<(&'r str, Option<Cow<'r, str>>)>;
+
+/// The attributes of a span, an event or a log record, in order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Attributes<'a> {
+    entries: Vec<(Key<'a>, Value<'a>)>,
+    /// A bit for each [`Attr`] that is present. Many names are asked for, and few are present.
+    names: u128,
+}
+
+impl<'a> Attributes<'a> {
+    /// Initial capacity.
+    const ROOM: usize = 12;
+
+    /// Adds an attribute; the last one of a name counts.
+    pub(crate) fn push(&mut self, key: Key<'a>, value: Value<'a>) {
+        if matches!(value, Value::Data(Data::Null)) {
+            return;
+        }
+        if self.entries.capacity() == 0 {
+            self.entries.reserve(Self::ROOM);
+        }
+        if let Key::Known(name) = key {
+            self.names |= name.bit();
+        }
+        self.entries.push((key, value));
+    }
+
+    /// Adds an attribute if its name is known.
+    pub(crate) fn push_named(&mut self, name: Cow<'a, str>, value: Value<'a>) {
+        if let Some(key) = Key::of(name) {
+            self.push(key, value);
+        }
+    }
+
+    /// Keeps the first `count` attributes. Bits of dropped names stay, and cost at most a search.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.entries.truncate(count);
+    }
+
+    pub(crate) fn get(&self, name: Attr) -> Option<&Value<'a>> {
+        if self.names & name.bit() == 0 {
+            return None;
+        }
+        self.entries.iter().rev().find(|(key, _)| *key == Key::Known(name)).map(|(_, value)| value)
+    }
+
+    /// Returns the value of a name if it is a non-empty text.
+    pub(crate) fn name(&self, name: Attr) -> Option<&str> {
+        self.get(name)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Returns the first of these that is present.
+    pub(crate) fn first_of(&self, names: &[Attr]) -> Option<&Value<'a>> {
+        names.iter().find_map(|name| self.get(*name))
+    }
+
+    /// Returns the first of these that is a non-empty text.
+    pub(crate) fn first_name(&self, names: &[Attr]) -> Option<&str> {
+        names.iter().find_map(|name| self.name(*name))
+    }
+
+    /// Returns the first of these that is an integer.
+    pub(crate) fn first_count(&self, names: &[Attr]) -> Option<u64> {
+        names.iter().find_map(|name| self.get(*name)?.as_count())
+    }
+
+    /// Returns the parts of spread messages, by the rest of their names.
+    pub(crate) fn spread(&self, spread: Spread) -> impl Iterator<Item = (&str, &Value<'a>)> {
+        self.entries.iter().filter_map(move |(key, value)| match key {
+            Key::Part(name) => Some((name.strip_prefix(spread.prefix())?, value)),
+            Key::Known(_) => None,
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Key<'a>, &Value<'a>)> {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Returns the names and values, for comparisons.
+    pub(crate) fn content(&self) -> Content<'_> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value.to_text())).collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn into_owned(self) -> Attributes<'static> {
+        let own = self.entries.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
+        let mut entries: Vec<_> = own.collect();
+        // Owned texts are counted.
+        entries.shrink_to_fit();
+        Attributes { entries, names: self.names }
+    }
+}
+
+impl Serialize for Attributes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.entries.iter().map(|(key, value)| (key.as_str(), value)))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A text that borrows where it can.
+        #[derive(Deserialize)]
+        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        let entries = Vec::<(Borrowed<'a>, Value<'a>)>::deserialize(deserializer)?;
+        let mut attributes = Attributes { entries: Vec::with_capacity(entries.len()), names: 0 };
+        for (Borrowed(name), value) in entries {
+            attributes.push_named(name, value);
+        }
+        Ok(attributes)
+    }
+}

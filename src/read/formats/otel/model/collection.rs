@@ -1,0 +1,118 @@
+//! Spans and log records by trace id, in any order, with what was skipped.
+
+use std::collections::BTreeMap;
+
+use super::names::Attr;
+use super::resource::Resource;
+use super::span::{LogRecord, Span};
+use crate::json::{Fault, Json, Read};
+use crate::read::runs::Runs;
+
+/// Limit of errors that are kept for an input.
+const MOST_FAULTS: usize = 100;
+
+/// Spans and log records of inputs that belong together.
+#[derive(Debug, Default)]
+pub(crate) struct Collection<'a> {
+    pub(crate) traces: BTreeMap<String, Bundle<'a>>,
+    /// Skipped elements by reason.
+    passed_over: BTreeMap<&'static str, u64>,
+    pub(crate) faults: Vec<Fault>,
+    /// Number of errors beyond the limit.
+    more_faults: u64,
+    /// The sender of the spans that are being read.
+    pub(crate) resource: Resource,
+}
+
+/// The parts of one trace.
+#[derive(Debug, Default)]
+pub(crate) struct Bundle<'a> {
+    pub(crate) spans: Vec<Span<'a>>,
+    pub(crate) logs: Vec<LogRecord<'a>>,
+}
+
+impl<'a> Collection<'a> {
+    /// Adds a span, in any order. A span without ids is skipped.
+    pub(crate) fn push_span(&mut self, mut span: Span<'a>) {
+        if span.trace_id.is_empty() || span.span_id.is_empty() {
+            return self.pass_over("spans without ids");
+        }
+        if span.end.is_some_and(|end| end < span.start) {
+            self.pass_over("ends of spans before their starts");
+        }
+        if span.parent.as_ref() == Some(&span.span_id) {
+            span.parent = None;
+        }
+        span.resource.clone_from(&self.resource);
+        if let Some(bundle) = self.traces.get_mut(&*span.trace_id) {
+            bundle.spans.push(span);
+        } else {
+            let id = span.trace_id.to_string();
+            let mut spans = Vec::with_capacity(8);
+            spans.push(span);
+            self.traces.insert(id, Bundle { spans, logs: Vec::new() });
+        }
+    }
+
+    /// Adds a log record, in any order. A record without a trace id is skipped.
+    pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
+        if log.trace_id.is_empty() {
+            return self.pass_over("log records of no trace");
+        }
+        if log.name.is_empty() {
+            log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
+        }
+        if !log.name.starts_with("gen_ai.") {
+            return self.pass_over("log records that are no events of a conversation");
+        }
+        self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
+    }
+
+    pub(crate) fn pass_over(&mut self, reason: &'static str) {
+        *self.passed_over.entry(reason).or_default() += 1;
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        if self.faults.len() < MOST_FAULTS { self.faults.push(fault) } else { self.more_faults += 1 }
+    }
+
+    /// Reads one item. An item of the wrong shape is skipped and reported.
+    pub(crate) fn contained(
+        &mut self,
+        json: &mut Json<'a>,
+        read: &mut dyn FnMut(&mut Json<'a>, &mut Self) -> Read<()>,
+    ) -> Read<()> {
+        json.space();
+        let mut own = json.clone();
+        match read(&mut own, self) {
+            Ok(()) => {
+                *json = own;
+                Ok(())
+            }
+            Err(fault) if fault.is_sound_json() => {
+                self.fault(fault);
+                json.skip()
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Reports skipped elements and errors.
+    pub(in crate::read) fn account(&mut self, runs: &mut Runs<'_>) {
+        for (reason, count) in std::mem::take(&mut self.passed_over) {
+            runs.pass_over(reason, count);
+        }
+        for fault in self.faults.drain(..) {
+            runs.fail_at(fault);
+        }
+        runs.pass_over("further faults", std::mem::take(&mut self.more_faults));
+    }
+}
+
+impl Bundle<'_> {
+    /// Returns when the trace began.
+    pub(crate) fn start(&self) -> u64 {
+        let span = self.spans.iter().map(|span| span.start).min();
+        span.or_else(|| self.logs.iter().map(|log| log.time).min()).unwrap_or_default()
+    }
+}

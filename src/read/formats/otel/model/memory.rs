@@ -1,0 +1,72 @@
+//! About how much memory spans and log records take, for the caps of a receiver.
+
+use std::borrow::Cow;
+
+use super::{Attributes, Data, Key, LogRecord, Span, SpanEvent, Value};
+
+/// Overhead of an allocation.
+const ALLOCATION: usize = 16;
+
+/// Returns the allocation of a text.
+fn text(text: &str) -> usize {
+    if text.is_empty() { 0 } else { text.len() + ALLOCATION }
+}
+
+impl Span<'_> {
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.trace_id, &self.span_id, &self.name, &self.scope, &self.message];
+        let texts = texts.into_iter().chain(&self.parent).map(|part| text(part));
+        let events = self
+            .events
+            .iter()
+            .map(|event| size_of::<SpanEvent<'_>>() + text(&event.name) + event.attributes.bytes());
+        size_of::<Self>() + texts.sum::<usize>() + self.attributes.bytes() + events.sum::<usize>()
+    }
+}
+
+impl LogRecord<'_> {
+    pub(crate) fn bytes(&self) -> usize {
+        let texts = [&self.trace_id, &self.span_id, &self.name].map(|part| text(part));
+        size_of::<Self>() + texts.iter().sum::<usize>() + self.body.bytes() + self.attributes.bytes()
+    }
+}
+
+impl Attributes<'_> {
+    fn bytes(&self) -> usize {
+        let attributes = self.iter().map(|(key, value)| {
+            let owned = match key {
+                Key::Part(Cow::Owned(name)) => text(name),
+                _ => 0,
+            };
+            size_of_val(key) + size_of_val(value) + owned + value.bytes()
+        });
+        ALLOCATION + attributes.sum::<usize>()
+    }
+}
+
+impl Value<'_> {
+    /// Returns the bytes of its allocations.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(wording) => text(wording.as_str()),
+            Self::Data(data) => data.bytes(),
+        }
+    }
+}
+
+impl Data<'_> {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Text(words) => text(words),
+            Self::List(items) => {
+                ALLOCATION + items.iter().map(|item| size_of_val(item) + item.bytes()).sum::<usize>()
+            }
+            Self::Object(members) => {
+                let size = size_of::<(Cow<'_, str>, Self)>();
+                ALLOCATION
+                    + members.iter().map(|(key, value)| size + text(key) + value.bytes()).sum::<usize>()
+            }
+            Self::Null | Self::Bool(_) | Self::Number(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Spans and log records in memory, the form into which all encodings are read. Values borrow from the input.
+
+mod attributes;
+mod collection;
+mod data;
+mod memory;
+mod names;
+pub(super) mod resource;
+mod span;
+
+pub(super) use attributes::{Attributes, Value};
+pub(super) use collection::{Bundle, Collection};
+pub(super) use data::{Data, Members};
+pub(super) use names::{Attr, Key, Spread};
+pub(crate) use resource::{Resource, bytes as resource_bytes};
+#[cfg(feature = "otlp")]
+pub(super) use span::id_of_bytes;
+pub(super) use span::{Code, SpanEvent, id, is_remote};
+pub(crate) use span::{LogRecord, Span, put_in_order};

@@ -1,0 +1,224 @@
+//! The names of attributes that the reader knows: the only ones that it keeps and can ask for.
+
+use std::borrow::Cow;
+
+use crate::json::{Escapes, JsonString};
+
+/// Declares the names, each once.
+macro_rules! names {
+    ($($name:ident = $text:literal,)*) => {
+        /// The name of an attribute.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Attr { $($name,)* }
+
+        impl Attr {
+            const ALL: &[Self] = &[$(Self::$name,)*];
+
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+names! {
+    AdkArguments = "gcp.vertex.agent.tool_call_args",
+    AdkRequest = "gcp.vertex.agent.llm_request",
+    AdkResponse = "gcp.vertex.agent.llm_response",
+    AdkResult = "gcp.vertex.agent.tool_response",
+    AdkSession = "gcp.vertex.agent.session_id",
+    AgentName = "agent_name",
+    Content = "content",
+    ConversationId = "gen_ai.conversation.id",
+    EntityInput = "traceloop.entity.input",
+    EntityName = "traceloop.entity.name",
+    EntityOutput = "traceloop.entity.output",
+    ErrorType = "error.type",
+    EventName = "event.name",
+    Events = "events",
+    ExceptionMessage = "exception.message",
+    ExceptionType = "exception.type",
+    GenAiAgentName = "gen_ai.agent.name",
+    GenAiInput = "gen_ai.input.messages",
+    GenAiOutput = "gen_ai.output.messages",
+    GraphNode = "graph.node.id",
+    Id = "id",
+    InputValue = "input.value",
+    LangGraphAgent = "traceloop.association.properties.lc_agent_name",
+    LangGraphNode = "traceloop.association.properties.langgraph_node",
+    LlmCachedTokens = "llm.token_count.prompt_details.cache_read",
+    LlmInputTokens = "llm.token_count.prompt",
+    LlmModel = "llm.model_name",
+    LlmOutputTokens = "llm.token_count.completion",
+    LogfireMessage = "logfire.msg",
+    Message = "message",
+    Metadata = "metadata",
+    OpenInferenceAgent = "agent.name",
+    OpenInferenceKind = "openinference.span.kind",
+    Operation = "gen_ai.operation.name",
+    OutputValue = "output.value",
+    PlainName = "name",
+    RequestModel = "gen_ai.request.model",
+    ResponseId = "gen_ai.response.id",
+    ResponseModel = "gen_ai.response.model",
+    Role = "role",
+    SessionId = "session.id",
+    TaskInput = "gen_ai.task.input",
+    TaskOutput = "gen_ai.task.output",
+    TaskStatus = "gen_ai.task.status",
+    ToolArguments = "tool_arguments",
+    ToolCallArguments = "gen_ai.tool.call.arguments",
+    ToolCallId = "gen_ai.tool.call.id",
+    ToolCallIdOfMessage = "tool_call_id",
+    ToolCallResult = "gen_ai.tool.call.result",
+    ToolExecutionStatus = "tool.execution.status",
+    ToolId = "tool.id",
+    ToolInput = "tool.input",
+    GenAiToolName = "gen_ai.tool.name",
+    ToolName = "tool.name",
+    ToolOutput = "tool.output",
+    ToolParameters = "tool.parameters",
+    ToolResponse = "tool_response",
+    ToolStatus = "gen_ai.tool.status",
+    TraceloopKind = "traceloop.span.kind",
+    UsageCached = "gen_ai.usage.cache_read.input_tokens",
+    UsageCachedOld = "gen_ai.usage.cache_read_input_tokens",
+    UsageCompletion = "gen_ai.usage.completion_tokens",
+    UsageInput = "gen_ai.usage.input_tokens",
+    UsageOutput = "gen_ai.usage.output_tokens",
+    UsagePrompt = "gen_ai.usage.prompt_tokens",
+}
+
+/// Messages spread over attributes whose names have a common prefix, such as `llm.output_messages.0.message.content`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spread {
+    Completion,
+    InputMessages,
+    OutputMessages,
+    Prompt,
+}
+
+impl Spread {
+    const ALL: [Self; 4] = [Self::Completion, Self::InputMessages, Self::OutputMessages, Self::Prompt];
+
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::Completion => "gen_ai.completion.",
+            Self::InputMessages => "llm.input_messages.",
+            Self::OutputMessages => "llm.output_messages.",
+            Self::Prompt => "gen_ai.prompt.",
+        }
+    }
+}
+
+/// The key of a kept attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key<'a> {
+    Known(Attr),
+    /// The full name of a part of a [`Spread`].
+    Part(Cow<'a, str>),
+}
+
+impl<'a> Key<'a> {
+    /// Returns the key of a name, or `None` if attributes of this name are not kept: definitions of tools and
+    /// bookkeeping of frameworks make up most of a span.
+    pub(crate) fn of(name: Cow<'a, str>) -> Option<Self> {
+        let known = Attr::find(name.as_bytes()).map(Self::Known);
+        known.or_else(|| is_part(name.as_bytes()).then_some(Self::Part(name)))
+    }
+
+    /// Like [`Self::of`], for a name as JSON spells it.
+    pub(crate) fn of_spelling(name: JsonString<'a>) -> Option<Self> {
+        if name.escapes() != Escapes::None {
+            return Self::of(name.decode());
+        }
+        let known = Attr::find(name.inner()).map(Self::Known);
+        known.or_else(|| is_part(name.inner()).then(|| Self::Part(name.decode())))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Known(name) => name.as_str(),
+            Self::Part(name) => name,
+        }
+    }
+
+    pub(crate) fn into_owned(self) -> Key<'static> {
+        match self {
+            Self::Known(name) => Key::Known(name),
+            Self::Part(name) => Key::Part(Cow::Owned(name.into_owned())),
+        }
+    }
+}
+
+fn is_part(name: &[u8]) -> bool {
+    Spread::ALL.iter().any(|spread| name.starts_with(spread.prefix().as_bytes()))
+}
+
+/// Size of the hash table of names: a power of two, several times their number.
+const PLACES: usize = 256;
+
+/// The names by [`place`], or in the next free slot.
+static TABLE: [Option<Attr>; PLACES] = table();
+
+#[expect(clippy::indexing_slicing, reason = "done when compiled")]
+const fn table() -> [Option<Attr>; PLACES] {
+    let mut table = [None; PLACES];
+    let mut number = 0;
+    while number < Attr::ALL.len() {
+        let name = Attr::ALL[number];
+        let mut at = place(name.as_str().as_bytes());
+        while table[at].is_some() {
+            at = (at + 1) % PLACES;
+        }
+        table[at] = Some(name);
+        number += 1;
+    }
+    table
+}
+
+/// Returns the first slot of a name, by its length and some of its bytes.
+#[expect(clippy::indexing_slicing, reason = "within the length")]
+const fn place(name: &[u8]) -> usize {
+    let length = name.len();
+    if length == 0 {
+        return 0;
+    }
+    let (last, third, middle) = (name[length - 1], name[length - length / 3 - 1], name[length / 2]);
+    (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
+}
+
+impl Attr {
+    fn find(name: &[u8]) -> Option<Self> {
+        let mut at = place(name);
+        loop {
+            let known = (*TABLE.get(at)?)?;
+            if known.as_str().as_bytes() == name {
+                return Some(known);
+            }
+            at = (at + 1) % PLACES;
+        }
+    }
+
+    /// Returns the bit of the name in a set of names.
+    pub(crate) const fn bit(self) -> u128 {
+        1 << self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_near_its_slot() {
+        let found = |name: &Attr| Attr::find(name.as_str().as_bytes()) == Some(*name);
+        assert!(Attr::ALL.iter().all(found) && Attr::ALL.len() <= 128);
+        let mut places: Vec<usize> = Attr::ALL.iter().map(|name| place(name.as_str().as_bytes())).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert!(places.len() + Attr::ALL.len() / 5 > Attr::ALL.len(), "{} slots", places.len());
+        assert_eq!(Key::of("http.url".into()).or(Key::of("".into())), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! Spans and log records in memory: the form into which all encodings are read.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::attributes::{Attributes, Content, Value};
+use super::resource::Resource;
+use crate::trace::SpanId;
+
+/// The status of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Code {
+    #[default]
+    Unset,
+    Ok,
+    Error,
+}
+
+impl Code {
+    /// Parses a number or a name, in any spelling in use.
+    pub(crate) fn of_name(name: &str) -> Self {
+        let name = name.trim().to_ascii_lowercase();
+        let name = name.rsplit(['.', '_']).next().unwrap_or_default();
+        match name {
+            "ok" | "1" => Self::Ok,
+            "error" | "2" => Self::Error,
+            _ => Self::Unset,
+        }
+    }
+
+    pub(crate) fn of_number(number: u64) -> Self {
+        match number {
+            1 => Self::Ok,
+            2 => Self::Error,
+            _ => Self::Unset,
+        }
+    }
+}
+
+/// An event within a span.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct SpanEvent<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) attributes: Attributes<'a>,
+}
+
+/// The bits of a span's flags for a parent in another process.
+const REMOTE: u64 = 0x300;
+
+/// Returns true if these flags say that the parent is in another process.
+pub(crate) fn is_remote(flags: u64) -> bool {
+    flags & REMOTE == REMOTE
+}
+
+/// A span.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_field_names, reason = "the names of the standard")]
+pub(crate) struct Span<'a> {
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
+    pub(crate) trace_id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) span_id: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<Cow<'a, str>>,
+    /// True if the sender says that the parent is in another process.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) is_parent_remote: bool,
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+    /// The name of the instrumentation scope.
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
+    pub(crate) scope: Cow<'a, str>,
+    /// Nanoseconds since 1970; `0` if not recorded.
+    pub(crate) start: u64,
+    pub(crate) end: Option<u64>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) status: Code,
+    #[serde(borrow, skip_serializing_if = "str::is_empty")]
+    pub(crate) message: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) attributes: Attributes<'a>,
+    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) events: Vec<SpanEvent<'a>>,
+    /// The service that sent the span.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resource: Resource,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Span<'_> {
+    /// Returns its id, if valid by the standard.
+    pub(crate) fn own_id(&self) -> Option<SpanId> {
+        self.span_id.parse().ok()
+    }
+
+    /// Returns the duration, if recorded and not negative.
+    pub(crate) fn duration(&self) -> Option<u64> {
+        self.end?.checked_sub(self.start)
+    }
+
+    pub(crate) fn into_owned(self) -> Span<'static> {
+        Span {
+            trace_id: owned(self.trace_id),
+            span_id: owned(self.span_id),
+            parent: self.parent.map(owned),
+            is_parent_remote: self.is_parent_remote,
+            name: owned(self.name),
+            scope: owned(self.scope),
+            start: self.start,
+            end: self.end,
+            status: self.status,
+            message: owned(self.message),
+            attributes: self.attributes.into_owned(),
+            events: self
+                .events
+                .into_iter()
+                .map(|event| SpanEvent { name: owned(event.name), attributes: event.attributes.into_owned() })
+                .collect(),
+            resource: self.resource,
+        }
+    }
+
+    /// Orders two spans of one id by completeness: an ended one first, then the one with more attributes. Other fields
+    /// only make the choice independent of order.
+    fn by_content(&self, other: &Self) -> Ordering {
+        let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
+        key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
+    }
+
+    fn content(&self) -> String {
+        format!("{:?}{:?}{:?}{:?}", self.name, self.message, self.parent, self.attributes.content())
+    }
+}
+
+/// A log record, which may belong to a span.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LogRecord<'a> {
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
+    pub(crate) trace_id: Cow<'a, str>,
+    /// Empty if it belongs only to the trace.
+    #[serde(borrow)]
+    pub(crate) span_id: Cow<'a, str>,
+    /// When it was made or, if not recorded, observed.
+    pub(crate) time: u64,
+    #[serde(borrow)]
+    pub(crate) name: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) body: Value<'a>,
+    #[serde(borrow)]
+    pub(crate) attributes: Attributes<'a>,
+}
+
+impl LogRecord<'_> {
+    pub(crate) fn into_owned(self) -> LogRecord<'static> {
+        LogRecord {
+            trace_id: owned(self.trace_id),
+            span_id: owned(self.span_id),
+            time: self.time,
+            name: owned(self.name),
+            body: self.body.into_owned(),
+            attributes: self.attributes.into_owned(),
+        }
+    }
+
+    fn content(&self) -> (&str, Option<Cow<'_, str>>, Content<'_>) {
+        (&self.name, self.body.to_text(), self.attributes.content())
+    }
+}
+
+/// Sorts spans and log records, and drops duplicates.
+pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'_>>) {
+    spans_in_order(spans);
+    records_in_order(logs);
+}
+
+/// Sorts spans by start, independent of their order, and keeps one of each id.
+fn spans_in_order(spans: &mut Vec<Span<'_>>) {
+    let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| matches!(pair, [one, other] if one == other)) {
+        spans.sort_by(|a, b| a.span_id.cmp(&b.span_id).then_with(|| b.by_content(a)));
+        spans.dedup_by(|later, first| later.span_id == first.span_id);
+    }
+    spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
+}
+
+/// Sorts log records by time, and keeps one of each. Records of the same time keep their order.
+fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
+    records.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.span_id.cmp(&b.span_id)));
+    let mut keep = Vec::with_capacity(records.len());
+    for same in records.chunk_by(|a, b| a.time == b.time && a.span_id == b.span_id) {
+        match same {
+            [_, _, ..] if same.iter().all(|record| record.time != 0) => {
+                let mut seen = HashSet::with_capacity(same.len());
+                keep.extend(same.iter().map(|record| seen.insert(record.content())));
+            }
+            _ => keep.resize(keep.len() + same.len(), true),
+        }
+    }
+    let mut keep = keep.into_iter();
+    records.retain(|_| keep.next().unwrap_or(true));
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+/// Normalizes an id: lower-case hex for hex, with or without `0x`, or for base64 of 8 or 16 bytes. `None` if it is
+/// empty or all zeros.
+pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
+    // The usual spelling. Checking every byte takes fewer steps than searching for the first other one.
+    let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
+        let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
+        (usual & is_digit, zeros && byte == b'0')
+    });
+    if usual {
+        return (!zeros).then_some(text);
+    }
+    let text = text.trim();
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    if hex.bytes().all(|byte| byte == b'0') {
+        return None;
+    }
+    if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Some(Cow::Owned(hex.to_ascii_lowercase()));
+    }
+    let padded = matches!((text.len(), text.ends_with('=')), (12 | 24, true));
+    Some(Cow::Owned(padded.then(|| hex_of_base64(text)).flatten().unwrap_or_else(|| text.to_owned())))
+}
+
+/// Returns bytes as lower-case hex, or `None` if there are none or all are zero.
+pub(crate) fn id_of_bytes(bytes: &[u8]) -> Option<String> {
+    if bytes.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    let digit = |value: u8| char::from_digit(u32::from(value), 16);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+}
+
+fn hex_of_base64(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(16);
+    let (mut held, mut bits) = (0_u32, 0_u32);
+    for byte in text.trim_end_matches('=').bytes() {
+        let sextet = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        held = (held << 6 | u32::from(sextet)) & 0xff_ffff;
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+    }
+    if matches!(bytes.len(), 8 | 16) { id_of_bytes(&bytes) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_spelling() {
+        for (text, spelling) in [
+            ("0xABCDEF0012345678", Some("abcdef0012345678")),
+            ("q83vABI0Vng=", Some("abcdef0012345678")),
+            ("/////////////////////w==", Some("ffffffffffffffffffffffffffffffff")),
+            ("my-span", Some("my-span")),
+            ("", None),
+            ("0000000000000000", None),
+            ("0x", None),
+        ] {
+            assert_eq!(id(text.into()).as_deref(), spelling, "{text}");
+        }
+        assert_eq!(id_of_bytes(&[0xab, 1]).as_deref(), Some("ab01"));
+        assert_eq!(id_of_bytes(&[0; 8]), None);
+    }
+
+    #[test]
+    fn of_records_of_one_time_one_of_each_is_left() {
+        let record = |(time, span, body): &(u64, &'static str, &'static str)| LogRecord {
+            span_id: (*span).into(),
+            time: *time,
+            body: Value::text(*body),
+            ..LogRecord::default()
+        };
+        let given = [
+            (2, "a", "x"),
+            (1, "a", "y"),
+            (1, "b", "x"),
+            (1, "a", "x"),
+            (0, "a", "x"),
+            (1, "a", "y"),
+            (0, "a", "x"),
+        ];
+        let mut records: Vec<_> = given.iter().map(record).collect();
+        records_in_order(&mut records);
+        let left: Vec<_> =
+            records.iter().map(|record| (record.time, &*record.span_id, record.body.as_str())).collect();
+        let expected =
+            [(0, "a", "x"), (0, "a", "x"), (1, "a", "y"), (1, "a", "x"), (1, "b", "x"), (2, "a", "x")];
+        assert_eq!(left, expected.map(|(time, span, body)| (time, span, Some(body))));
+    }
+}
