@@ -141,54 +141,35 @@ mod tests {
     #[test]
     fn requests_are_read_and_others_are_errors() {
         let text = |text: &str| Some(AnyValue { value: Some(Any::StringValue(text.into())) });
-        let request = ExportTraceServiceRequest {
-            resource_spans: vec![trace::ResourceSpans {
-                scope_spans: vec![trace::ScopeSpans {
-                    spans: vec![trace::Span {
-                        trace_id: vec![1; 16],
-                        span_id: vec![2; 8],
-                        name: "execute_tool look".into(),
-                        start_time_unix_nano: 5,
-                        end_time_unix_nano: 9,
-                        attributes: vec![KeyValue {
-                            key: "gen_ai.tool.call.id".into(),
-                            value: text("c"),
-                            ..KeyValue::default()
-                        }],
-                        ..trace::Span::default()
-                    }],
-                    ..trace::ScopeSpans::default()
-                }],
-                ..trace::ResourceSpans::default()
-            }],
+        let id = KeyValue { key: "gen_ai.tool.call.id".into(), value: text("c"), ..KeyValue::default() };
+        let span = trace::Span {
+            trace_id: vec![1; 16],
+            span_id: vec![2; 8],
+            start_time_unix_nano: 5,
+            end_time_unix_nano: 9,
+            attributes: vec![id],
+            ..trace::Span::default()
         };
-        let bytes = request.encode_to_vec();
+        let scope_spans = vec![trace::ScopeSpans { spans: vec![span], ..trace::ScopeSpans::default() }];
+        let resource = trace::ResourceSpans { scope_spans, ..trace::ResourceSpans::default() };
+        let spans = ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec();
+        let log = logs::LogRecord {
+            trace_id: vec![1; 16],
+            observed_time_unix_nano: 7,
+            event_name: "gen_ai.choice".into(),
+            body: text("so"),
+            ..logs::LogRecord::default()
+        };
+        let scope_logs = vec![logs::ScopeLogs { log_records: vec![log], ..logs::ScopeLogs::default() }];
+        let resource = logs::ResourceLogs { scope_logs, ..logs::ResourceLogs::default() };
+        let records = ExportLogsServiceRequest { resource_logs: vec![resource] }.encode_to_vec();
         let mut collection = Collection::default();
-        take(&bytes, &mut collection).unwrap();
+        for bytes in [&spans, &records] {
+            assert!(super::super::take_protobuf(bytes, &mut collection).unwrap().is_ok());
+        }
         let bundle = collection.traces.values().next().unwrap();
-        assert_eq!((bundle.spans[0].start, bundle.spans[0].end), (5, Some(9)));
+        assert_eq!((bundle.spans[0].start, bundle.spans[0].end, bundle.logs[0].time), (5, Some(9), 7));
         assert_eq!(bundle.spans[0].attributes.name(Attr::ToolCallId), Some("c"));
-
-        let request = ExportLogsServiceRequest {
-            resource_logs: vec![logs::ResourceLogs {
-                scope_logs: vec![logs::ScopeLogs {
-                    log_records: vec![logs::LogRecord {
-                        trace_id: vec![1; 16],
-                        observed_time_unix_nano: 7,
-                        event_name: "gen_ai.choice".into(),
-                        body: text("so"),
-                        ..logs::LogRecord::default()
-                    }],
-                    ..logs::ScopeLogs::default()
-                }],
-                ..logs::ResourceLogs::default()
-            }],
-        };
-        let mut collection = Collection::default();
-        take(&request.encode_to_vec(), &mut collection).unwrap();
-        assert_eq!(collection.traces.values().next().unwrap().logs[0].time, 7);
-
-        let cut = bytes.get(..bytes.len() - 3).unwrap();
-        assert!(take(cut, &mut Collection::default()).is_err());
+        assert!(take(&spans[..spans.len() - 3], &mut collection).is_err());
     }
 }

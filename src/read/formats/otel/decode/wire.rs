@@ -29,7 +29,7 @@ pub(crate) fn whole(float: f64) -> Option<u64> {
     (0.0..1.8e19).contains(&float).then_some(float as u64)
 }
 
-/// Reads a time as nanoseconds since 1970, from a number or digits, from a date and time, in UTC if there is no offset,
+/// Reads a time as nanoseconds since 1970, from a number or digits, from a date and time, in UTC if it has no offset,
 /// or from `[seconds, nanoseconds]`.
 pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
@@ -179,15 +179,13 @@ fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<
     if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
         let name = Key::of_spelling(json.text()?);
         if json.goes_on(br#""value""#) {
-            let before = found.len();
-            match name {
-                Some(name) => found.push(name, any_value(json)?),
-                None => json.skip()?,
-            }
+            let value = if name.is_some() { Some(any_value(json)?) } else { json.skip().map(|()| None)? };
             if json.leaves() {
+                if let (Some(name), Some(value)) = (name, value) {
+                    found.push(name, value);
+                }
                 return Ok(true);
             }
-            found.truncate(before);
         }
     }
     json.back_to(start);

@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) use run::{AgentRun, RESOURCE_LABEL, SPAN_LABEL};
 
-use super::infer::answers::{self, ActionNumber};
+use super::infer::answers;
 use super::infer::calls::{self, Action};
 use super::infer::events::{self, Records};
 use super::infer::kinds::{self, Kind};
-use super::infer::message::Reply;
 use super::infer::outcomes::{self, Outcomes};
 use super::infer::request::Request;
 use super::infer::requests;
@@ -19,7 +18,7 @@ use super::infer::tree::{At, Owner, Tree};
 use super::model::{Attr, Bundle, Collection, LogRecord, Span, put_in_order};
 use super::{infer, model};
 use crate::read::runs::Runs;
-use crate::trace::{Assembler, RouteStatus, RunSummary};
+use crate::trace::{Assembler, Metadata, RouteStatus, RunSummary};
 
 /// Attributes that identify conversations.
 const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession];
@@ -52,25 +51,25 @@ impl Collection<'_> {
 }
 
 /// Returns the runs of the agents of one trace, from its spans and log records in any order, with duplicates. Empty if
-/// there is no span of an agent, a model or a tool, and no record of a request.
+/// no span is of an agent, a model or a tool, and no record is of a request.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
     text_rule: bool,
 ) -> Vec<AgentRun> {
     put_in_order(&mut spans, &mut logs);
-    runs(&Tree::new(&spans), &logs, text_rule)
+    runs(&Tree::new(&spans, false), &logs, text_rule)
 }
 
 /// Like [`runs_of_trace`], for the settled part of an open trace, in order: anything below a missing span is a run of
 /// its own, and a last turn with an unanswered call is left out.
 pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
-    let mut runs = runs(&Tree::open(spans), logs, text_rule);
+    let mut runs = runs(&Tree::new(spans, true), logs, text_rule);
     runs.iter_mut().for_each(AgentRun::leave_out_waiting);
     runs
 }
 
-/// What the runs of a trace have in common.
+/// Facts that the runs of a trace share.
 struct TraceContext<'t, 's> {
     tree: &'t Tree<'s>,
     records: &'t Records<'s>,
@@ -146,54 +145,59 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
         is_pydantic: tree.spans.iter().any(|span| span.scope == "pydantic-ai"),
     };
     let trace_id = tree.spans.first().map(|span| &*span.trace_id);
-    let trace_id = trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default();
-    // An agent that calls another may do nothing itself before.
-    let callers = tree.callers(&drafts.iter().map(|draft| draft.owner).collect::<Vec<_>>());
-    let main = callers.iter().position(Option::is_none).unwrap_or_default();
-    let id = |number: usize, draft: &Draft<'_, 's>| match draft.owner {
-        _ if number == main => trace_id.to_owned(),
-        Owner::Named(None, key) | Owner::Below(key) => format!("{trace_id}/{key}"),
-        Owner::Named(Some(at), _) | Owner::Tool(at) | Owner::Agent(at) => {
-            format!("{trace_id}/{}", tree.span(*at).map(|span| &*span.span_id).unwrap_or_default())
-        }
-        Owner::Trace => format!("{trace_id}/trace"),
-    };
-    let ids: Vec<String> = drafts.iter().enumerate().map(|(number, draft)| id(number, draft)).collect();
-    let first_name = drafts.get(main).and_then(|draft| trace.name(draft));
+    let ids = trace.ids(&drafts, trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default());
     let mut runs = Vec::with_capacity(drafts.len());
-    for (number, (draft, actions)) in drafts.iter().zip(actions).enumerate() {
-        let name = trace.name(draft);
-        let parent = match callers.get(number).copied().flatten() {
-            // The second agent of a hand-off.
-            None if number != main && name != first_name => Some(main),
-            caller => caller,
-        };
-        let own = trace.own_span(draft).and_then(|at| tree.span(at));
-        let answers = answers_of(number, actions.len(), &mut replies);
-        runs.push(AgentRun {
-            id: ids.get(number).cloned().unwrap_or_default(),
-            span: own.map(|span| span.span_id.to_string()),
-            agent: name,
-            parent: parent.and_then(|parent| ids.get(parent)).cloned(),
-            model: draft.requests.iter().find_map(|request| request.model).map(str::to_owned),
-            conversation: trace.conversation(draft),
-            resource: own.or(tree.spans.first()).and_then(|span| span.resource.clone()),
-            steps: trace.steps(draft.requests, actions, answers),
-        });
+    for (number, ((draft, actions), (id, parent))) in drafts.iter().zip(actions).zip(ids).enumerate() {
+        let replies = (0..actions.len()).map(|action| replies.remove(&(number, action))).collect();
+        let steps = trace.steps(draft.requests, actions, replies);
+        let metadata = Metadata { id: Some(id.clone()), parent, ..trace.metadata(draft) };
+        runs.push(AgentRun { id, metadata, steps });
     }
     runs
 }
 
-/// Takes the answers to the actions of a run.
-fn answers_of<'s>(
-    run: usize,
-    actions: usize,
-    replies: &mut BTreeMap<ActionNumber, Reply<'s>>,
-) -> Vec<Option<Reply<'s>>> {
-    (0..actions).map(|action| replies.remove(&(run, action))).collect()
-}
-
 impl<'s> TraceContext<'_, 's> {
+    /// Returns the id of each run, and that of its caller.
+    fn ids(&self, drafts: &[Draft<'_, 's>], trace_id: &str) -> Vec<(String, Option<String>)> {
+        // An agent that calls another may do nothing itself before.
+        let callers = self.tree.callers(&drafts.iter().map(|draft| draft.owner).collect::<Vec<_>>());
+        let main = callers.iter().position(Option::is_none).unwrap_or_default();
+        let id_of = |number: usize| match drafts.get(number).map(|draft| draft.owner) {
+            Some(Owner::Named(None, key) | Owner::Below(key)) if number != main => {
+                format!("{trace_id}/{key}")
+            }
+            Some(Owner::Named(Some(at), _) | Owner::Tool(at) | Owner::Agent(at)) if number != main => {
+                format!("{trace_id}/{}", self.tree.span(*at).map(|span| &*span.span_id).unwrap_or_default())
+            }
+            Some(Owner::Trace) if number != main => format!("{trace_id}/trace"),
+            _ => trace_id.to_owned(),
+        };
+        let first_name = drafts.get(main).and_then(|draft| self.name(draft));
+        let runs = drafts.iter().zip(callers).enumerate().map(|(number, (draft, caller))| {
+            // The second agent of a hand-off follows the first.
+            let is_next = number != main && self.name(draft) != first_name;
+            (id_of(number), caller.or(is_next.then_some(main)).map(id_of))
+        });
+        runs.collect()
+    }
+
+    /// Returns the metadata of a run other than its ids.
+    fn metadata(&self, draft: &Draft<'_, 's>) -> Metadata {
+        let own = self.own_span(draft).and_then(|at| self.tree.span(at));
+        let sender = own.and_then(|span| span.resource.as_ref());
+        let sender = sender.or_else(|| self.tree.spans.first()?.resource.as_ref()).into_iter();
+        let labels = sender.flat_map(|attributes| attributes.iter());
+        let labels = labels.map(|(key, value)| (format!("{RESOURCE_LABEL}{key}"), value.clone()));
+        let own_id = own.map(|span| (SPAN_LABEL.to_owned(), span.span_id.to_string()));
+        let conversation = self.conversation(draft).map(|id| ("conversation".to_owned(), id.to_owned()));
+        Metadata {
+            agent: self.name(draft).map(Into::into),
+            model: draft.requests.iter().find_map(|request| request.model).map(Into::into),
+            labels: labels.chain(own_id).chain(conversation).collect(),
+            ..Metadata::default()
+        }
+    }
+
     /// Returns the spans of an agent's requests and tools.
     fn spans<'d>(draft: &'d Draft<'_, 's>) -> impl Iterator<Item = At> + use<'d, 's> {
         draft.requests.iter().flat_map(|request| &request.spans).chain(draft.tools).copied()
@@ -210,23 +214,24 @@ impl<'s> TraceContext<'_, 's> {
         named.or_else(|| requests.chain(draft.tools).min().copied())
     }
 
-    fn name(&self, draft: &Draft<'_, 's>) -> Option<String> {
+    fn name<'d>(&self, draft: &Draft<'d, 's>) -> Option<&'d str>
+    where
+        's: 'd,
+    {
         let of = |at: At| self.tree.span(at)?.attributes.name(Attr::GenAiAgentName);
-        let name = match draft.owner {
+        match draft.owner {
             Owner::Agent(at) => kinds::agent_name(self.tree.span(*at)?),
             Owner::Named(_, name) => Some(&**name),
             Owner::Tool(_) | Owner::Trace | Owner::Below(_) => Self::spans(draft).find_map(of),
-        };
-        name.map(str::to_owned)
+        }
     }
 
-    fn conversation(&self, draft: &Draft<'_, 's>) -> Option<String> {
+    fn conversation(&self, draft: &Draft<'_, 's>) -> Option<&'s str> {
         if !self.has_conversation {
             return None;
         }
         let named = |at: At| self.tree.span(at)?.attributes.first_name(CONVERSATION);
         let mut all = self.own_span(draft).into_iter().chain(Self::spans(draft));
-        let named = all.find_map(|at| named(at).or_else(|| self.tree.ancestors(at).find_map(named)));
-        named.map(str::to_owned)
+        all.find_map(|at| named(at).or_else(|| self.tree.ancestors(at).find_map(named)))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::model::Resource;
 use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Metadata, SpanId, UnknownReason, Usage};
 
@@ -13,19 +12,12 @@ pub(crate) const SPAN_LABEL: &str = "span_id";
 pub(crate) const RESOURCE_LABEL: &str = "resource.";
 
 /// The run of one agent within a trace.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct AgentRun {
     /// The trace id; for further agents of the trace, with a suffix.
     pub(crate) id: String,
-    /// The identifying span: the agent's, else the first one.
-    pub(crate) span: Option<String>,
-    pub(crate) agent: Option<String>,
-    /// The id of the calling run.
-    pub(crate) parent: Option<String>,
-    pub(crate) model: Option<String>,
-    pub(crate) conversation: Option<String>,
-    pub(crate) resource: Resource,
-    pub(crate) steps: Vec<SpanStep>,
+    pub(super) metadata: Metadata,
+    pub(super) steps: Vec<SpanStep>,
 }
 
 /// A step of a run, with its span.
@@ -73,25 +65,8 @@ impl AgentRun {
         }
     }
 
-    /// Returns the metadata.
     pub(crate) fn metadata(&self) -> Metadata {
-        let mut metadata = Metadata {
-            id: Some(self.id.clone()),
-            agent: self.agent.as_deref().map(Into::into),
-            parent: self.parent.clone(),
-            model: self.model.as_deref().map(Into::into),
-            ..Metadata::default()
-        };
-        if let Some(conversation) = &self.conversation {
-            metadata.labels.insert("conversation".to_owned(), conversation.clone());
-        }
-        if let Some(span) = &self.span {
-            metadata.labels.insert(SPAN_LABEL.to_owned(), span.clone());
-        }
-        for (key, value) in self.resource.iter().flat_map(|attributes| attributes.iter()) {
-            metadata.labels.insert(format!("{RESOURCE_LABEL}{key}"), value.clone());
-        }
-        metadata
+        self.metadata.clone()
     }
 
     /// Adds the steps to an assembler that has begun the run.

@@ -4,7 +4,7 @@
 //! serialized response of another.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::message::{Block, ModelCall, Reply, Role, arguments_of, content_of, is_masked, name_of};
@@ -132,22 +132,19 @@ impl<'t> Walk<'t> {
     }
 
     fn members(&mut self, members: &mut Members<'t>, role: Role) {
-        let calls_before = self.blocks.len();
+        let before = self.blocks.len();
         for (key, value) in members.iter_mut() {
             match (key, value) {
                 ("content" | "text" | "_content" | "replies", Data::Text(text)) => {
                     self.text(std::mem::take(text), role);
                 }
+                ("message", value @ Data::Text(_)) => self.value(std::mem::take(value).parsed(), role),
                 (
                     "content" | "_content" | "parts" | "contents" | "message" | "message_content"
                     | "messages" | "choices" | "candidates" | "generations" | "output" | "outputs" | "update"
                     | "replies" | "response" | "delta" | "input" | "inputs",
                     value @ (Data::List(_) | Data::Object(_)),
                 ) => self.value(std::mem::take(value), role),
-                ("message", Data::Text(text)) => match Data::of_cow(text) {
-                    Some(inner) => self.value(inner, role),
-                    None => self.text(std::mem::take(text), role),
-                },
                 _ => {}
             }
         }
@@ -155,40 +152,24 @@ impl<'t> Walk<'t> {
         for key in
             ["tool_calls", "additional_kwargs", "function_call", "functionCall", "toolUse", "tool_call"]
         {
-            match (key, members.get_mut(key)) {
-                ("additional_kwargs", Some(Data::Object(inner))) => {
-                    if let Some(Data::List(calls)) = inner.get_mut("tool_calls") {
-                        self.calls(calls);
-                    }
-                }
-                (_, Some(Data::List(calls))) => self.calls(calls),
-                (_, Some(Data::Object(call))) => {
-                    self.call(call, None);
-                }
-                _ => {}
+            let value = members.remove(key);
+            let calls = match key {
+                "additional_kwargs" => value.and_then(|more| more.into_object()?.remove("tool_calls")),
+                _ => value,
+            };
+            for mut call in objects(calls.unwrap_or_default()) {
+                self.call(&mut call, None);
             }
         }
-        if let Some(Data::List(calls)) = members.get_mut("invalid_tool_calls") {
-            for call in calls {
-                if let Data::Object(call) = call {
-                    self.invalid_call(call);
-                }
-            }
+        for mut call in objects(members.remove("invalid_tool_calls").unwrap_or_default()) {
+            self.invalid_call(&mut call);
         }
         for key in ["function_response", "functionResponse", "toolResult", "tool_call_result"] {
             if let Some(Data::Object(reply)) = members.get_mut(key) {
                 self.reply(reply);
             }
         }
-        self.drop_repeated(calls_before);
-    }
-
-    fn calls(&mut self, calls: &mut [Data<'t>]) {
-        for call in calls {
-            if let Data::Object(call) = call {
-                self.call(call, None);
-            }
-        }
+        self.drop_repeated(before);
     }
 
     fn invalid_call(&mut self, members: &mut Members<'t>) {
@@ -201,20 +182,15 @@ impl<'t> Walk<'t> {
         let inner_id = members.object("tool_call").and_then(|inner| name_of(inner, &ids));
         let id = inner_id.or_else(|| name_of(members, &ids));
         let (mut inner, mut function);
-        let members = match members.get_mut("tool_call") {
-            Some(Data::Object(found)) => {
-                inner = std::mem::take(found);
-                &mut inner
-            }
-            _ => members,
-        };
-        let members = match members.get_mut("function") {
-            Some(Data::Object(found)) => {
-                function = std::mem::take(found);
-                &mut function
-            }
-            _ => members,
-        };
+        let mut members = members;
+        if let Some(Data::Object(found)) = members.get_mut("tool_call") {
+            inner = std::mem::take(found);
+            members = &mut inner;
+        }
+        if let Some(Data::Object(found)) = members.get_mut("function") {
+            function = std::mem::take(found);
+            members = &mut function;
+        }
         let Some(name) = name_of(members, &["name", "tool_name", "toolName"]) else { return };
         let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter();
         let arguments = match arguments.find_map(|key| members.remove(key)) {
@@ -249,32 +225,28 @@ impl<'t> Walk<'t> {
         if is_known || calls(from..length) < 2 {
             return;
         }
-        // Indexes of calls, with the index of the first of the same id.
-        let mut repeated: Vec<(usize, usize)> = Vec::new();
-        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
-        for (at, block) in self.blocks.iter().enumerate().skip(from) {
-            if let Block::Call(ModelCall { id: Some(id), .. }) = block {
-                let twin = *first.entry(id).or_insert(at);
-                if twin != at {
-                    repeated.push((at, twin));
+        let mut first: HashMap<Cow<'t, str>, usize> = HashMap::new();
+        for block in self.blocks.split_off(from) {
+            if let Block::Call(ModelCall { id: Some(id), arguments, .. }) = &block {
+                let place = *first.entry(id.clone()).or_insert(self.blocks.len());
+                if let Some(Block::Call(twin)) = self.blocks.get_mut(place) {
+                    if !twin.arguments.is_present() {
+                        twin.arguments.clone_from(arguments);
+                    }
+                    continue;
                 }
             }
-        }
-        for (at, twin) in &repeated {
-            if let Ok([Block::Call(twin), Block::Call(call)]) = self.blocks.get_disjoint_mut([*twin, *at])
-                && !twin.arguments.is_present()
-            {
-                std::mem::swap(&mut twin.arguments, &mut call.arguments);
-            }
-        }
-        if !repeated.is_empty() {
-            let mut at = 0;
-            let mut repeated = repeated.into_iter().map(|(at, _)| at).peekable();
-            self.blocks.retain(|_| {
-                at += 1;
-                repeated.next_if_eq(&(at - 1)).is_none()
-            });
+            self.blocks.push(block);
         }
         self.distinct = from..self.blocks.len();
     }
+}
+
+/// Returns the objects of a list, or the object itself.
+fn objects(value: Data<'_>) -> impl Iterator<Item = Members<'_>> {
+    let items = match value {
+        Data::List(items) => items,
+        other => vec![other],
+    };
+    items.into_iter().filter_map(Data::into_object)
 }

@@ -1,4 +1,4 @@
-//! What the spans of one trace show, as functions over its [`Tree`](tree::Tree).
+//! Functions over the [`Tree`](tree::Tree) of one trace that find calls, answers and statuses.
 
 pub(super) mod answers;
 mod arguments;

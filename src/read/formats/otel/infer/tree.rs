@@ -44,18 +44,9 @@ pub(crate) enum Owner {
 }
 
 impl<'s> Tree<'s> {
-    /// Builds the tree of a trace that is over: missing spans are lost.
-    pub(crate) fn new(spans: &'s [Span<'s>]) -> Self {
-        Self::of(spans, false)
-    }
-
-    /// Builds the tree of an open trace: missing spans may still arrive, and until then it is unknown whether the parts
-    /// below two of them belong to the same run.
-    pub(crate) fn open(spans: &'s [Span<'s>]) -> Self {
-        Self::of(spans, true)
-    }
-
-    fn of(spans: &'s [Span<'s>], is_open: bool) -> Self {
+    /// Builds the tree of a trace. While it is open, missing spans may still arrive, and until then it is unknown
+    /// whether the parts below two of them belong to the same run.
+    pub(crate) fn new(spans: &'s [Span<'s>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
         let parents = spans.iter().map(|span| positions.get(span.parent.as_deref()?).copied()).collect();
@@ -127,29 +118,23 @@ impl<'s> Tree<'s> {
 
     /// Drops parents that form a cycle. Visits each span once.
     fn cut_circles(&mut self) {
-        // 0: not visited, 1: on the current path, 2: known to end.
-        let mut seen = vec![0_u8; self.parents.len()];
-        let mut path = Vec::new();
+        // For each span, where the walk began that visited it.
+        let mut seen = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
-            let mut next = Some(start);
-            while let Some(at) = next {
-                match seen.get_mut(at) {
-                    Some(mark @ 0) => *mark = 1,
-                    Some(1) => {
-                        if let Some(parent) = path.last().and_then(|last: &At| self.parents.get_mut(*last)) {
-                            *parent = None;
-                        }
-                        break;
-                    }
-                    _ => break,
+            let (mut last, mut next) = (start, Some(start));
+            while let Some(at) = next
+                && let Some(mark) = seen.get_mut(at)
+            {
+                if *mark == Some(start)
+                    && let Some(parent) = self.parents.get_mut(last)
+                {
+                    *parent = None;
                 }
-                path.push(at);
-                next = self.parent(at);
-            }
-            for at in path.drain(..) {
-                if let Some(mark) = seen.get_mut(at) {
-                    *mark = 2;
+                if mark.is_some() {
+                    break;
                 }
+                *mark = Some(start);
+                (last, next) = (at, self.parent(at));
             }
         }
     }

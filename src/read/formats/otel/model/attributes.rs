@@ -200,11 +200,6 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// Keeps the first `count` attributes. Bits of dropped names stay, and cost at most a search.
-    pub(crate) fn truncate(&mut self, count: usize) {
-        self.entries.truncate(count);
-    }
-
     pub(crate) fn get(&self, name: Attr) -> Option<&Value<'a>> {
         if self.names & name.bit() == 0 {
             return None;
