@@ -90,18 +90,17 @@ impl<'s> TraceContext<'_, 's> {
         let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
         // The tokens of an unrecorded request are unknown, or part of the sum of an enclosing one.
         let usage = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
-        let (usage, event) = match self.own_words(&action, span) {
-            Some(text) => (usage, SpanEventStep::Message(Actor::Agent, text)),
-            None => {
-                let action = SpanAction {
-                    id: action.id.map(Cow::into_owned),
-                    name: action.name.into_owned(),
-                    arguments: action.arguments.map(Cow::into_owned),
-                    answer,
-                };
-                let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
-                (usage, SpanEventStep::Action(Box::new(action)))
-            }
+        let (usage, event) = if let Some(text) = self.own_words(&action, span) {
+            (usage, SpanEventStep::Message(Actor::Agent, text))
+        } else {
+            let action = SpanAction {
+                id: action.id.map(Cow::into_owned),
+                name: action.name.into_owned(),
+                arguments: action.arguments.map(Cow::into_owned),
+                answer,
+            };
+            let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
+            (usage, SpanEventStep::Action(Box::new(action)))
         };
         let time = began.filter(|time| *time != 0);
         SpanStep { turn: turn as u64, time, span: shown, usage, event }
