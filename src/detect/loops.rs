@@ -17,7 +17,7 @@ use super::shared::{
 };
 use crate::error::Result;
 use crate::names::named;
-use crate::trace::{Action, Actors, Digest, RouteStatus, Step, Text};
+use crate::trace::{Action, Actors, Digest, Event, RouteStatus, Step, Text};
 
 /// What counts as a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -262,7 +262,7 @@ impl Stuck {
         let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
         let polled = attempt.excuse == Some(Excuse::Polling);
         (
-            span.certain_if(!call.is_shell),
+            span.certain_if(!call.is_shell && !attempt.unpaired),
             idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled,
         )
     }
@@ -403,6 +403,13 @@ impl Fold for Stuck {
         let mut found = Vec::new();
         if let Some(attempt) = self.no_call.observe(step) {
             found.push((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
+        }
+        if let Event::Message(text) = step.event()
+            && let Some((attempt, shown)) = self.attempts.answered(step)
+            && let Some(now) = self.history.answer(&attempt)
+        {
+            let repeat = self.repeat(&now, &attempt);
+            found.push(self.keep(repeat).map(|span| Span { shown, said: excerpt(&text.head(200), 60), ..span }));
         }
         if let Some(action) = step.action_of(self.config.actors) {
             if self.gains.observe(step) {

@@ -78,6 +78,7 @@ impl WastedActions {
             spoken: 0,
             user_said: Vec::new(),
             latest: None,
+            follows: false,
             seen: DigestMap::default(),
             failures: DigestSet::default(),
             shown: ShownLines::default(),
@@ -209,8 +210,9 @@ pub(super) struct Waste {
     /// How often the user has spoken, and what was said last.
     spoken: u64,
     user_said: Vec<u8>,
-    /// The key of the latest attempt.
+    /// The key of the latest attempt, and whether the one before had it too.
     latest: Option<Digest>,
+    follows: bool,
     /// By key and outcome.
     seen: DigestMap<Seen>,
     failures: DigestSet,
@@ -238,8 +240,8 @@ impl Waste {
         self.place = Some((self.place.map_or(step, |(first, _)| first.min(step)), step));
     }
 
-    /// Why an attempt was wasted, if it was.
-    fn reason(&mut self, attempt: &Attempt, action: &Action<'_>) -> Option<WasteReason> {
+    /// Why an attempt was wasted, if it was. Without an action, a message brought the outcome.
+    fn reason(&mut self, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<WasteReason> {
         let call = &attempt.call.call;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
         let now = Seen { turn: attempt.turn, changes: self.changes, spoken: self.spoken, times: 1 };
@@ -249,13 +251,14 @@ impl Waste {
             let times = before.map_or(0, |before| before.times) + u64::from(again || before.is_none());
             self.seen.insert(known, Seen { times, ..now });
         }
-        let follows = call.key.is_some() && std::mem::replace(&mut self.latest, call.key) == call.key;
-        let shows_nothing_new = call.does == Does::Read && self.shown.all(attempt, action);
+        let shows_nothing_new =
+            call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action));
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
             // A first failure on an id that the user gave is not the agent's.
-            let excused = !call.is_shell && before.is_none() && names_value(action, &self.user_said);
+            let is_given = |action| names_value(action, &self.user_said);
+            let excused = !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
         if call.does == Does::Note || before.is_some() && !again {
@@ -265,11 +268,11 @@ impl Waste {
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
-                let whole = (follows || before.times > 1) && !asked_for;
+                let whole = (self.follows || before.times > 1) && !asked_for;
                 Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
-            _ if found_nothing(call, action) => Some(WasteReason::NothingFound),
+            _ if action.is_some_and(|action| found_nothing(call, action)) => Some(WasteReason::NothingFound),
             // That a check still passes is news.
             Some(_) if call.does == Does::Run && !call.parts().all(checks) => Some(WasteReason::SameResult),
             _ => None,
@@ -337,12 +340,19 @@ impl Fold for Waste {
             self.user_said.clear();
             self.user_said.extend_from_slice(text.start(2_000));
         }
+        if let Some((attempt, _)) = self.attempts.answered(step)
+            && let Some(reason) = self.reason(&attempt, None)
+        {
+            self.count(reason, attempt.told_at, &attempt.call.call.program);
+        }
         let Some(action) = step.action_of(self.config.actors) else { return };
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         self.actions += u64::from(!matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
-            if let Some(reason) = self.reason(&attempt, action) {
+            let key = attempt.call.call.key;
+            self.follows = key.is_some() && std::mem::replace(&mut self.latest, key) == key;
+            if let Some(reason) = self.reason(&attempt, Some(action)) {
                 self.count(reason, attempt.told_at, &attempt.call.call.program);
             }
             self.changes += u64::from(attempt.changes);

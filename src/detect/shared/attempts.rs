@@ -5,9 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use super::does::Does;
 use super::phrases::Hints;
-use super::{Call, Facts, Failure, PassedOver, facts};
+use super::{Call, Facts, Failure, PassedOver, facts, said};
 use crate::trace::{
-    Action, Actors, Arguments, Digest, DigestMap, DigestSet, Status, Step, UnknownReason, first_chars,
+    Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
+    first_chars,
 };
 
 /// A call with its outcome.
@@ -33,6 +34,8 @@ pub(crate) struct Attempt {
     /// How many equal attempts with an excuse came right before, and the step of the first.
     pub(crate) excused: u64,
     pub(crate) excused_since: Option<u64>,
+    /// Whether the source pairs no answer with the call: the outcome is that of the message after it.
+    pub(crate) unpaired: bool,
 }
 
 /// Why it may be sound to make the same call again.
@@ -70,6 +73,8 @@ pub(crate) struct Attempts {
     changes: DigestSet,
     /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
+    /// The latest action, if it was not answered, and how messages show it.
+    unpaired: Option<(Attempt, String)>,
 }
 
 #[derive(Debug)]
@@ -94,6 +99,7 @@ impl Attempts {
             running: VecDeque::new(),
             changes: DigestSet::default(),
             excused: DigestMap::default(),
+            unpaired: None,
         }
     }
 
@@ -108,6 +114,7 @@ impl Attempts {
         let (action, digests) = step.digested(self.actors)?;
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
+        self.unpaired = None;
         let answer = facts(step)?;
         let failed = answer.failure.is_some();
         let is_poll = self.passed_over.is_exempt(action, &digests);
@@ -146,7 +153,8 @@ impl Attempts {
         let writes = call.call.does == Does::Write && !failed;
         let changes = writes && call.call.key.is_none_or(|key| self.changes.insert(key));
         let told_at = step.index();
-        Some(Attempt {
+        let unpaired = action.reason == Some(UnknownReason::Unanswered) && action.observation.is_absent();
+        let attempt = Attempt {
             step: origin,
             turn,
             told_at,
@@ -158,7 +166,20 @@ impl Attempts {
             excuse,
             excused,
             excused_since,
-        })
+            unpaired,
+        };
+        self.unpaired = unpaired.then(|| (attempt.clone(), attempt.call.shown_with(action)));
+        Some(attempt)
+    }
+
+    /// Returns the call without an answer that this message answers, with its outcome, and the call as it is shown: the
+    /// user or the environment speaks directly after the call.
+    pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, String)> {
+        let Event::Message(text) = step.event() else { return None };
+        let (mut attempt, shown) = self.unpaired.take()?;
+        attempt.outcome = Some(said(text, attempt.call.call.is_shell, || Digest::of_text(&text.to_str())));
+        let is_direct = step.index() == attempt.told_at + 1 && !text.is_empty();
+        (is_direct && matches!(step.actor(), Actor::User | Actor::Environment)).then_some((attempt, shown))
     }
 
     /// About how many bytes are held.

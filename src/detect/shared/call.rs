@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use super::does::{Check, Does, Meaning, lower, patched_file, words, write_program, written_file};
+use super::does::{Check, Does, Meaning, is_search, lower, patched_file, words, write_program, written_file};
 use super::phrases::Hints;
 use super::shell::{self, Command, last_part};
 use crate::json::{Json, Kind, Raw};
@@ -49,6 +49,10 @@ pub(crate) struct Part<'c> {
     pub(crate) script: Option<&'c str>,
     /// What it checks, if it runs something.
     pub(crate) check: Option<Check>,
+    /// Whether it runs even if the part before it failed.
+    pub(crate) apart: bool,
+    /// Whether its complaints are thrown away.
+    pub(crate) silenced: bool,
 }
 
 /// A part, with its texts by their places.
@@ -61,6 +65,8 @@ struct Stored {
     file: Option<Place>,
     script: Option<Place>,
     check: Option<Check>,
+    apart: bool,
+    silenced: bool,
 }
 
 /// Short texts in one allocation.
@@ -191,7 +197,16 @@ impl Call {
             is_shell: false,
             is_strict: false,
             program,
-            own: Some(Stored { does, program: None, shown: None, file, script: None, check: tool.check }),
+            own: Some(Stored {
+                does,
+                program: None,
+                shown: None,
+                file,
+                script: None,
+                check: tool.check,
+                apart: false,
+                silenced: false,
+            }),
             commands: Vec::new(),
             target: target.map(|target| names.add(|names| names.push_str(target))),
             names,
@@ -210,6 +225,8 @@ impl Call {
             file: part.file.map(text),
             script: part.script.map(text),
             check: part.check,
+            apart: part.apart,
+            silenced: part.silenced,
         })
     }
 
@@ -226,11 +243,12 @@ impl Call {
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
             let mut names = Names(String::with_capacity(64));
             let (mut parts, mut text) = (Vec::with_capacity(4), String::with_capacity(line.len()));
-            let mut target = None;
+            let (mut target, mut apart) = (None, false);
             // Of a tool that is called like a program: what follows its first line is text.
             let mut told = commands.iter().take(if is_own { 1 } else { usize::MAX });
             for command in told.clone() {
                 let meaning = Meaning::of(command.program);
+                apart |= command.apart;
                 if !tells(&command, meaning) {
                     continue;
                 }
@@ -250,7 +268,8 @@ impl Call {
                 let added = text.get(start..).unwrap_or_default();
                 let added = first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60);
                 let shown = Some(names.add(|names| names.push_str(added)));
-                parts.push(Stored { does, program, shown, file, script, check });
+                let (apart, silenced) = (std::mem::take(&mut apart), command.silenced);
+                parts.push(Stored { does, program, shown, file, script, check, apart, silenced });
                 target = target
                     .or_else(|| target_of(&command).map(|target| names.add(|names| names.push_str(target))));
             }
@@ -296,6 +315,29 @@ impl Call {
     /// The program of the last simple command: the one whose status a command line ends with.
     pub(crate) fn last_program(&self) -> &str {
         self.parts().next_back().map_or("", |part| part.program)
+    }
+
+    /// The parts that decide the status of a command line, last first: those that `&&` joins to the last one.
+    fn deciding(&self) -> impl Iterator<Item = Part<'_>> {
+        let mut is_over = false;
+        self.parts().rev().take_while(move |part| !std::mem::replace(&mut is_over, part.apart))
+    }
+
+    /// Whether a failure without a word may be an answer: a part that decides the status tests or searches, and no other
+    /// fails in silence. What runs or writes complains, unless its complaints are thrown away.
+    pub(crate) fn may_say_no(&self) -> bool {
+        let looks = |part: &Part<'_>| is_search(part.program) || part.does == Does::Read && part.silenced;
+        let last_reads = self.parts().next_back().is_some_and(|last| last.does == Does::Read);
+        (last_reads || self.deciding().any(|part| looks(&part)))
+            && !self.deciding().any(|part| part.silenced && !looks(&part))
+    }
+
+    /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.
+    pub(crate) fn failed_part(&self, line: &str) -> Option<Part<'_>> {
+        let named = line.split_once(": ").map_or("", |(name, _)| name);
+        let is_silent = |part: &Part<'_>| line.is_empty() && (part.silenced || part.does == Does::Run);
+        let named = self.parts().find(|part| !named.is_empty() && part.name() == named);
+        named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }
 }
 

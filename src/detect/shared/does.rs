@@ -97,7 +97,7 @@ const LISTS: [(Meaning, &str); 14] = [
     ),
     (
         Meaning::SCENE,
-        ". : alias case cd declare done esac eval export fi for local popd pushd readonly set shopt source true ulimit \
+        ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true ulimit \
          unset wait",
     ),
     (Meaning::FILTER, "cat head less more tail"),

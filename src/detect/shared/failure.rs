@@ -120,12 +120,9 @@ impl Failure {
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
         let all: Vec<&str> = lines(&answer).collect();
-        let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-        if is_error && call.is_shell && is_short && is_search(call.last_program()) {
-            // A search that fails without a complaint has found nothing.
-            if !all.iter().any(|line| complains(line, call)) {
-                return None;
-            }
+        let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
+        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all) {
+            return None;
         }
         let told = telling(call, &answer, &all);
         let cause = told.iter().position(|line| CAUSE.is_match(line));
@@ -154,6 +151,17 @@ impl Failure {
             recorded: is_error && action.provenance != Provenance::Text,
         })
     }
+}
+
+/// Whether the lines of a failed answer only say no: a test, search or comparison that fails without a complaint.
+fn answers_no(call: &Call, all: &[&str]) -> bool {
+    let compares = call.does == Does::Read && matches!(call.last_program(), "cmp" | "diff" | "git diff");
+    if compares && all.iter().all(|line| !names_itself(line, call)) {
+        let complains = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
+        return !all.first().is_some_and(complains);
+    }
+    let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
+    is_short && call.may_say_no() && !all.iter().any(|line| complains(line, call))
 }
 
 /// The last characters of a text, about so many.
@@ -271,8 +279,10 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
 /// Whether an action is a search that found nothing: its answer is empty, or says that there is nothing.
 pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
+    /// What these find is no thing: their silence is an answer.
+    const TESTS: [&str; 5] = ["[", "cmp", "diff", "git diff", "test"];
     let program = call.last_program();
-    let only_reads = call.does == Does::Read && is_search(program);
+    let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);
     let searches = only_reads || words(program).any(|word| SEARCHES.contains(&&*lower(word)));
     let Some(answer) = action.observation.present().filter(|answer| searches && answer.len() <= HEAD) else {
         return false;

@@ -104,6 +104,17 @@ impl History {
         past
     }
 
+    /// Adds the outcome of the latest attempt, which was not answered when it was added.
+    pub(crate) fn answer(&mut self, attempt: &Attempt) -> Option<Past> {
+        let past = self.past.back_mut().filter(|past| past.step == attempt.step)?;
+        past.outcome = attempt.outcome;
+        let known = past.key.zip(past.outcome).map(|(key, outcome)| key.and(outcome));
+        // It was taken for new.
+        self.novel -= u64::from(known.is_some_and(|known| !self.outcomes.insert(known)));
+        past.novel_after = self.novel;
+        Some(*past)
+    }
+
     fn note(&mut self, failure: Digest, line: String, shown: String) {
         let said = self.said.entry(failure).or_default();
         if let Some(before) = said.iter_mut().find(|said| said.line == line) {

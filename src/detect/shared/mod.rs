@@ -35,7 +35,9 @@ pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub use transient::TransientRules;
 
-use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Step, canonical_text, first_chars};
+use crate::trace::{
+    Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason, canonical_text, first_chars,
+};
 
 /// What is known of an action.
 #[derive(Debug)]
@@ -82,23 +84,30 @@ pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
 }
 
 fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<&Failure>) -> Option<Digest> {
-    match (failure, &action.observation) {
-        (Some(failure), _) => Some(failure.signature),
-        (None, Content::Present(text)) if call.is_shell || text::holds_clock(text) => {
-            Some(text::template_digest(*text))
-        }
-        (None, _) => match digests.observation {
-            Content::Absent => Some(Digest::NONE),
-            Content::NotRecorded => None,
-            Content::Present(digest) => Some(digest),
-        },
+    if let Some(failure) = failure {
+        return Some(failure.signature);
     }
+    let said = match (&action.observation, digests.observation) {
+        (Content::Present(text), Content::Present(digest)) => said(text, call.is_shell, || digest),
+        (Content::Absent, _) if action.reason != Some(UnknownReason::Unanswered) => Digest::NONE,
+        _ => return None,
+    };
+    // A test that says no says it by its status alone.
+    Some(if action.status == Status::Error { said.and(Digest::NONE) } else { said })
+}
+
+/// Returns a digest that is equal for answers that say the same. `exact` is that of the text.
+fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Digest {
+    if is_shell || text::holds_clock(text) { text::template_digest(*text) } else { exact() }
 }
 
 impl Facts {
-    /// The call as a message shows it: the tool and the beginning of the command line, or what it is about.
+    /// The call as a message shows it: the tool and the beginning of the command that failed, else of the main one, or
+    /// what it is about.
     pub(crate) fn shown(&self) -> String {
-        self.shown_part(self.call.parts().find(|part| *part.program == *self.call.program).as_ref())
+        let failed = self.failure.as_ref().and_then(|failure| self.call.failed_part(&failure.line));
+        let main = || self.call.parts().find(|part| *part.program == *self.call.program);
+        self.shown_part(failed.or_else(main).as_ref())
     }
 
     /// As [`Facts::shown`], with the beginning of this command.

@@ -22,6 +22,8 @@ pub(crate) struct Command<'c> {
     pub(crate) piped: bool,
     /// Whether it runs even if the command before it failed.
     pub(crate) apart: bool,
+    /// Whether its complaints go to `/dev/null`.
+    pub(crate) silenced: bool,
 }
 
 impl<'c> Command<'c> {
@@ -64,6 +66,9 @@ struct Found<'l> {
     heredoc: Cow<'l, str>,
     piped: bool,
     apart: bool,
+    /// Whether its output, and whether its complaints go to `/dev/null`.
+    mute: bool,
+    silenced: bool,
 }
 
 impl Commands<'_> {
@@ -77,6 +82,7 @@ impl Commands<'_> {
                 heredoc: &found.heredoc,
                 piped: found.piped,
                 apart: found.apart,
+                silenced: found.silenced,
             }
         })
     }
@@ -155,8 +161,9 @@ struct Lexer<'l> {
     commands: Commands<'l>,
     current: Found<'l>,
     word: Option<Word<'l>>,
-    /// What the next word is for.
+    /// What the next word is for, and whether it takes complaints, which are printed apart from the output.
     next_word: NextWord,
+    complaints: bool,
     /// Here-documents whose text begins at the next line: the number of their command, and the line that ends them.
     awaited: Vec<(usize, Cow<'l, str>)>,
     /// Whether the next command runs even if the one before failed.
@@ -183,7 +190,8 @@ impl<'l> Lexer<'l> {
     fn new(line: &'l str) -> Self {
         let commands = Commands { words: Vec::with_capacity(16), found: Vec::with_capacity(4) };
         let (current, next_word) = (Found::default(), NextWord::Plain);
-        Self { rest: line, commands, current, word: None, next_word, awaited: Vec::new(), apart: false }
+        let (awaited, complaints, apart) = (Vec::new(), false, false);
+        Self { rest: line, commands, current, word: None, next_word, complaints, awaited, apart }
     }
 
     fn read(mut self) -> Commands<'l> {
@@ -213,6 +221,7 @@ impl<'l> Lexer<'l> {
                 '&' if after.starts_with('>') => {
                     self.rest = after;
                     self.redirection();
+                    self.complaints = true;
                 }
                 ';' | '|' | '&' => {
                     self.end_command(c == '|' && !after.starts_with('|'));
@@ -300,9 +309,7 @@ impl<'l> Lexer<'l> {
     fn redirection(&mut self) {
         // The number of a stream that is redirected is not a word.
         let is_stream = |word: &Word<'_>| word.as_str().bytes().all(|byte| byte.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_stream) {
-            self.word = None;
-        }
+        let stream = self.word.take_if(|word| is_stream(word));
         self.end_word();
         let after = self.rest.trim_start_matches(['<', '>', '&', '|', '-']);
         let operator = self.rest.strip_suffix(after).unwrap_or_default();
@@ -311,6 +318,7 @@ impl<'l> Lexer<'l> {
             ">" | ">>" | ">|" => NextWord::Written,
             _ => NextWord::Ignored,
         };
+        self.complaints = stream.is_some_and(|stream| stream.as_str() == "2");
         self.rest = after;
     }
 
@@ -320,7 +328,13 @@ impl<'l> Lexer<'l> {
             Word::Spelled(text, length) => Cow::Borrowed(text.get(..length).unwrap_or_default()),
             Word::Made(made) => Cow::Owned(made),
         };
-        match std::mem::take(&mut self.next_word) {
+        let next_word = std::mem::take(&mut self.next_word);
+        if next_word != NextWord::Plain {
+            let dropped = word == "/dev/null" || self.complaints && word == "1" && self.current.mute;
+            let to = if self.complaints { &mut self.current.silenced } else { &mut self.current.mute };
+            *to |= dropped;
+        }
+        match next_word {
             NextWord::Plain => self.commands.words.push(word),
             NextWord::Written if word != "/dev/null" => self.current.writes = Some(word),
             NextWord::Heredoc => self.awaited.push((self.commands.found.len(), word)),

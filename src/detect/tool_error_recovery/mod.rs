@@ -206,9 +206,12 @@ impl Recovery {
         let call = &attempt.call.call;
         let failed = attempt.failure().is_some();
         let is_note = call.does == Does::Note && action.status != Status::Error;
-        // The answer speaks of the last check, else of what was run or written, else of what was read.
+        // The answer speaks of the part that failed, else of the last check, of what was run or written, or of what was
+        // read.
         let last = |wanted: fn(&Part<'_>) -> bool| call.parts().rfind(wanted);
-        let told = last(|part| part.check.is_some())
+        let failed_part = attempt.failure().and_then(|failure| call.failed_part(&failure.line));
+        let told = failed_part
+            .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| last(|_| true));
         let Some(told) = &told.filter(|_| !is_note) else { return };
