@@ -96,23 +96,36 @@ impl Names {
     }
 }
 
-/// Arguments that hold a command line, in the order in which they are looked for.
-const COMMAND_LINES: [&str; 6] = ["command", "cmd", "keystrokes", "script", "command_line", "commandline"];
+/// Arguments that hold a command line, in the order in which they are looked for. All names of arguments are compared
+/// without case, `_` and `-`.
+const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "commandline"];
 /// Arguments that name a file or an address.
 #[rustfmt::skip]
-const TARGETS: [&str; 11] = ["file_path", "path", "filepath", "filename", "file", "notebook_path", "absolute_path",
-    "target_file", "relative_path", "uri", "url"];
+const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
+    "relativepath", "uri", "url"];
 /// Arguments that say how a call is made, and not what it does.
 #[rustfmt::skip]
-const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "security_risk", "is_background",
-    "run_in_background", "timeout", "timeout_ms", "max_output_tokens", "yield_time_ms", "yieldms", "tty", "login"];
+const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
+    "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
 
-/// The names of all these, and the beginning of a patch, to pass over most arguments at once.
+/// How all these names end in any spelling, and the beginning of a patch, to pass over most arguments at once.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
-    let names = COMMAND_LINES.iter().chain(&TARGETS).chain(&ASIDE).map(|name| format!("\"{name}\""));
-    let names: Vec<String> = names.chain(["\"*** ".to_owned()]).collect();
-    Hints::new(names.iter().map(String::as_str))
+    const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
+        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin";
+    let endings = ENDINGS.split(' ').flat_map(|ending| [ending.to_owned(), ending.to_uppercase()]);
+    let mut names: Vec<String> = endings.map(|ending| ending + "\"").collect();
+    names.sort();
+    names.dedup();
+    Hints::new(names.iter().map(String::as_str).chain(["\"*** "]))
 });
+
+/// The name of an argument in lower case, without `_` and `-`.
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect())
+}
 
 /// What the name of a tool says, found once for each name.
 #[derive(Debug, Clone)]
@@ -123,6 +136,8 @@ pub(crate) struct Tool {
     folded: Arc<str>,
     does: Does,
     check: Option<Check>,
+    /// Whether it is called like a shell: `bash`, `run_command`.
+    is_shell: bool,
     /// Whether it hands over to a human: `transfer_to_human_agents`, `escalate`.
     pub(crate) hands_over: bool,
 }
@@ -145,6 +160,7 @@ impl Tool {
                 name: name.trim().into(),
                 does: Does::of_tool(name),
                 check: Check::of_tool(name),
+                is_shell: is_shell(name),
                 hands_over: hands_over(name),
                 folded: folded.into(),
             };
@@ -161,6 +177,17 @@ impl Tool {
 const HANDOVER: [&str; 3] = ["escalate", "handoff", "handover"];
 const HUMAN: [&str; 7] = ["human", "agent", "agents", "representative", "operator", "support", "specialist"];
 
+/// Words that make up the name of a shell: one of the first list, or one of each of the others, and nothing else.
+const SHELLS: [&str; 7] = ["bash", "powershell", "pwsh", "sh", "shell", "terminal", "zsh"];
+const RUN: [&str; 3] = ["exec", "execute", "run"];
+const LINE: [&str; 5] = ["cmd", "command", "commands", "in", "local"];
+
+fn is_shell(name: &str) -> bool {
+    let all = |lists: &[&[&str]]| words(name).all(|word| lists.iter().any(|list| list.contains(&&*lower(word))));
+    let any = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
+    all(&[&SHELLS, &RUN, &LINE]) && (any(&SHELLS) || any(&RUN) && any(&LINE))
+}
+
 fn hands_over(name: &str) -> bool {
     let has = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
     has(&HANDOVER) || has(&["transfer"]) && has(&HUMAN)
@@ -175,7 +202,7 @@ impl<'c> Part<'c> {
 
 impl Call {
     pub(crate) fn of(step: &Step<'_>, action: &Action<'_>, digests: &Digests, tool: &Tool) -> Self {
-        let given = Given::by(action);
+        let given = Given::by(action, tool);
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
@@ -306,9 +333,9 @@ impl Call {
     }
 
     /// The digest of the command line of an action as it was given, white space collapsed.
-    pub(crate) fn line(action: &Action<'_>) -> Option<Digest> {
+    pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
         let mut text = String::new();
-        append_words(&mut text, Given::by(action).line.as_deref()?);
+        append_words(&mut text, Given::by(action, tool).line.as_deref()?);
         Some(Digest::of_text(&text))
     }
 
@@ -412,13 +439,14 @@ struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// What the arguments of an action say, if they hold a text or any of the names that are looked for.
-    fn by(action: &'a Action<'_>) -> Self {
+    fn by(action: &'a Action<'_>, tool: &Tool) -> Self {
         let json = action.arguments.as_ref().present().and_then(Arguments::json);
-        let says_something = |json: &&str| json.starts_with('"') || NAMES.occur_in(json.as_bytes());
-        json.filter(says_something).map(Self::of).unwrap_or_default()
+        let says_something =
+            |json: &&str| tool.is_shell || json.starts_with('"') || NAMES.occur_in(json.as_bytes());
+        json.filter(says_something).map(|json| Self::of(json, tool.is_shell)).unwrap_or_default()
     }
 
-    fn of(json: &'a str) -> Self {
+    fn of(json: &'a str, to_shell: bool) -> Self {
         let mut given = Self::default();
         let mut reader = Json::new(json.as_bytes());
         if matches!(reader.kind(), Ok(Kind::String)) {
@@ -429,11 +457,12 @@ impl<'a> Given<'a> {
         }
         let (mut lines, mut targets) =
             ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
-        let (mut asides, mut listed, mut patch) = (false, None, None);
+        let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
         let read = reader.members(|key, value| {
-            let name = std::str::from_utf8(&key).unwrap_or_default();
-            asides |= ASIDE.contains(&name);
-            let slot = |names: &[&str]| names.iter().position(|known| *known == name);
+            let spelled = String::from_utf8_lossy(&key);
+            let name = folded(&spelled);
+            let slot = |names: &[&str]| names.iter().position(|known| **known == *name);
+            let is_aside = ASIDE.contains(&&*name);
             if let Some(slot) = slot(&COMMAND_LINES).and_then(|at| lines.get_mut(at)) {
                 *slot = command_line(value.checked()?);
             } else if let Some(slot) = slot(&TARGETS).and_then(|at| targets.get_mut(at)) {
@@ -444,8 +473,12 @@ impl<'a> Given<'a> {
                     // `changes: [{"path": …}]`
                     Some(item) => listed = listed.take().or_else(|| item.member("path")?.string()),
                     None if value.bytes().starts_with(b"\"*** ") => patch = value.string(),
+                    None if to_shell && !is_aside && !name.ends_with("id") => texts.extend(value.string()),
                     None => {}
                 }
+            }
+            if is_aside {
+                asides.push(spelled.into_owned());
             }
             Ok(())
         });
@@ -457,12 +490,15 @@ impl<'a> Given<'a> {
         given.subcommand =
             lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
         let about_a_file = targets.iter().any(Option::is_some);
-        given.line =
-            lines.into_iter().flatten().next().filter(|line| !about_a_file && !line.trim().is_empty());
+        // The only text that a shell is given is a command line, whatever it is called.
+        let only = texts.pop().filter(|_| texts.is_empty());
+        let line = lines.into_iter().flatten().next().or(only);
+        given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
-        if asides {
-            given.without_asides = Some(Members::of(json).without(&ASIDE));
+        if !asides.is_empty() {
+            let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
+            given.without_asides = Some(Members::of(json).without(&asides));
         }
         given
     }

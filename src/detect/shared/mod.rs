@@ -68,7 +68,7 @@ pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
         let outcome = outcome(action, &digests, &call, failure.as_deref());
         let state = AnswerState::of(&call, action);
         let is_compared = failure.is_some() || state == AnswerState::Running;
-        let line = if is_compared { Call::line(action) } else { None };
+        let line = if is_compared { Call::line(action, &tool) } else { None };
         let hands_over = tool.hands_over;
         Facts {
             tool: tool.name,
