@@ -409,7 +409,11 @@ impl Fold for Stuck {
             && let Some(now) = self.history.answer(&attempt)
         {
             let repeat = self.repeat(&now, &attempt);
-            found.push(self.keep(repeat).map(|span| Span { shown, said: excerpt(&text.head(200), 60), ..span }));
+            found.push(self.keep(repeat).map(|span| Span {
+                shown,
+                said: excerpt(&text.head(200), 60),
+                ..span
+            }));
         }
         if let Some(action) = step.action_of(self.config.actors) {
             if self.gains.observe(step) {

@@ -183,7 +183,8 @@ const RUN: [&str; 3] = ["exec", "execute", "run"];
 const LINE: [&str; 5] = ["cmd", "command", "commands", "in", "local"];
 
 fn is_shell(name: &str) -> bool {
-    let all = |lists: &[&[&str]]| words(name).all(|word| lists.iter().any(|list| list.contains(&&*lower(word))));
+    let all =
+        |lists: &[&[&str]]| words(name).all(|word| lists.iter().any(|list| list.contains(&&*lower(word))));
     let any = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
     all(&[&SHELLS, &RUN, &LINE]) && (any(&SHELLS) || any(&RUN) && any(&LINE))
 }

@@ -66,9 +66,16 @@ struct Found<'l> {
     heredoc: Cow<'l, str>,
     piped: bool,
     apart: bool,
-    /// Whether its output, and whether its complaints go to `/dev/null`.
-    mute: bool,
-    silenced: bool,
+    dropped: Dropped,
+}
+
+/// What of a command goes to `/dev/null`.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Dropped {
+    #[default]
+    Nothing,
+    Output,
+    Complaints,
 }
 
 impl Commands<'_> {
@@ -82,7 +89,7 @@ impl Commands<'_> {
                 heredoc: &found.heredoc,
                 piped: found.piped,
                 apart: found.apart,
-                silenced: found.silenced,
+                silenced: found.dropped == Dropped::Complaints,
             }
         })
     }
@@ -330,9 +337,13 @@ impl<'l> Lexer<'l> {
         };
         let next_word = std::mem::take(&mut self.next_word);
         if next_word != NextWord::Plain {
-            let dropped = word == "/dev/null" || self.complaints && word == "1" && self.current.mute;
-            let to = if self.complaints { &mut self.current.silenced } else { &mut self.current.mute };
-            *to |= dropped;
+            let dropped = &mut self.current.dropped;
+            *dropped = match &*word {
+                "/dev/null" if !self.complaints => Dropped::Output.max(*dropped),
+                "/dev/null" => Dropped::Complaints,
+                "1" if self.complaints && *dropped == Dropped::Output => Dropped::Complaints,
+                _ => *dropped,
+            };
         }
         match next_word {
             NextWord::Plain => self.commands.words.push(word),
