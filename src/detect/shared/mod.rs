@@ -36,7 +36,8 @@ pub use polling::PollingCall;
 pub use transient::TransientRules;
 
 use crate::trace::{
-    Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason, canonical_text, first_chars,
+    Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason, canonical_text,
+    first_chars,
 };
 
 /// What is known of an action.
