@@ -6,13 +6,16 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
-    default_detectors,
+    Finding, Monitor, ReadOptions, Trace, default_detectors,
     live::{Advice, Guard, GuardState, Hook},
+    read_traces,
+    trace::{Event, UnknownReason},
 };
 
 /// A call of an agent: the command, its answer, whether that is an error.
@@ -127,6 +130,130 @@ fn a_warning_comes_once_and_at_the_call_that_decides() {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), agent.answers.len());
+    }
+}
+
+/// A golden entry as a session of Claude Code, line by line.
+fn session_of(entry: &Value) -> Vec<String> {
+    let line = |number: usize, role: &str, content: Value| {
+        json!({"type": role, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
+            "message": {"role": role, "content": content}})
+        .to_string()
+    };
+    let mut lines = Vec::new();
+    for (number, step) in entry["trace"]["steps"].as_array().unwrap().iter().enumerate() {
+        let Some(tool) = step["name"].as_str() else {
+            let role = if step["actor"] == "agent" { "assistant" } else { "user" };
+            lines.push(line(lines.len(), role, json!([{"type": "text", "text": step["text"]}])));
+            continue;
+        };
+        let input = if step["arguments"].is_object() { step["arguments"].clone() } else { json!({}) };
+        let call = json!([{"type": "tool_use", "id": id(number), "name": tool, "input": input}]);
+        lines.push(line(lines.len(), "assistant", call));
+        let answer = json!([{"type": "tool_result", "tool_use_id": id(number),
+            "content": step["observation"].as_str().unwrap_or_default(), "is_error": step["status"] == "error"}]);
+        lines.push(line(lines.len(), "user", answer));
+    }
+    lines
+}
+
+/// The hooks that Claude Code runs for a line, by the calls so far.
+fn hooks_of(line: &str, calls: &mut BTreeMap<String, (Value, Value)>) -> Vec<Hook> {
+    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    let mut hooks = Vec::new();
+    for part in line["message"]["content"].as_array().into_iter().flatten() {
+        let mut hook = json!({"session_id": "s"});
+        let id = match part["type"].as_str() {
+            Some("tool_use") => {
+                let id = part["id"].as_str().unwrap_or_default().to_owned();
+                calls.insert(id.clone(), (part["name"].clone(), part["input"].clone()));
+                hook["hook_event_name"] = json!("PreToolUse");
+                id
+            }
+            Some("tool_result") => {
+                let content = &part["content"];
+                let (event, field) = match part["is_error"] == true {
+                    true => ("PostToolUseFailure", "error"),
+                    false => ("PostToolUse", "tool_response"),
+                };
+                hook["hook_event_name"] = json!(event);
+                hook[field] = content.clone();
+                part["tool_use_id"].as_str().unwrap_or_default().to_owned()
+            }
+            _ => continue,
+        };
+        let Some((name, input)) = calls.get(&id) else { continue };
+        (hook["tool_name"], hook["tool_input"]) = (name.clone(), input.clone());
+        hook["tool_use_id"] = json!(id);
+        hooks.push(Hook::read(hook.to_string().as_bytes()).unwrap());
+    }
+    hooks
+}
+
+/// The findings that reach the latest answered call of the first run.
+fn open_findings(session: &str) -> Vec<Finding> {
+    let (runs, _) = read_traces(session.as_bytes(), &ReadOptions::default());
+    let mut monitor = Monitor::new(&default_detectors()).unwrap();
+    for step in runs.first().into_iter().flat_map(Trace::steps) {
+        let is_open =
+            matches!(step.event(), Event::Action(action) if action.reason == Some(UnknownReason::Unanswered));
+        if !is_open {
+            monitor.observe_step(&step);
+        }
+    }
+    monitor.open_findings()
+}
+
+/// Runs the hooks of a session as it grows. Returns how many warnings there were.
+fn follow_session(name: &str, lines: &[String]) -> usize {
+    let (guard, mut state, mut calls) = (guard(), GuardState::default(), BTreeMap::new());
+    let (mut session, mut warned) = (String::new(), Vec::<Finding>::new());
+    for (number, line) in lines.iter().enumerate() {
+        writeln!(session, "{line}").unwrap();
+        for hook in hooks_of(line, &mut calls) {
+            let start = usize::try_from(state.offset()).unwrap();
+            let advice = guard.advise(&mut state, &hook, &session.as_bytes()[start..]);
+            let open = open_findings(&session);
+            // The same failure under a name of its own, or grown.
+            let is_known = |finding: &Finding| {
+                warned.iter().any(|known| {
+                    known.detector == finding.detector
+                        && finding.first <= known.last
+                        && known.first <= finding.last
+                })
+            };
+            let new: Vec<&Finding> = open.iter().filter(|finding| !is_known(finding)).collect();
+            assert_eq!(advice.finding().is_some(), !new.is_empty(), "{name}, line {number}: {new:?}");
+            for known in &mut warned {
+                let grown = open.iter().filter(|finding| {
+                    known.detector == finding.detector
+                        && finding.first <= known.last
+                        && known.first <= finding.last
+                });
+                known.last = grown.map(|finding| finding.last).fold(known.last, u64::max);
+            }
+            warned.extend(advice.finding().cloned());
+        }
+    }
+    warned.len()
+}
+
+/// The warning comes at the line that decides, and once: in sessions made of the golden entries of `loop`, and in those
+/// below the directory `WRONGTURN_TRANSCRIPTS`.
+#[test]
+fn sessions_cut_at_each_line_warn_at_the_line_that_decides() {
+    let golden = include_str!("../golden/loop.jsonl");
+    let mut warnings = 0;
+    for entry in golden.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        warnings += follow_session(entry["id"].as_str().unwrap(), &session_of(&entry));
+    }
+    assert!(warnings > 40, "{warnings}");
+    let Some(directory) = std::env::var_os("WRONGTURN_TRANSCRIPTS") else { return };
+    for file in std::fs::read_dir(directory).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        follow_session(&path.display().to_string(), &lines);
     }
 }
 

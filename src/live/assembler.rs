@@ -1,6 +1,6 @@
 //! Puts traces together from pieces that arrive in any order, and runs the detectors over them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
@@ -10,6 +10,7 @@ use super::options::{AssemblerOptions, nanoseconds};
 use super::packed::Packed;
 use super::piece::{Kept, KeptReply, Piece, Reply};
 use super::remembered::Remembered;
+use super::slots::{Slot, Slots, State};
 use crate::detect::Detector;
 use crate::error::{Error, Result};
 use crate::read::SpanBatch;
@@ -65,42 +66,11 @@ use crate::trace::{Metadata, StepInput};
 pub struct TraceAssembler {
     pub(super) rules: Rules,
     pub(super) now: u64,
-    pub(super) traces: BTreeMap<Arc<str>, Slot>,
-    /// When something is to be done for each.
-    due: BTreeSet<(u64, Arc<str>)>,
-    open: Share,
-    parked: Share,
-    turns: u64,
+    pub(super) slots: Slots,
     pub(super) closed: Remembered,
     events: VecDeque<LiveEvent>,
+    /// Without the pieces of open and parked traces, which the slots count.
     pub(super) counts: AssemblerCounts,
-}
-
-/// A trace that is not closed.
-#[derive(Debug)]
-pub(super) struct Slot {
-    pub(super) state: State,
-    pub(super) due: u64,
-    /// When it last changed, in the order of changes.
-    turn: u64,
-    bytes: usize,
-    pub(super) pieces: u64,
-}
-
-#[derive(Debug)]
-pub(super) enum State {
-    Open(Box<OpenTrace>),
-    Parked(Packed),
-}
-
-/// What a slot and its entries in the lists take.
-const SLOT_BYTES: usize = size_of::<Slot>() + 160;
-
-/// The open or the parked traces, the one that was silent longest first.
-#[derive(Debug, Default)]
-struct Share {
-    silent: BTreeSet<(u64, Arc<str>)>,
-    bytes: usize,
 }
 
 impl TraceAssembler {
@@ -114,11 +84,7 @@ impl TraceAssembler {
         Ok(Self {
             rules: Rules { detectors, profiles: Vec::new(), options },
             now: 0,
-            traces: BTreeMap::new(),
-            due: BTreeSet::new(),
-            open: Share::default(),
-            parked: Share::default(),
-            turns: 0,
+            slots: Slots::default(),
             closed,
             events: VecDeque::new(),
             counts: AssemblerCounts::default(),
@@ -211,33 +177,34 @@ impl TraceAssembler {
     /// Lets time pass: judges what has settled, closes traces that are over, parks silent ones.
     pub fn advance(&mut self, now: u64) {
         let now = self.clock(now);
-        while let Some((due, id)) = self.due.first().cloned()
-            && due <= now
-        {
+        while let Some(id) = self.slots.due_by(now) {
             self.unpark(&id);
             let options = &self.rules.options;
             let expire = nanoseconds(options.expire.max(options.idle));
-            let Some(Slot { state: State::Open(open), .. }) = self.traces.get_mut(&id) else { break };
-            let is_idle = open.is_idle(now, options);
-            if is_idle && open.last.saturating_add(expire) <= now {
-                self.end(&id, CloseReason::Expired);
-            } else if let Some(reason) = open.is_over(now, options) {
-                self.end(&id, reason);
-            } else {
-                self.change(&id, |_, _, _| ());
-                if is_idle {
-                    self.park(&id);
+            let over = self.slots.change(&id, |open| {
+                let is_idle = open.is_idle(now, options);
+                match is_idle && open.last.saturating_add(expire) <= now {
+                    true => (is_idle, Some(CloseReason::Expired)),
+                    false => (is_idle, open.is_over(now, options)),
                 }
-                self.keep_few_open();
+            });
+            let Some((is_idle, reason)) = over else { break };
+            if let Some(reason) = reason {
+                self.end(&id, reason);
+                continue;
             }
+            self.change(&id, |_, _, _| ());
+            if is_idle {
+                self.park(&id);
+            }
+            self.keep_few_open();
         }
     }
 
     /// Closes a trace; `false` if none of that id is open or parked.
     pub fn close(&mut self, now: u64, trace: &str) -> bool {
         self.clock(now);
-        let id = self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id));
-        id.is_some_and(|id| {
+        self.slots.id(trace).is_some_and(|id| {
             self.end(&id, CloseReason::Requested);
             true
         })
@@ -246,7 +213,7 @@ impl TraceAssembler {
     /// Closes all traces, in the order of their ids.
     pub fn close_all(&mut self, now: u64) {
         self.clock(now);
-        while let Some(id) = self.traces.first_key_value().map(|(id, _)| Arc::clone(id)) {
+        while let Some(id) = self.slots.first() {
             self.end(&id, CloseReason::Requested);
         }
     }
@@ -257,7 +224,7 @@ impl TraceAssembler {
     /// question about spans costs what judging them costs.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
-        Some(match &self.traces.get(trace)?.state {
+        Some(match &self.slots.get(trace)?.state {
             State::Open(open) => open.peek(&self.rules),
             State::Parked(packed) => packed.open().peek(&self.rules),
         })
@@ -271,25 +238,25 @@ impl TraceAssembler {
     /// What became of the pieces so far.
     #[must_use]
     pub fn counts(&self) -> AssemblerCounts {
-        self.counts
+        AssemblerCounts { open: self.slots.open.pieces, parked: self.slots.parked.pieces, ..self.counts }
     }
 
     /// How many traces are open.
     #[must_use]
     pub fn open_traces(&self) -> usize {
-        self.open.silent.len()
+        self.slots.open.len()
     }
 
     /// How many traces are parked.
     #[must_use]
     pub fn parked_traces(&self) -> usize {
-        self.parked.silent.len()
+        self.slots.parked.len()
     }
 
     /// How many calls of open traces wait for their answers, and answers for their calls.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        let open = self.traces.values().filter_map(|slot| match &slot.state {
+        let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
             State::Open(open) => Some(open.pieces.waiting()),
             State::Parked(_) => None,
         });
@@ -299,13 +266,13 @@ impl TraceAssembler {
     /// About how many bytes all open and parked traces hold.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.open.bytes + self.parked.bytes
+        self.slots.bytes()
     }
 
     /// About how many bytes the parked traces hold.
     #[must_use]
     pub fn parked_bytes(&self) -> usize {
-        self.parked.bytes
+        self.slots.parked.bytes
     }
 
     /// The closed traces that are remembered and for which something came too late, and how much, in the order of
@@ -331,77 +298,26 @@ impl TraceAssembler {
     /// The open trace to which so many pieces come; `None` if they are too late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
-        let known = self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id));
-        let id = match known {
+        let id = match self.slots.id(trace) {
             Some(id) => id,
             None if self.is_late(trace, pieces) => return None,
             None => {
                 let id: Arc<str> = trace.into();
-                self.insert(&id, State::Open(Box::default()), 0);
+                self.slots.insert(&id, State::Open(Box::default()), 0);
                 id
             }
         };
         self.unpark(&id);
-        self.counts.open += pieces;
-        self.turns += 1;
-        let (now, turn) = (self.now, self.turns);
-        if let Some(slot) = self.traces.get_mut(&id) {
-            self.open.silent.remove(&(slot.turn, Arc::clone(&id)));
-            self.open.silent.insert((turn, Arc::clone(&id)));
-            slot.turn = turn;
-            slot.pieces += pieces;
-            if let State::Open(open) = &mut slot.state {
-                open.last = now;
-            }
-        }
+        self.slots.came(self.now, &id, pieces);
         self.keep_few_open();
         Some(id)
     }
 
     fn keep_few_open(&mut self) {
-        while self.open.silent.len() > self.rules.options.max_open.max(1)
-            && let Some((_, silent)) = self.open.silent.first().cloned()
+        while self.slots.open.len() > self.rules.options.max_open.max(1)
+            && let Some(silent) = self.slots.open.longest_silent()
         {
             self.park(&silent);
-        }
-    }
-
-    /// Adds a trace of so many pieces, as the one that changed last.
-    pub(super) fn insert(&mut self, id: &Arc<str>, state: State, pieces: u64) {
-        self.turns += 1;
-        let turn = self.turns;
-        let bytes = state.memory() + SLOT_BYTES + id.len();
-        let (share, of_state) = match &state {
-            State::Open(_) => (&mut self.open, &mut self.counts.open),
-            State::Parked(_) => (&mut self.parked, &mut self.counts.parked),
-        };
-        share.silent.insert((turn, Arc::clone(id)));
-        share.bytes += bytes;
-        *of_state += pieces;
-        self.traces.insert(Arc::clone(id), Slot { state, due: u64::MAX, turn, bytes, pieces });
-        self.due.insert((u64::MAX, Arc::clone(id)));
-    }
-
-    /// Takes a trace out of all lists.
-    pub(super) fn remove(&mut self, id: &Arc<str>) -> Option<Slot> {
-        let slot = self.traces.remove(id)?;
-        self.due.remove(&(slot.due, Arc::clone(id)));
-        let (share, of_state) = match &slot.state {
-            State::Open(_) => (&mut self.open, &mut self.counts.open),
-            State::Parked(_) => (&mut self.parked, &mut self.counts.parked),
-        };
-        share.silent.remove(&(slot.turn, Arc::clone(id)));
-        share.bytes -= slot.bytes;
-        *of_state -= slot.pieces;
-        Some(slot)
-    }
-
-    pub(super) fn set_due(&mut self, id: &Arc<str>, due: u64) {
-        let Some(slot) = self.traces.get_mut(id) else { return };
-        if due != slot.due {
-            self.due.remove(&(slot.due, Arc::clone(id)));
-            self.due.insert((due, Arc::clone(id)));
-            slot.due = due;
         }
     }
 
@@ -417,22 +333,18 @@ impl TraceAssembler {
 
     /// Changes an open trace, judges what is due, and keeps the lists and caps.
     fn change(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace, &Rules, Emit<'_>)) {
-        let now = self.now;
-        let Some(slot) = self.traces.get_mut(id) else { return };
-        let State::Open(open) = &mut slot.state else { return };
-        let (out_of_order, looked_at) = (open.pieces.out_of_order, open.spans.looked_at);
-        let events = &mut self.events;
-        let mut emit = |event| events.push_back(event);
-        change(open, &self.rules, &mut emit);
-        open.work(now, id, &self.rules, &mut emit);
-        self.counts.out_of_order += open.pieces.out_of_order - out_of_order;
-        self.counts.looked_at += open.spans.looked_at - looked_at;
-        let bytes = open.memory() + SLOT_BYTES + id.len();
-        self.open.bytes = self.open.bytes - slot.bytes + bytes;
-        slot.bytes = bytes;
-        let due = open.next_due(&self.rules.options);
-        let is_full = open.len() > self.rules.options.max_pieces;
-        self.set_due(id, due);
+        let (now, rules, events) = (self.now, &self.rules, &mut self.events);
+        let changed = self.slots.change(id, |open| {
+            let before = (open.pieces.out_of_order, open.spans.looked_at);
+            let mut emit = |event| events.push_back(event);
+            change(open, rules, &mut emit);
+            open.work(now, id, rules, &mut emit);
+            self.counts.out_of_order += open.pieces.out_of_order - before.0;
+            self.counts.looked_at += open.spans.looked_at - before.1;
+            (open.next_due(&rules.options), open.len() > rules.options.max_pieces)
+        });
+        let Some((due, is_full)) = changed else { return };
+        self.slots.set_due(id, due);
         if is_full {
             self.end(id, CloseReason::TooManyPieces);
         }
@@ -441,11 +353,10 @@ impl TraceAssembler {
 
     pub(super) fn keep_below_cap(&mut self) {
         let most = self.rules.options.max_bytes;
-        while self.bytes() > most {
-            let first = |share: &Share| share.silent.first().map(|(_, id)| Arc::clone(id));
-            let open = first(&self.open).filter(|_| self.open.bytes > most / 2);
-            match (open, first(&self.parked)) {
-                (Some(open), _) if self.open.silent.len() > 1 => self.park(&open),
+        while self.slots.bytes() > most {
+            let open = self.slots.open.longest_silent().filter(|_| self.slots.open.bytes > most / 2);
+            match (open, self.slots.parked.longest_silent()) {
+                (Some(open), _) if self.slots.open.len() > 1 => self.park(&open),
                 (Some(id), _) | (None, Some(id)) => self.end(&id, CloseReason::TooManyBytes),
                 (None, None) => break,
             }
@@ -454,7 +365,7 @@ impl TraceAssembler {
 
     /// Packs an open trace.
     fn park(&mut self, id: &Arc<str>) {
-        let Some(slot) = self.remove(id) else { return };
+        let Some(slot) = self.slots.remove(id) else { return };
         let State::Open(open) = &slot.state else { return };
         let options = &self.rules.options;
         let due = if open.is_idle(self.now, options) {
@@ -462,33 +373,28 @@ impl TraceAssembler {
         } else {
             open.next_due(options)
         };
-        self.insert(id, State::Parked(Packed::of(&open.to_json())), slot.pieces);
-        self.set_due(id, due);
+        self.slots.insert(id, State::Parked(Packed::of(&open.to_json())), slot.pieces);
+        self.slots.set_due(id, due);
         self.counts.traces_parked += 1;
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
     }
 
     /// Unpacks a parked trace.
     fn unpark(&mut self, id: &Arc<str>) {
-        if !matches!(self.traces.get(id), Some(Slot { state: State::Parked(_), .. })) {
+        if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
             return;
         }
-        let Some(slot) = self.remove(id) else { return };
-        let State::Parked(packed) = &slot.state else { return };
-        let mut open = packed.open();
+        let Some(slot) = self.slots.remove(id) else { return };
+        let mut open = slot.state.into_open();
         open.resume(self.now);
-        self.insert(id, State::Open(Box::new(open)), slot.pieces);
+        self.slots.insert(id, State::Open(Box::new(open)), slot.pieces);
         self.counts.traces_resumed += 1;
     }
 
     fn end(&mut self, id: &Arc<str>, reason: CloseReason) {
-        let Some(Slot { state, pieces, .. }) = self.remove(id) else { return };
-        let open = match state {
-            State::Open(open) => *open,
-            State::Parked(packed) => packed.open(),
-        };
+        let Some(Slot { state, pieces, .. }) = self.slots.remove(id) else { return };
         let events = &mut self.events;
-        let findings = open.close(id, reason, &self.rules, &mut |event| events.push_back(event));
+        let findings = state.into_open().close(id, reason, &self.rules, &mut |event| events.push_back(event));
         match findings {
             None => self.counts.ignored += pieces,
             Some(findings) => {
@@ -503,15 +409,6 @@ impl TraceAssembler {
             }
         }
         self.closed.insert(Arc::clone(id), 0);
-    }
-}
-
-impl State {
-    fn memory(&self) -> usize {
-        match self {
-            Self::Open(open) => open.memory(),
-            Self::Parked(packed) => packed.bytes(),
-        }
     }
 }
 

@@ -15,6 +15,7 @@ mod pieces;
 mod remembered;
 mod saved;
 mod series;
+mod slots;
 mod span_text;
 mod spans;
 mod update;

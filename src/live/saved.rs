@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::assembler::{State, TraceAssembler};
+use super::assembler::TraceAssembler;
 use super::event::AssemblerCounts;
 use super::open::OpenTrace;
 use super::packed::Packed;
+use super::slots::State;
 use crate::error::{Error, Result};
 
 /// The version of saved states that this crate writes, and the only one it reads.
@@ -70,12 +71,12 @@ impl TraceAssembler {
         let head = Head {
             wrongturn_state: VERSION,
             now: self.now,
-            traces: self.traces.len() as u64,
-            counts: AssemblerCounts { open: 0, parked: 0, ..self.counts },
+            traces: self.slots.len() as u64,
+            counts: self.counts,
             closed: self.closed.iter().map(|(trace, late)| (trace.to_owned(), late)).collect(),
         };
         write_line(to, &head)?;
-        for (id, slot) in &self.traces {
+        for (id, slot) in self.slots.iter() {
             let json = match &slot.state {
                 State::Open(open) => open.to_json(),
                 State::Parked(packed) => packed.json(),
@@ -118,15 +119,12 @@ impl TraceAssembler {
                 .map_err(|error| at(place, &error.message()))?;
             let id: Arc<str> = line.trace.into();
             let (mut pieces, mut due) = (line.pieces, line.due);
-            if let Some(own) = self.remove(&id) {
+            if let Some(own) = self.slots.remove(&id) {
                 (pieces, due) = (pieces + own.pieces, due.min(own.due));
-                open.merge(match own.state {
-                    State::Open(open) => *open,
-                    State::Parked(packed) => packed.open(),
-                });
+                open.merge(own.state.into_open());
             }
-            self.insert(&id, State::Parked(Packed::of(&open.to_json())), pieces);
-            self.set_due(&id, due);
+            self.slots.insert(&id, State::Parked(Packed::of(&open.to_json())), pieces);
+            self.slots.set_due(&id, due);
         }
         self.keep_below_cap();
         Ok(())

@@ -11,12 +11,17 @@ import time
 import urllib.error
 import urllib.request
 
+from agents import Agent as OpenAiAgent
+from agents import Model, Runner, Usage, function_tool
+from agents import ModelResponse as OpenAiResponse
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool
 from langgraph.graph import END, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 from openinference.instrumentation.langchain import LangChainInstrumentor
+from openinference.instrumentation.openai_agents import OpenAIAgentsInstrumentor
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as Grpc
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter as Http
 from opentelemetry.sdk.resources import Resource
@@ -106,6 +111,45 @@ def with_langgraph(tracers):
     yield
 
 
+class Scripted(Model):
+    """A model of the OpenAI Agents SDK that asks for the same order five times."""
+
+    asked = 0
+
+    async def get_response(self, *args, **kwargs):
+        self.asked += 1
+        if self.asked > 5:
+            text = ResponseOutputText(text="pending", type="output_text", annotations=[])
+            output = ResponseOutputMessage(
+                id="m", content=[text], role="assistant", status="completed", type="message"
+            )
+        else:
+            output = ResponseFunctionToolCall(
+                arguments='{"id": 17}', call_id=f"call-{self.asked}", name="get_order", type="function_call"
+            )
+        return OpenAiResponse(output=[output], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args, **kwargs):
+        raise NotImplementedError
+
+
+def with_openai_agents(tracers):
+    """An agent of the OpenAI Agents SDK, instrumented by OpenInference."""
+    instrumentor = OpenAIAgentsInstrumentor()
+    instrumentor.instrument(tracer_provider=tracers)
+
+    @function_tool
+    def get_order(id: int) -> str:
+        return "pending"
+
+    agent = OpenAiAgent("clerk", tools=[get_order], model=Scripted())
+    with tracers.get_tracer("check").start_as_current_span("request") as root:
+        Runner.run_sync(agent, "Where is order 17?")
+        instrumentor.uninstrument()
+        yield root.get_span_context().trace_id
+    yield
+
+
 def is_reported(collector, trace):
     """Whether the collector knows a loop in an open trace."""
     try:
@@ -120,7 +164,7 @@ def main(http, grpc):
     failed = False
     exporters = {"http": lambda: Http(endpoint=f"{http}/v1/traces"), "grpc": lambda: Grpc(endpoint=grpc)}
     for transport, exporter in exporters.items():
-        for run in (by_hand, with_pydantic_ai, with_langgraph):
+        for run in (by_hand, with_pydantic_ai, with_langgraph, with_openai_agents):
             tracers = provider(exporter())
             steps = run(tracers)
             trace = next(steps)

@@ -20,7 +20,7 @@ use crate::trace::Status;
 const VERSION: u32 = 1;
 
 /// How many bytes of a session are read each time, at least; at most twice as many.
-const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 1 << 19;
 
 /// How many reported findings and blocked calls are remembered.
 const MOST: usize = 256;

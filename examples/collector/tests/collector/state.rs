@@ -68,6 +68,45 @@ fn open_traces_outlive_sigterm_and_move_to_another_instance() {
     assert_eq!(left, ["state.jsonl"]);
 }
 
+/// A stream whose spans went to two instances by turns ends as it does in one, once their states are put together.
+#[test]
+fn two_instances_with_a_split_stream_end_as_one() {
+    let dirs = [Dir::new("even"), Dir::new("odd"), Dir::new("single")];
+    let traces: Vec<_> = (1..=20).map(spans).collect();
+    let last = traces[0].len() - 1;
+    let send = |dir: &Dir, is_own: &dyn Fn(usize) -> bool| {
+        let collector = start(dir, 600);
+        for spans in &traces {
+            for (_, span) in spans[..last].iter().enumerate().filter(|(number, _)| is_own(*number)) {
+                assert_eq!(collector.post(&body(std::slice::from_ref(span))).0, 200);
+            }
+        }
+        assert_eq!(collector.stop().0, 0);
+    };
+    send(&dirs[0], &|number| number % 2 == 0);
+    send(&dirs[1], &|number| number % 2 == 1);
+    send(&dirs[2], &|_| true);
+    fs::copy(dirs[0].path("state/state.jsonl"), dirs[1].path("state/even.jsonl")).unwrap();
+    let ends = |dir: &Dir| {
+        let collector = start(dir, 600);
+        let roots: Vec<_> = traces.iter().map(|spans| spans[last].clone()).collect();
+        assert_eq!(collector.post(&body(&roots)).0, 200);
+        collector.wait("traces_closed_total", 20);
+        assert_eq!(collector.stop().0, 0);
+        let mut ends: Vec<String> = dir
+            .events()
+            .iter()
+            .filter(|event| event.text("wrongturn.update").is_empty())
+            .map(|event| format!("{event:?}"))
+            .collect();
+        ends.sort();
+        ends
+    };
+    let (merged, single) = (ends(&dirs[1]), ends(&dirs[2]));
+    assert!(merged.len() >= 20, "{}", merged.len());
+    assert_eq!(merged, single);
+}
+
 #[test]
 fn a_state_that_cannot_be_read_is_an_error() {
     let dir = Dir::new("torn-state");

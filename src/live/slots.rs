@@ -1,0 +1,175 @@
+//! The open and parked traces: when each is due, which has been silent longest, and how much they hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::open::OpenTrace;
+use super::packed::Packed;
+
+/// The traces that are not closed.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    traces: BTreeMap<Arc<str>, Slot>,
+    due: BTreeSet<(u64, Arc<str>)>,
+    pub(super) open: Share,
+    pub(super) parked: Share,
+    turns: u64,
+}
+
+/// A trace that is not closed.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) state: State,
+    /// When something is to be done for it.
+    pub(super) due: u64,
+    /// When it last changed, in the order of changes.
+    turn: u64,
+    bytes: usize,
+    pub(super) pieces: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum State {
+    Open(Box<OpenTrace>),
+    Parked(Packed),
+}
+
+/// The open or the parked traces.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    /// Ordered by turn: the first has been silent longest.
+    silent: BTreeSet<(u64, Arc<str>)>,
+    pub(super) bytes: usize,
+    pub(super) pieces: u64,
+}
+
+/// What a slot and its entries in the lists take.
+const SLOT_BYTES: usize = size_of::<Slot>() + 160;
+
+impl Slots {
+    pub(super) fn len(&self) -> usize {
+        self.traces.len()
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&Slot> {
+        self.traces.get(id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Slot)> {
+        self.traces.iter()
+    }
+
+    /// Returns the stored id of a trace.
+    pub(super) fn id(&self, trace: &str) -> Option<Arc<str>> {
+        self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id))
+    }
+
+    /// Returns the id that sorts first.
+    pub(super) fn first(&self) -> Option<Arc<str>> {
+        self.traces.first_key_value().map(|(id, _)| Arc::clone(id))
+    }
+
+    /// Returns a trace for which something is to be done by this time.
+    pub(super) fn due_by(&self, now: u64) -> Option<Arc<str>> {
+        self.due.first().filter(|(due, _)| *due <= now).map(|(_, id)| Arc::clone(id))
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.open.bytes + self.parked.bytes
+    }
+
+    /// Adds a trace of so many pieces, as the one that changed last.
+    pub(super) fn insert(&mut self, id: &Arc<str>, state: State, pieces: u64) {
+        self.turns += 1;
+        let slot = Slot { bytes: state.memory(id), state, due: u64::MAX, turn: self.turns, pieces };
+        let share = slot.state.share(&mut self.open, &mut self.parked);
+        share.silent.insert((slot.turn, Arc::clone(id)));
+        share.bytes += slot.bytes;
+        share.pieces += pieces;
+        self.due.insert((slot.due, Arc::clone(id)));
+        self.traces.insert(Arc::clone(id), slot);
+    }
+
+    pub(super) fn remove(&mut self, id: &Arc<str>) -> Option<Slot> {
+        let slot = self.traces.remove(id)?;
+        self.due.remove(&(slot.due, Arc::clone(id)));
+        let share = slot.state.share(&mut self.open, &mut self.parked);
+        share.silent.remove(&(slot.turn, Arc::clone(id)));
+        share.bytes -= slot.bytes;
+        share.pieces -= slot.pieces;
+        Some(slot)
+    }
+
+    pub(super) fn set_due(&mut self, id: &Arc<str>, due: u64) {
+        let Some(slot) = self.traces.get_mut(id) else { return };
+        if due != slot.due {
+            self.due.remove(&(slot.due, Arc::clone(id)));
+            self.due.insert((due, Arc::clone(id)));
+            slot.due = due;
+        }
+    }
+
+    /// Counts pieces that come to an open trace, which makes it the one that changed last.
+    pub(super) fn came(&mut self, now: u64, id: &Arc<str>, pieces: u64) {
+        self.turns += 1;
+        let Some(slot) = self.traces.get_mut(id) else { return };
+        let share = slot.state.share(&mut self.open, &mut self.parked);
+        share.silent.remove(&(slot.turn, Arc::clone(id)));
+        share.silent.insert((self.turns, Arc::clone(id)));
+        share.pieces += pieces;
+        slot.turn = self.turns;
+        slot.pieces += pieces;
+        if let State::Open(open) = &mut slot.state {
+            open.last = now;
+        }
+    }
+
+    /// Changes an open trace, and weighs it again. `None` if it is not open.
+    pub(super) fn change<T>(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace) -> T) -> Option<T> {
+        let slot = self.traces.get_mut(id)?;
+        let State::Open(open) = &mut slot.state else { return None };
+        let changed = change(open);
+        let bytes = slot.state.memory(id);
+        self.open.bytes = self.open.bytes - slot.bytes + bytes;
+        slot.bytes = bytes;
+        Some(changed)
+    }
+}
+
+impl Share {
+    /// Returns the number of traces.
+    pub(super) fn len(&self) -> usize {
+        self.silent.len()
+    }
+
+    /// Returns the trace that has been silent longest.
+    pub(super) fn longest_silent(&self) -> Option<Arc<str>> {
+        self.silent.first().map(|(_, id)| Arc::clone(id))
+    }
+}
+
+impl State {
+    /// Returns about how many bytes a trace takes in all.
+    fn memory(&self, id: &str) -> usize {
+        let own = match self {
+            Self::Open(open) => open.memory(),
+            Self::Parked(packed) => packed.bytes(),
+        };
+        own + SLOT_BYTES + id.len()
+    }
+
+    fn share<'s>(&self, open: &'s mut Share, parked: &'s mut Share) -> &'s mut Share {
+        match self {
+            Self::Open(_) => open,
+            Self::Parked(_) => parked,
+        }
+    }
+
+    /// Returns the trace, unpacked.
+    pub(super) fn into_open(self) -> OpenTrace {
+        match self {
+            Self::Open(open) => *open,
+            Self::Parked(packed) => packed.open(),
+        }
+    }
+}
