@@ -8,6 +8,7 @@ mod event;
 mod guard;
 mod monitor;
 mod open;
+mod open_fold;
 mod options;
 mod packed;
 mod piece;

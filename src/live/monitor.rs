@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::series::Series;
+use super::open_fold::OpenFold;
 use super::update::{Update, UpdateKind};
-use crate::detect::{Cost, Detector, Finding, Fold, Measures, Meter, Verdict, check_ids};
+use crate::detect::{Cost, Detector, Finding, Meter, Verdict, check_ids};
 use crate::error::Result;
 use crate::trace::{Actors, RouteStatus, Step, StepInput, StepValidator};
 
@@ -43,33 +43,6 @@ pub struct Monitor {
     memory_limit: Option<usize>,
     concluded: bool,
     folds: Vec<OpenFold>,
-}
-
-/// A detector in the middle of the trace.
-#[derive(Debug)]
-struct OpenFold {
-    detector: Arc<dyn Detector>,
-    state: State,
-    /// How many of the certain findings have been reported.
-    reported: usize,
-    /// Those of them that stand.
-    live: Series,
-    /// When to look for growth again: after so many steps.
-    look: u64,
-}
-
-#[derive(Debug)]
-enum State {
-    Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are stopped.
-    Stopped(Box<Stopped>),
-}
-
-/// What a detector says that was stopped.
-#[derive(Debug)]
-struct Stopped {
-    certain: Vec<Finding>,
-    verdict: Verdict,
 }
 
 /// The verdicts on a trace at its end, and the last updates of its findings: [`Monitor::conclude`].
@@ -112,16 +85,7 @@ impl Monitor {
 
     /// As [`Monitor::new`], of detectors whose ids have been looked at.
     pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &RouteStatus) -> Self {
-        let folds = detectors
-            .iter()
-            .map(|detector| OpenFold {
-                detector: Arc::clone(detector),
-                state: State::Open(detector.start(routing)),
-                reported: 0,
-                live: Series::default(),
-                look: 0,
-            })
-            .collect();
+        let folds = detectors.iter().map(|detector| OpenFold::start(detector, routing)).collect();
         Self {
             gate: StepValidator::new(),
             meter: Meter::default(),
@@ -167,9 +131,7 @@ impl Monitor {
         }
         self.seen = self.seen.saturating_add(step.bytes());
         for open in &mut self.folds {
-            if let State::Open(fold) = &mut open.state {
-                fold.observe(step);
-            }
+            open.observe(step);
         }
         if let Some(limit) = self.memory_limit
             && self.memory() > limit
@@ -193,7 +155,7 @@ impl Monitor {
 
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
-        let open = self.folds.iter_mut().filter(|open| matches!(open.state, State::Open(_)));
+        let open = self.folds.iter_mut().filter(|open| open.is_open());
         // Of equal ones, the first.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
@@ -212,14 +174,7 @@ impl Monitor {
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {
-            let new = open.new_findings(&self.meter, self.steps);
-            let is_due = new.is_empty() && !open.live.is_empty() && self.steps >= open.look;
-            updates.extend(new.into_iter().map(|finding| Update::new(UpdateKind::Opened, finding)));
-            if is_due {
-                open.look = self.steps.saturating_mul(2);
-                let verdict = self.meter.seal(open.verdict());
-                open.live.grow(&verdict, &mut updates);
-            }
+            open.update(&self.meter, self.steps, &mut updates);
         }
         updates
     }
@@ -230,13 +185,7 @@ impl Monitor {
         self.take_over(before);
         let mut updates = Vec::new();
         for open in &mut self.folds {
-            let certain = open.certain().to_vec();
-            open.reported = certain.len();
-            open.look = self.steps.saturating_mul(2);
-            if !certain.is_empty() || !open.live.is_empty() {
-                let verdict = self.meter.seal(open.verdict());
-                open.live.judge_again(certain.into_iter(), &verdict, &mut updates);
-            }
+            open.judge_again(&self.meter, self.steps, &mut updates);
         }
         updates
     }
@@ -291,18 +240,7 @@ impl Monitor {
 
     /// The confirmed findings as they stand, those that were merged left out.
     pub(super) fn confirmed(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        for open in &self.folds {
-            let certain = open.certain();
-            if !certain.is_empty() {
-                let is_confirmed = |finding: &Finding| {
-                    certain.iter().any(|known| known.id == finding.id || finding.merged.contains(&known.id))
-                };
-                let verdict = self.meter.seal(open.verdict());
-                findings.extend(verdict.findings().iter().filter(|finding| is_confirmed(finding)).cloned());
-            }
-        }
-        findings
+        self.folds.iter().flat_map(|open| open.confirmed(&self.meter)).collect()
     }
 
     /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
@@ -360,88 +298,7 @@ impl Monitor {
         (self.steps, self.last, self.last_action, self.seen) = (0, 0, None, 0);
         self.concluded = false;
         for open in &mut self.folds {
-            (open.reported, open.look) = (0, 0);
-            open.live.clear();
-            open.state = State::Open(open.detector.start(routing));
-        }
-    }
-}
-
-impl OpenFold {
-    /// About how many bytes it holds, after steps of so many bytes.
-    fn memory(&self, seen: usize) -> usize {
-        let own = match &self.state {
-            State::Open(fold) => {
-                let tracked = Some(fold.memory()).filter(|bytes| *bytes != usize::MAX);
-                size_of_val(&**fold) + tracked.unwrap_or(seen)
-            }
-            State::Stopped(stopped) => {
-                let findings = stopped.certain.len() + stopped.verdict.findings().len();
-                size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)
-            }
-        };
-        size_of::<Self>() + own + self.live.memory()
-    }
-
-    fn certain(&self) -> &[Finding] {
-        match &self.state {
-            State::Open(fold) => fold.certain(),
-            State::Stopped(stopped) => &stopped.certain,
-        }
-    }
-
-    fn verdict(&self) -> Verdict {
-        match &self.state {
-            State::Open(fold) => fold.verdict(),
-            State::Stopped(stopped) => stopped.verdict.clone(),
-        }
-    }
-
-    /// Ends the fold with what it is certain of.
-    fn stop(&mut self, step: u64, limit: usize) {
-        let State::Open(fold) = &self.state else { return };
-        let certain = fold.certain().to_vec();
-        let verdict = match fold.verdict() {
-            Verdict::Judged(mut judgement) if !certain.is_empty() => {
-                judgement.stopped_at = Some(step);
-                judgement.measures = Measures::default();
-                Verdict::Judged(judgement)
-            }
-            _ => Verdict::stopped(step, limit),
-        };
-        self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
-    }
-
-    /// The certain findings that have not been reported yet; with this they are.
-    fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
-        let certain = self.certain();
-        let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
-        self.reported = certain.len();
-        for finding in &mut new {
-            meter.complete(finding);
-            self.live.open(finding);
-            self.look = steps.saturating_mul(2);
-        }
-        new
-    }
-}
-
-/// Why a detector that was stopped says nothing.
-const STOPPED: &str = "stopped at step ";
-
-impl Verdict {
-    /// Of a detector that was stopped before it was certain of anything.
-    fn stopped(step: u64, limit: usize) -> Self {
-        let reason = format!("{STOPPED}{step}: the open trace held more than {limit} bytes");
-        Self::NotApplicable { reason: Cow::Owned(reason) }
-    }
-
-    /// Whether a cap on memory ended the judgement before the trace.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        match self {
-            Self::NotApplicable { reason } => reason.starts_with(STOPPED),
-            Self::Judged(judgement) => judgement.stopped_at.is_some(),
+            *open = OpenFold::start(&open.detector, routing);
         }
     }
 }

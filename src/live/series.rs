@@ -19,10 +19,6 @@ impl Series {
         self.live.is_empty()
     }
 
-    pub(super) fn clear(&mut self) {
-        self.live.clear();
-    }
-
     /// About how many bytes are held.
     pub(super) fn memory(&self) -> usize {
         self.live.len() * FINDING_BYTES

@@ -1,0 +1,171 @@
+//! One detector in the middle of a trace: its fold, and which of its findings have been reported.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::series::Series;
+use super::update::{Update, UpdateKind};
+use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict};
+use crate::trace::{RouteStatus, Step};
+
+/// A detector in the middle of the trace.
+#[derive(Debug)]
+pub(super) struct OpenFold {
+    pub(super) detector: Arc<dyn Detector>,
+    state: State,
+    /// How many of the certain findings have been reported.
+    reported: usize,
+    /// Those of them that stand.
+    pub(super) live: Series,
+    /// When to look for growth again: after so many steps.
+    look: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Open(Box<dyn Fold>),
+    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are stopped.
+    Stopped(Box<Stopped>),
+}
+
+/// What a detector says that was stopped.
+#[derive(Debug)]
+struct Stopped {
+    certain: Vec<Finding>,
+    verdict: Verdict,
+}
+
+impl OpenFold {
+    pub(super) fn start(detector: &Arc<dyn Detector>, routing: &RouteStatus) -> Self {
+        Self {
+            detector: Arc::clone(detector),
+            state: State::Open(detector.start(routing)),
+            reported: 0,
+            live: Series::default(),
+            look: 0,
+        }
+    }
+
+    pub(super) fn observe(&mut self, step: &Step<'_>) {
+        if let State::Open(fold) = &mut self.state {
+            fold.observe(step);
+        }
+    }
+
+    /// Returns whether it has not been stopped.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// Reports what became of the findings since the last call.
+    pub(super) fn update(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
+        let new = self.new_findings(meter, steps);
+        let is_due = new.is_empty() && !self.live.is_empty() && steps >= self.look;
+        updates.extend(new.into_iter().map(|finding| Update::new(UpdateKind::Opened, finding)));
+        if is_due {
+            self.look = steps.saturating_mul(2);
+            let verdict = meter.seal(self.verdict());
+            self.live.grow(&verdict, updates);
+        }
+    }
+
+    /// Reports the differences from what another monitor reported on the same trace.
+    pub(super) fn judge_again(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
+        let certain = self.certain().to_vec();
+        (self.reported, self.look) = (certain.len(), steps.saturating_mul(2));
+        if !certain.is_empty() || !self.live.is_empty() {
+            let verdict = meter.seal(self.verdict());
+            self.live.judge_again(certain.into_iter(), &verdict, updates);
+        }
+    }
+
+    /// Returns the confirmed findings as they stand, those that were merged left out.
+    pub(super) fn confirmed(&self, meter: &Meter) -> Vec<Finding> {
+        let certain = self.certain();
+        if certain.is_empty() {
+            return Vec::new();
+        }
+        let mut findings = meter.seal(self.verdict()).findings().to_vec();
+        findings.retain(|finding| {
+            certain.iter().any(|known| known.id == finding.id || finding.merged.contains(&known.id))
+        });
+        findings
+    }
+
+    /// About how many bytes it holds, after steps of so many bytes.
+    pub(super) fn memory(&self, seen: usize) -> usize {
+        let own = match &self.state {
+            State::Open(fold) => {
+                let tracked = Some(fold.memory()).filter(|bytes| *bytes != usize::MAX);
+                size_of_val(&**fold) + tracked.unwrap_or(seen)
+            }
+            State::Stopped(stopped) => {
+                let findings = stopped.certain.len() + stopped.verdict.findings().len();
+                size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)
+            }
+        };
+        size_of::<Self>() + own + self.live.memory()
+    }
+
+    fn certain(&self) -> &[Finding] {
+        match &self.state {
+            State::Open(fold) => fold.certain(),
+            State::Stopped(stopped) => &stopped.certain,
+        }
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        match &self.state {
+            State::Open(fold) => fold.verdict(),
+            State::Stopped(stopped) => stopped.verdict.clone(),
+        }
+    }
+
+    /// Ends the fold with what it is certain of.
+    pub(super) fn stop(&mut self, step: u64, limit: usize) {
+        let State::Open(fold) = &self.state else { return };
+        let certain = fold.certain().to_vec();
+        let verdict = match fold.verdict() {
+            Verdict::Judged(mut judgement) if !certain.is_empty() => {
+                judgement.stopped_at = Some(step);
+                judgement.measures = Measures::default();
+                Verdict::Judged(judgement)
+            }
+            _ => Verdict::stopped(step, limit),
+        };
+        self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
+    }
+
+    /// The certain findings that have not been reported yet; with this they are.
+    pub(super) fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
+        let certain = self.certain();
+        let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = certain.len();
+        for finding in &mut new {
+            meter.complete(finding);
+            self.live.open(finding);
+            self.look = steps.saturating_mul(2);
+        }
+        new
+    }
+}
+
+/// Why a detector that was stopped says nothing.
+const STOPPED: &str = "stopped at step ";
+
+impl Verdict {
+    /// Of a detector that was stopped before it was certain of anything.
+    fn stopped(step: u64, limit: usize) -> Self {
+        let reason = format!("{STOPPED}{step}: the open trace held more than {limit} bytes");
+        Self::NotApplicable { reason: Cow::Owned(reason) }
+    }
+
+    /// Whether a cap on memory ended the judgement before the trace.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::NotApplicable { reason } => reason.starts_with(STOPPED),
+            Self::Judged(judgement) => judgement.stopped_at.is_some(),
+        }
+    }
+}
