@@ -172,9 +172,10 @@ fn hooks_of(line: &str, calls: &mut BTreeMap<String, (Value, Value)>) -> Vec<Hoo
             }
             Some("tool_result") => {
                 let content = &part["content"];
-                let (event, field) = match part["is_error"] == true {
-                    true => ("PostToolUseFailure", "error"),
-                    false => ("PostToolUse", "tool_response"),
+                let (event, field) = if part["is_error"] == true {
+                    ("PostToolUseFailure", "error")
+                } else {
+                    ("PostToolUse", "tool_response")
                 };
                 hook["hook_event_name"] = json!(event);
                 hook[field] = content.clone();

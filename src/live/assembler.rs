@@ -183,10 +183,9 @@ impl TraceAssembler {
             let expire = nanoseconds(options.expire.max(options.idle));
             let over = self.slots.change(&id, |open| {
                 let is_idle = open.is_idle(now, options);
-                match is_idle && open.last.saturating_add(expire) <= now {
-                    true => (is_idle, Some(CloseReason::Expired)),
-                    false => (is_idle, open.is_over(now, options)),
-                }
+                let is_expired = is_idle && open.last.saturating_add(expire) <= now;
+                let reason = if is_expired { Some(CloseReason::Expired) } else { open.is_over(now, options) };
+                (is_idle, reason)
             });
             let Some((is_idle, reason)) = over else { break };
             if let Some(reason) = reason {

@@ -104,7 +104,7 @@ impl Monitor {
     /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and its
     /// verdict says where it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); if it has confirmed
     /// nothing, it is *not applicable* for that reason. A detector that does not track its memory
-    /// ([`Fold::memory`]) is charged with all the bytes of the steps that it was handed.
+    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all the bytes of the steps that it was handed.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
@@ -146,7 +146,7 @@ impl Monitor {
         self.steps
     }
 
-    /// About how many bytes the open trace holds, as far as its detectors know ([`Fold::memory`]).
+    /// About how many bytes the open trace holds, as far as its detectors know ([`Fold::memory`](crate::detect::Fold::memory)).
     #[must_use]
     pub fn memory(&self) -> usize {
         let folds = self.folds.iter().map(|open| open.memory(self.seen));
