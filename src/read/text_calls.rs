@@ -24,17 +24,40 @@ struct Grammar {
     calls: fn(&str) -> Vec<Written>,
     /// What else a prompt contains that defines the grammar; `None` if no prompt is enough.
     prompt: Option<&'static [&'static str]>,
+    /// The beginning of every answer, if the calls may be in messages of any role.
+    answer: Option<&'static str>,
 }
 
 /// The most specific first.
-static GRAMMARS: [Grammar; 7] = [
-    Grammar { marks: &["<function=", "<invoke name="], calls: text_grammars::functions, prompt: Some(&[]) },
-    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, prompt: Some(&[]) },
-    Grammar { marks: &["<execute"], calls: text_grammars::executions, prompt: Some(&["</execute"]) },
-    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]) },
-    Grammar { marks: &["<action>"], calls: text_grammars::action_tags, prompt: Some(&["</action>"]) },
-    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None },
-    Grammar { marks: &["Action"], calls: text_grammars::react, prompt: Some(&["Action:", "Thought:"]) },
+static GRAMMARS: [Grammar; 8] = [
+    Grammar { marks: &["```"], calls: text_grammars::scripts, prompt: None, answer: Some("exitcode: ") },
+    Grammar {
+        marks: &["<function=", "<invoke name="],
+        calls: text_grammars::functions,
+        prompt: Some(&[]),
+        answer: None,
+    },
+    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, prompt: Some(&[]), answer: None },
+    Grammar {
+        marks: &["<execute"],
+        calls: text_grammars::executions,
+        prompt: Some(&["</execute"]),
+        answer: None,
+    },
+    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]), answer: None },
+    Grammar {
+        marks: &["<action>"],
+        calls: text_grammars::action_tags,
+        prompt: Some(&["</action>"]),
+        answer: None,
+    },
+    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, answer: None },
+    Grammar {
+        marks: &["Action"],
+        calls: text_grammars::react,
+        prompt: Some(&["Action:", "Thought:"]),
+        answer: None,
+    },
 ];
 
 /// Signs that a run uses a grammar.
@@ -52,6 +75,17 @@ impl Grammar {
         if self.marks.iter().any(|mark| text.contains(mark)) { (self.calls)(&text) } else { Vec::new() }
     }
 
+    fn may_call(&self, actor: Actor, text: Text<'_>) -> bool {
+        match self.answer {
+            Some(answer) => actor != Actor::System && !text.starts_with(answer),
+            None => actor == Actor::Agent,
+        }
+    }
+
+    fn may_answer(&self, text: Text<'_>) -> bool {
+        self.answer.is_none_or(|answer| text.starts_with(answer)) && !results(&text.to_str()).is_empty()
+    }
+
     /// Returns true if a text before all of the agent's defines the grammar.
     fn is_defined_in(&self, text: &str) -> bool {
         let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
@@ -62,7 +96,7 @@ impl Grammar {
         let (mut is_prompt, mut is_defined, mut is_used, mut asked) = (true, false, false, false);
         for entry in entries {
             match entry {
-                Entry::Message { actor: Actor::Agent, text, .. } => {
+                Entry::Message { actor, text, .. } if self.may_call(*actor, text.text()) => {
                     is_prompt = false;
                     asked = !self.calls_in(text.text()).is_empty();
                     is_used |= asked;
@@ -70,7 +104,7 @@ impl Grammar {
                 Entry::Message { text, .. } if is_prompt => {
                     is_defined |= self.is_defined_in(&text.text().to_str());
                 }
-                Entry::Message { text, .. } if asked && !results(&text.text().to_str()).is_empty() => {
+                Entry::Message { text, .. } if asked && self.may_answer(text.text()) => {
                     return Some(Evidence::Answers);
                 }
                 Entry::Answer { .. } | Entry::Orphan { .. } if asked => return Some(Evidence::Answers),
@@ -96,7 +130,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     let mut asked = VecDeque::new();
     for entry in run.take_entries() {
         match entry {
-            Entry::Message { actor: Actor::Agent, turn, ref text, time } => {
+            Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
                 let calls = grammar.calls_in(text.text());
                 run.put(entry);
                 asked.clear();
@@ -246,8 +280,13 @@ fn outcome(text: &str) -> Outcome {
     }
     let by_line = |line: &str| {
         let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.'));
-        let code =
-            ["Command finished with exit code ", "The command completed with exit code ", "Exit code: "];
+        let line = line.split_once(" (execution ").map_or(line, |(line, _)| line);
+        let code = [
+            "Command finished with exit code ",
+            "The command completed with exit code ",
+            "Exit code: ",
+            "exitcode: ",
+        ];
         code.iter().find_map(|code| words::exit_line(line, code))
     };
     if let Some(failed) = text.lines().take(3).chain(text.lines().rev().take(4)).find_map(by_line) {

@@ -121,6 +121,13 @@ pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
 }
 
+/// The fenced blocks of code in a text, which AutoGen runs together.
+pub(super) fn scripts(text: &str) -> Vec<Written> {
+    let fenced = text.split("```").skip(1).step_by(2);
+    let code: Vec<_> = fenced.filter_map(|block| Some(block.split_once('\n')?.1.trim_end())).collect();
+    if code.is_empty() { Vec::new() } else { vec![Written::of_text("execute", "code", &code.join("\n"))] }
+}
+
 /// `Action:` with `Action Input:`, an object, or a plain action; optionally with its `Observation:`. Labels may be
 /// numbered.
 pub(super) fn react(text: &str) -> Vec<Written> {
@@ -259,12 +266,13 @@ pub(super) struct Result<'t> {
 }
 
 /// Prefixes that harnesses write before an answer. The answer includes prefixes with a meaning of their own.
-const BEFORE: [(&str, bool); 9] = [
+const BEFORE: [(&str, bool); 10] = [
     ("API output: ", false),
     ("OBSERVATION:", false),
     ("Observation:", false),
     ("Observation: ", false),
     ("The output of the OS:", false),
+    ("exitcode: ", true),
     ("<function_results>", true),
     ("<returncode>", true),
     ("<output>", true),

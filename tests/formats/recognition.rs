@@ -11,11 +11,12 @@ use wrongturn::{
 use super::{describe_runs, fixtures, on_each};
 
 /// The formats whose readers take what others write, if they are asked to: chats, and runs that are values.
-const READS_OTHERS: [Format; 8] = [
+const READS_OTHERS: [Format; 9] = [
     Format::OpenAiResponses,
     Format::AnthropicMessages,
     Format::OpenAiChat,
     Format::ChatRecords,
+    Format::Events,
     Format::Tau2,
     Format::TauBench,
     Format::BenchTrace,

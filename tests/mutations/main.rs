@@ -271,8 +271,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// The formats whose readers drop a number among calls or messages without a report.
-const SILENT: [Format; 6] =
-    [Format::AutoGen, Format::CopilotChat, Format::GeminiCli, Format::Langfuse, Format::LlmCalls, Format::Pi];
+const SILENT: [Format; 3] = [Format::Langfuse, Format::LlmCalls, Format::Pi];
 
 #[test]
 fn a_number_among_messages_steps_or_events_is_reported() {

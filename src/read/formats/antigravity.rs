@@ -41,16 +41,13 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
             let is_call = kind == "TOOL_CALL";
             let is_user = source.is_some_and(|source| source.starts_with("USER"));
             run.say(if is_user { Actor::User } else { Actor::Agent }, text(content));
-            for call in step.list("tool_calls") {
-                let arguments = call.member("args").or_else(|| call.member("arguments"));
-                let number =
-                    run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments);
+            for call in calls(step, run) {
                 // Steps of this type record the status of the call, but not its output.
                 let is_done = is_call && step.name("status").as_deref() == Some("DONE");
                 if let Some(error) = error {
-                    run.answer_call(number, words::result(error), Outcome::flag(true));
+                    run.answer_call(call, words::result(error), Outcome::flag(true));
                 } else if is_done {
-                    run.answer_in_part(number, Outcome::flag(false));
+                    run.answer_in_part(call, Outcome::flag(false));
                 }
             }
         }
@@ -68,9 +65,18 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
         (Some("ERROR_MESSAGE"), _) => run.say(Actor::Environment, text(error.or(content))),
         (Some(_), Some("MODEL")) => {
             let failed = step.name("status").as_deref() == Some("ERROR") || error.is_some();
+            calls(step, run);
             run.answer(None, None, error.or(content).and_then(words::result), Outcome::flag(failed));
         }
         _ => return false,
     }
     true
+}
+
+fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<CallNumber> {
+    let call = |call: Raw<'a>| {
+        let arguments = call.member("args").or_else(|| call.member("arguments"));
+        run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments)
+    };
+    step.list("tool_calls").into_iter().map(call).collect()
 }

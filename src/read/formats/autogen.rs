@@ -35,8 +35,9 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut others = 0;
     let lists = match document {
-        Document::Object(state) if STATE.fits(state) => threads(state),
+        Document::Object(state) if STATE.fits(state) => threads(state, &mut others),
         document => vec![elements(document, &LISTS)],
     };
     for list in lists {
@@ -44,19 +45,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         if let Document::Object(result) = document {
             run.metadata.termination = result.name("stop_reason").map(Into::into);
         }
-        let mut others = 0;
         for item in list {
             let item = Members::from(item);
             others += u64::from(!item.has("content"));
             message(&item, &mut run);
         }
-        runs.pass_over("elements of other types", others);
         run.give(runs);
     }
+    runs.pass_over("elements of other types", others);
 }
 
-/// Returns the message threads of a state: that of the group chat if it has calls, or else the contexts of its agents.
-fn threads<'a>(state: &Members<'a>) -> Vec<Vec<Raw<'a>>> {
+/// Returns the message threads of a state, and counts what is not a message in the others: that of the group chat if it has calls, or else the contexts of its agents.
+fn threads<'a>(state: &Members<'a>, others: &mut u64) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
     let states = state.object("agent_states");
     let own = state.whole().into_iter();
@@ -67,12 +67,15 @@ fn threads<'a>(state: &Members<'a>) -> Vec<Vec<Raw<'a>>> {
         contexts.extend(context.and_then(|context| context.member("messages")).and_then(Raw::items));
         // A team within the team.
         if inner.member("agent_states").is_some() && agent.member("agent_state").is_some() {
-            contexts.extend(threads(&Members::from(inner)));
+            contexts.extend(threads(&Members::from(inner), others));
         }
     }
     let calls = |list: &Vec<Raw<'a>>| list.iter().filter(|message| has_calls(**message)).count();
     let [in_chats, in_contexts] = [&chats, &contexts].map(|lists| lists.iter().map(calls).sum::<usize>());
-    if in_chats >= in_contexts && !chats.is_empty() { chats } else { contexts }
+    let (read, left) =
+        if in_chats >= in_contexts && !chats.is_empty() { (chats, contexts) } else { (contexts, chats) };
+    *others += left.iter().flatten().filter(|item| item.kind() != Kind::Object).count() as u64;
+    read
 }
 
 fn has_calls(message: Raw<'_>) -> bool {

@@ -23,7 +23,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
 
-const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), Is(Kind::Object, &["message"])]);
+const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
 /// What a trace is of: a session, and the part of it that is a sub-agent's.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);

@@ -108,15 +108,15 @@ fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
         match key {
             b"type" => read.kind = wire::name(value)?,
             b"data" => data = Some(value.raw()?),
-            b"sessionId" | b"session_id" => read.session = wire::name(value)?,
+            b"sessionId" | b"session_id" => read.session = ident(value)?,
             b"parent_tool_use_id" => {
                 // A printed line names the call that started its sub-agent.
-                read.agent = wire::name(value)?.or(read.agent.take());
+                read.agent = ident(value)?.or(read.agent.take());
                 read.is_sidechain |= read.agent.is_some();
             }
-            b"uuid" => read.uuid = wire::name(value)?,
-            b"parentUuid" => read.parent = wire::name(value)?,
-            b"agentId" => read.agent = wire::name(value)?,
+            b"uuid" => read.uuid = ident(value)?,
+            b"parentUuid" => read.parent = ident(value)?,
+            b"agentId" => read.agent = ident(value)?,
             b"timestamp" => read.time = wire::time(value)?,
             b"isSidechain" => read.is_sidechain = wire::boolean(value)? == Some(true),
             b"isMeta" => skips[0] = wire::boolean(value)? == Some(true),
@@ -132,6 +132,11 @@ fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
     read.is_assistant = read.kind.as_deref().and_then(is_assistant);
     read.is_skipped = is_synthetic || skips.contains(&true);
     Ok((read, data))
+}
+
+/// Reads an id. Exporters replace ids by marks such as `<redacted>`, which say nothing.
+fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+    Ok(wire::name(json)?.filter(|id| !id.starts_with(['<', '['])))
 }
 
 /// Returns the actor of the line, by its type or role.

@@ -70,15 +70,18 @@ struct Agent<'a> {
     steps: Assembler<'a>,
     metadata: Metadata,
     turn: u64,
+    /// Number of items among calls that are not calls.
+    others: u64,
 }
 
 impl<'a> Agent<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
         let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
-        Self { steps: Assembler::default(), metadata, turn: 0 }
+        Self { steps: Assembler::default(), metadata, turn: 0, others: 0 }
     }
 
     fn end(mut self, runs: &mut Runs<'_>) {
+        runs.pass_over("items among calls that are no calls", self.others);
         runs.give_unrouted(&mut self.steps, self.metadata, None);
     }
 
@@ -111,6 +114,10 @@ impl<'a> Agent<'a> {
             let time = round.member("timestamp").and_then(time::of_milliseconds);
             self.say(Actor::Agent, round.member("response"), time);
             for call in round.member("toolCalls").and_then(Raw::items).unwrap_or_default() {
+                if call.kind() != Kind::Object {
+                    self.others += 1;
+                    continue;
+                }
                 let id = call.member("id").and_then(common::name);
                 let name = call.member("name").and_then(common::name).unwrap_or_default();
                 let mut found = Call::new(self.turn, id.clone(), name);

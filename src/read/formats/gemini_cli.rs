@@ -32,13 +32,15 @@ struct Session<'a> {
     steps: Assembler<'a>,
     turn: u64,
     model: Option<Cow<'a, str>>,
-    /// Number of skipped messages.
+    /// Number of skipped messages, and of items among calls that are not calls.
     others: u64,
+    no_calls: u64,
 }
 
 impl<'a> Session<'a> {
     fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
         let message = Message::read(json, self.turn)?;
+        self.no_calls += message.others;
         match message.kind.as_deref() {
             Some("user") => message.step(Actor::User, self.turn, &mut self.steps),
             Some("gemini") => {
@@ -53,6 +55,7 @@ impl<'a> Session<'a> {
 
     fn pass_over(&self, runs: &mut Runs<'_>) {
         runs.pass_over("messages of neither the user nor the model", self.others);
+        runs.pass_over("items among calls that are no calls", self.no_calls);
     }
 
     /// Emits the trace.
@@ -77,6 +80,8 @@ struct Message<'a> {
     text: Option<TextCow<'a>>,
     model: Option<Cow<'a, str>>,
     calls: Vec<(Call<'a>, Option<Answer<'a>>)>,
+    /// Number of items among the calls that are not calls.
+    others: u64,
     time: Option<u64>,
     usage: Option<Usage>,
 }
@@ -90,9 +95,12 @@ impl<'a> Message<'a> {
                 b"content" => message.text = wire::message(value)?,
                 b"model" => message.model = wire::name(value)?,
                 b"toolCalls" => {
-                    message.calls.clear();
+                    (message.calls, message.others) = (Vec::new(), 0);
                     wire::list(value, |call| {
-                        message.calls.extend(tool_call(call, turn)?);
+                        match tool_call(call, turn)? {
+                            Some(call) => message.calls.push(call),
+                            None => message.others += 1,
+                        }
                         Ok(())
                     })?;
                 }

@@ -37,6 +37,7 @@ pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
 pub(super) mod copilot_cli_session;
 pub(super) mod crewai;
+pub(super) mod events;
 pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
 pub(super) mod gemini_stream;
@@ -197,6 +198,8 @@ super::format::formats! {
     OpenAiChat => chat::openai, "openai-chat";
     /// Data sets of chats.
     ChatRecords => chat_records, "chat-records";
+    /// Events of other agents.
+    Events => events, "events";
     /// Episodes of `BenchTrace`.
     BenchTrace => bench_trace, "benchtrace";
     /// This crate's own form.

@@ -15,7 +15,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             Says("type", &["message"]),
             Is(Kind::String, &["id", "timestamp"]),
             Has(&["parentId"]),
-            In("message", &Has(&["role"])),
+            In("message", &Has(&["role", "timestamp"])),
         ]),
         All(&[Says("type", &["message_end"]), In("message", &Has(&["role"]))]),
         All(&[Says("type", &["turn_end"]), In("message", &Has(&["role"])), Is(Kind::List, &["toolResults"])]),
