@@ -254,7 +254,8 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
 
 /// Returns the events in a list under a key. Answers of a model are not a run.
 fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
-    let is_other = matches!(key, "choices" | "candidates" | "tools" | "functions" | "content");
+    let is_other =
+        matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
     let items = value.items().filter(|_| !is_other && !LISTS_OF_CALLS.contains(&key))?;
     are_events(&items).then_some(items)
 }
@@ -286,9 +287,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(id: Option<Cow<'a, str>>, part: Option<Cow<'a, str>>) -> Self {
+    fn new(id: Option<Cow<'a, str>>, part: Option<&str>) -> Self {
         let mut recording = Recording::default();
-        recording.metadata.id = match &part {
+        recording.metadata.id = match part {
             Some(part) => Some(format!("{}/{part}", id.as_deref().unwrap_or_default())),
             None => id.as_deref().map(Into::into),
         };
@@ -365,12 +366,13 @@ impl<'a> Run<'a> {
                 self.recording.answer_call(*number, observed, outcome);
             }
             None => {
-                self.recording.answer(id.filter(|_| self.has_ids), event.name().as_ref(), observed, outcome)
+                self.recording.answer(id.filter(|_| self.has_ids), event.name().as_ref(), observed, outcome);
             }
         }
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let elements = elements(document);
     let objects = elements.iter().filter(|element| element.kind() == Kind::Object);
@@ -385,7 +387,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         last = event.session().or(last);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let place = *places.entry((last.clone(), part.clone())).or_insert_with(|| {
-            all.push(Run::new(last.clone(), part));
+            all.push(Run::new(last.clone(), part.as_deref()));
             all.len() - 1
         });
         others += usize::from(!all.get_mut(place).is_some_and(|run| run.add(event)));
