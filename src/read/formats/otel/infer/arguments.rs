@@ -149,23 +149,18 @@ pub(crate) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The calls in spans around tool spans, as far as they were read.
+/// The only calls in spans around tool spans, as far as they were read: the tool, if known, and the id.
 #[derive(Default)]
 pub(crate) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>);
 
-/// The only call in a span around tool spans.
-struct CallAround<'s> {
-    /// The tool, if known.
-    name: Option<Cow<'s, str>>,
-    id: Cow<'s, str>,
-}
+type CallAround<'s> = (Option<Cow<'s, str>>, Cow<'s, str>);
 
 impl<'s> CallsAround<'s> {
     /// Returns the id of a call of this tool, from a span around its own, which is read once.
     pub(crate) fn id(&self, tree: &Tree<'s>, around: At, tool: &str) -> Option<Cow<'s, str>> {
         let mut read = self.0.borrow_mut();
-        let call = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;
-        call.name.as_ref().is_none_or(|name| name == tool).then(|| call.id.clone())
+        let (name, id) = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;
+        name.as_ref().is_none_or(|name| name == tool).then(|| id.clone())
     }
 }
 
@@ -182,7 +177,7 @@ fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
         if calls.next().is_some() {
             return None;
         }
-        return Some(CallAround { name: Some(only.name), id: only.id? });
+        return Some((Some(only.name), only.id?));
     }
     if around.name.ends_with("call_tool") {
         let text = value.as_str()?;
@@ -196,7 +191,7 @@ fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
                 && let Some(end) = text.get(1..).and_then(|rest| rest.find(['\'', '"']))
                 && let Some(Data::Text(id)) = text.get(..end + 2).and_then(python::literal)
             {
-                return Some(CallAround { name: None, id });
+                return Some((None, id));
             }
         }
     }

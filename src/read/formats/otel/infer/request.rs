@@ -37,7 +37,7 @@ pub(crate) struct Request<'s> {
 }
 
 impl<'s> Request<'s> {
-    /// True if another span shows the same request.
+    /// Merges what another span shows of the same request.
     pub(crate) fn take_in(&mut self, other: Self) {
         let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
         if better {
@@ -115,19 +115,12 @@ pub(crate) fn of_span<'s>(
 }
 
 fn usage(attributes: &Attributes<'_>) -> Usage {
+    let count = |names: [Attr; 3]| attributes.first_count(&names);
     Usage {
         duration_ns: None,
-        input_tokens: attributes.first_count(&[Attr::UsageInput, Attr::UsagePrompt, Attr::LlmInputTokens]),
-        output_tokens: attributes.first_count(&[
-            Attr::UsageOutput,
-            Attr::UsageCompletion,
-            Attr::LlmOutputTokens,
-        ]),
-        cached_tokens: attributes.first_count(&[
-            Attr::UsageCached,
-            Attr::UsageCachedOld,
-            Attr::LlmCachedTokens,
-        ]),
+        input_tokens: count([Attr::UsageInput, Attr::UsagePrompt, Attr::LlmInputTokens]),
+        output_tokens: count([Attr::UsageOutput, Attr::UsageCompletion, Attr::LlmOutputTokens]),
+        cached_tokens: count([Attr::UsageCached, Attr::UsageCachedOld, Attr::LlmCachedTokens]),
     }
 }
 

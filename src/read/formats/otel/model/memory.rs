@@ -34,10 +34,7 @@ impl LogRecord<'_> {
 impl Attributes<'_> {
     fn bytes(&self) -> usize {
         let attributes = self.iter().map(|(key, value)| {
-            let owned = match key {
-                Key::Part(Cow::Owned(name)) => text(name),
-                _ => 0,
-            };
+            let owned = if let Key::Part(Cow::Owned(name)) = key { text(name) } else { 0 };
             size_of_val(key) + size_of_val(value) + owned + value.bytes()
         });
         ALLOCATION + attributes.sum::<usize>()
@@ -56,15 +53,13 @@ impl Value<'_> {
 
 impl Data<'_> {
     fn bytes(&self) -> usize {
+        let inside = |bytes: usize| ALLOCATION + bytes;
         match self {
             Self::Text(words) => text(words),
-            Self::List(items) => {
-                ALLOCATION + items.iter().map(|item| size_of_val(item) + item.bytes()).sum::<usize>()
-            }
+            Self::List(items) => inside(items.iter().map(|item| size_of_val(item) + item.bytes()).sum()),
             Self::Object(members) => {
                 let size = size_of::<(Cow<'_, str>, Self)>();
-                ALLOCATION
-                    + members.iter().map(|(key, value)| size + text(key) + value.bytes()).sum::<usize>()
+                inside(members.iter().map(|(key, value)| size + text(key) + value.bytes()).sum())
             }
             Self::Null | Self::Bool(_) | Self::Number(_) => 0,
         }
