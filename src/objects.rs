@@ -19,6 +19,20 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: &serde_json::Value) -> Resu
     T::deserialize(Objects(value)).map_err(|error| Error::json(&error))
 }
 
+/// Sorts the members of all objects in a value. They are sorted already unless an application enables the feature
+/// `preserve_order` of `serde_json`. Recurses: for values of limited depth.
+pub(crate) fn in_order(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::Array(items) => items.into_iter().map(in_order).collect(),
+        Value::Object(members) => {
+            let sorted: std::collections::BTreeMap<_, _> = members.into_iter().collect();
+            Value::Object(sorted.into_iter().map(|(name, member)| (name, in_order(member))).collect())
+        }
+        other => other,
+    }
+}
+
 /// A deserializer that demands an object for each struct, at every level.
 pub(crate) struct Objects<T>(pub(crate) T);
 

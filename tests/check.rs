@@ -194,6 +194,26 @@ fn an_error_message_has_a_bound() {
 }
 
 #[test]
+fn a_long_name_is_cut_where_people_read_it() {
+    let folder = Folder::new("names");
+    let long = "n".repeat(1 << 16);
+    let input =
+        folder.write("runs.jsonl", &looping(&long, "look", &long).replace("\"t1\"", &format!("{long:?}")));
+    for (name, more) in [
+        ("check", vec!["--group-by", "model", "--stats", "--verbose"]),
+        ("check", vec!["--output-format", "github"]),
+        ("show", vec![]),
+        ("doctor", vec![]),
+    ] {
+        let (text, _) = ends(name, &[&[&*input], &more[..]].concat(), 0);
+        assert!(text.len() < 8000, "{name} {more:?}: {} bytes", text.len());
+    }
+    let settings = folder.write("settings.toml", &format!("select = [{long:?}]"));
+    let (_, error) = ends("check", &[&input, "--config", &settings], 2);
+    assert!(error.contains("unknown detector") && error.len() < 1100, "{} bytes", error.len());
+}
+
+#[test]
 fn an_error_of_the_guard_blocks_no_agent() {
     let output = run("guard", &["--no-such-flag"]);
     assert_eq!(output.status.code(), Some(1));

@@ -13,7 +13,7 @@ use super::step::{Actor, Event, Step, StepInput};
 use super::trace::Trace;
 use super::usage::Usage;
 use crate::error::{Error, Result};
-use crate::objects::Objects;
+use crate::objects::{Objects, in_order};
 
 /// The version of the native JSON form that this crate writes, and the only one it reads.
 ///
@@ -207,7 +207,7 @@ impl From<Step<'_>> for WireStep {
                     let is_same =
                         depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
                     wire.arguments_json = (!is_same).then(|| json.to_owned());
-                    wire.arguments = is_same.then_some(value);
+                    wire.arguments = is_same.then(|| in_order(value));
                 }
                 wire.call_id = action.call_id.map(Into::into);
                 wire.observation = action.observation.present().map(|text| text.to_str().into());

@@ -8,6 +8,7 @@ use crate::common;
 use crate::common::arguments::{Reading, Surety};
 use crate::common::config::{Choice, Config, Judges};
 use crate::common::inputs::Inputs;
+use crate::common::terminal::name;
 use clap::Parser;
 use wrongturn::{
     Detector, Finding, Trace,
@@ -144,14 +145,16 @@ fn list(runs: &[Trace], width: usize) -> String {
 
 fn heading(trace: &Trace) -> String {
     let metadata = trace.metadata();
-    let mut parts = vec![metadata.id.clone().unwrap_or_else(|| "a run without an id".to_owned())];
+    let mut parts = vec![metadata.id.as_deref().map_or_else(|| "a run without an id".to_owned(), name)];
     let known = [
         ("model", metadata.model.as_deref()),
         ("domain", metadata.domain.as_deref()),
         ("task", metadata.task.as_deref()),
         ("ended by", metadata.termination.as_deref()),
     ];
-    parts.extend(known.iter().filter_map(|(what, value)| value.map(|value| format!("{what} {value}"))));
+    parts.extend(
+        known.iter().filter_map(|(what, value)| value.map(|value| format!("{what} {}", name(value)))),
+    );
     parts.extend(trace.reward().map(|reward| format!("reward {reward}")));
     parts.join(", ")
 }

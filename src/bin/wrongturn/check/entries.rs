@@ -12,7 +12,7 @@ use wrongturn::{
 };
 
 use super::streams::OutputFormat;
-use crate::common;
+use crate::common::{self, terminal::name};
 
 /// What an output says of one run.
 pub(crate) struct Entry {
@@ -295,7 +295,7 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
         property(&finding.detector),
         data(&format!(
             "{}, steps {}-{}: {}",
-            record.trace_id(),
+            name(&record.trace_id()),
             finding.first,
             finding.last,
             finding.message

@@ -6,7 +6,7 @@ use wrongturn::scan::TraceRecord;
 
 use crate::common::findings::{counted, percent};
 use crate::common::inputs::group_name;
-use crate::common::terminal::wrapped;
+use crate::common::terminal::{self, wrapped};
 
 /// The most groups that are counted one by one; runs of others are counted together.
 const MOST_GROUPS: usize = 1000;
@@ -77,7 +77,8 @@ impl Groups {
             let found = if fired.is_empty() { String::new() } else { format!(": {}", fired.join(", ")) };
             let flagged = percent(group.flagged, group.runs);
             let text = format!(
-                "{name}  {} of {} flagged ({flagged}){found}",
+                "{}  {} of {} flagged ({flagged}){found}",
+                terminal::name(name),
                 group.flagged,
                 counted(group.runs, "run")
             );

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 
-use super::terminal::{Style, styled, wrapped};
+use super::terminal::{Style, cut, name, styled, wrapped};
 
 /// The most findings shown of a run.
 const FINDINGS_OF_A_RUN: usize = 4;
@@ -31,10 +31,10 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
     let named = run.run();
     let is_named = named == stem || named == format!("{stem}#0") || file.contains(named);
-    let mut facts: Vec<String> = run.model().map(str::to_owned).into_iter().collect();
+    let mut facts: Vec<String> = run.model().map(name).into_iter().collect();
     facts.push(format!("{} steps", thousands(run.steps())));
     facts.extend(run.reward().map(|reward| format!("reward {reward}")));
-    facts.extend((!is_named).then(|| format!("run {named}")));
+    facts.extend((!is_named).then(|| format!("run {}", name(named))));
     let facts = facts.join(", ");
     let fits = file.chars().count() + 2 + facts.chars().count() <= width;
     let separator = if fits { "  " } else { "\n  " };
@@ -69,14 +69,6 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         heading += &styled(&line, Style::Quiet);
     }
     heading + "\n"
-}
-
-/// A line, cut off after so many characters: a word may be longer.
-fn cut(line: &str, room: usize) -> String {
-    match line.char_indices().nth(room) {
-        Some((end, _)) => line.get(..end).unwrap_or_default().to_owned() + "…",
-        None => line.to_owned(),
-    }
 }
 
 /// One paragraph: flagged runs, by detector, steps inside findings, and inputs that were not read.

@@ -23,12 +23,8 @@ pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
 
 /// Writes a line to standard error, escaped and at most 1,000 characters long. Nothing is done about a closed pipe.
 pub(crate) fn note(line: &str) {
-    let mut line = printable(line).replace('\n', "\\n");
-    if let Some((end, _)) = line.char_indices().nth(LONGEST_MESSAGE) {
-        line.truncate(end);
-        line.push('…');
-    }
-    let _ = writeln!(io::stderr(), "{line}");
+    let line = printable(&cut(line, LONGEST_MESSAGE)).replace('\n', "\\n");
+    let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
 }
 
 /// Replaces control characters other than line feeds, and characters that change the direction of text, by escapes.
@@ -68,6 +64,22 @@ pub(crate) fn printable_json(json: String) -> String {
         }
     }
     escaped
+}
+
+/// The most characters of a name among other text.
+const LONGEST_NAME: usize = 200;
+
+/// Cuts a recorded name that is very long.
+pub(crate) fn name(name: &str) -> String {
+    cut(name, LONGEST_NAME)
+}
+
+/// Cuts a text after so many characters, with an ellipsis.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+        None => text.to_owned(),
+    }
 }
 
 /// Lines of at most `width` columns, broken at spaces; all but the first are indented.
