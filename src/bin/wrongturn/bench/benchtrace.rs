@@ -10,7 +10,7 @@ use crate::common::arguments::{Resamples, Seed};
 use crate::common::inputs::Faults;
 use crate::common::output;
 use crate::common::records::{self, lines, valid};
-use crate::common::tables::{Shown, TableFiles};
+use crate::common::tables::TableFiles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -228,17 +228,17 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
     let report = reflect(&gold, &predictions, &options);
     let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(None, resamples, seed);
-    let shown = Shown {
-        title: "Reflection on failures",
-        charts: vec![reflection_chart(&report, &all)],
-        tables: reflection_tables(&report, &all),
-    };
     let intervals = wanted.then(|| {
         let of = |task| (task, report.intervals(Some(task), resamples, seed));
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    arguments.out.write_result(&WithIntervals { report: &report, intervals }, shown)?;
+    arguments.out.write_result(
+        &WithIntervals { report: &report, intervals },
+        "Reflection on failures",
+        vec![reflection_chart(&report, &all)],
+        reflection_tables(&report, &all),
+    )?;
     Ok(0)
 }
 
@@ -273,11 +273,6 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Fai
     let report = evolve(&cases, arguments.mode);
     let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
-    let shown = Shown {
-        title: "Failures avoided after learning",
-        charts: vec![evolution_chart(&report)],
-        tables: evolution_tables(&report, &all),
-    };
     let by = |key: fn(&EvolutionCase) -> Option<String>| -> BTreeMap<String, EvolutionIntervals> {
         let names: BTreeSet<String> = cases.iter().filter_map(key).collect();
         let of = |name: &String| {
@@ -298,7 +293,12 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Fai
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    arguments.out.write_result(&WithIntervals { report: &report, intervals }, shown)?;
+    arguments.out.write_result(
+        &WithIntervals { report: &report, intervals },
+        "Failures avoided after learning",
+        vec![evolution_chart(&report)],
+        evolution_tables(&report, &all),
+    )?;
     Ok(0)
 }
 
@@ -329,8 +329,7 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failu
     let episodes = valid(&path, lines, faults)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
     let tables = mode_tables(&reports);
-    let shown = Shown { title: "Rule-based failures of text games", charts: Vec::new(), tables };
-    arguments.out.write_result(&reports, shown)?;
+    arguments.out.write_result(&reports, "Rule-based failures of text games", Vec::new(), tables)?;
     Ok(0)
 }
 
@@ -360,7 +359,7 @@ fn tabled<T: Record, R: Serialize>(
     let records = valid(&path, lines::<T>(&path)?, faults)?;
     let found = evaluate(&records);
     let tables = tables(&found);
-    out.write_result(&found, Shown { title, charts: Vec::new(), tables })?;
+    out.write_result(&found, title, Vec::new(), tables)?;
     Ok(0)
 }
 

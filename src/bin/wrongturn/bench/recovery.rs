@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::common::arguments::Seed;
 use crate::common::inputs::Faults;
 use crate::common::records::{self, golden, lines, valid};
-use crate::common::tables::{Shown, TableFiles};
+use crate::common::tables::TableFiles;
 use crate::common::{self, Failure, Unread, output};
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
@@ -191,8 +191,7 @@ fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Resul
 fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, Failure> {
     let files = inputs(&arguments.files, &["results.json", "harbor/result.json"]);
     let (found, read, status) = apart(each(&files, faults, results))?;
-    let shown = Shown { title: "Results of trials", charts: Vec::new(), tables: result_tables(&read) };
-    arguments.out.write_result(&found, shown)?;
+    arguments.out.write_result(&found, "Results of trials", Vec::new(), result_tables(&read))?;
     Ok(status)
 }
 
@@ -221,7 +220,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
     }
     let selection = select(&candidates, arguments.mode);
     let tables = selection_tables(&selection);
-    arguments.out.write_result(&selection, Shown { title: "Failed trials", charts: Vec::new(), tables })?;
+    arguments.out.write_result(&selection, "Failed trials", Vec::new(), tables)?;
     Ok(0)
 }
 
@@ -247,8 +246,7 @@ fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure
     let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
     let (found, read, status) =
         apart(each(&files, faults, |bytes, _| replay_commands(bytes, arguments.mode)))?;
-    let shown = Shown { title: "Commands to type again", charts: Vec::new(), tables: replay_tables(&read) };
-    arguments.out.write_result(&found, shown)?;
+    arguments.out.write_result(&found, "Commands to type again", Vec::new(), replay_tables(&read))?;
     Ok(status)
 }
 
@@ -259,12 +257,12 @@ fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, Failure> 
     if comparison.contexts.is_empty() {
         return Err(Unread(format!("{}: no trial in a recovery context", path.display())).into());
     }
-    let shown = Shown {
-        title: "Recovery against a fresh start",
-        charts: recovery_charts(&comparison),
-        tables: recovery_tables(&comparison),
-    };
-    arguments.out.write_result(&comparison, shown)?;
+    arguments.out.write_result(
+        &comparison,
+        "Recovery against a fresh start",
+        recovery_charts(&comparison),
+        recovery_tables(&comparison),
+    )?;
     Ok(0)
 }
 
@@ -273,8 +271,6 @@ fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<u8, Failure> 
     let pairs = valid(&path, lines::<InheritancePair>(&path)?, faults)?;
     let inheritance = inherit(&pairs);
     let tables = inheritance_tables(&inheritance);
-    arguments
-        .out
-        .write_result(&inheritance, Shown { title: "Inherited errors", charts: Vec::new(), tables })?;
+    arguments.out.write_result(&inheritance, "Inherited errors", Vec::new(), tables)?;
     Ok(0)
 }

@@ -31,13 +31,6 @@ pub(crate) struct TableFiles {
     pub(crate) text: Option<PathBuf>,
 }
 
-/// The parts of a result that people read.
-pub(crate) struct Shown {
-    pub(crate) title: &'static str,
-    pub(crate) charts: Vec<Chart>,
-    pub(crate) tables: Vec<Table>,
-}
-
 impl TableFiles {
     /// Prints the text, unless a file replaces standard output.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
@@ -80,12 +73,18 @@ impl TableFiles {
     }
 
     /// Writes and prints a result in all forms.
-    pub(crate) fn write_result(&self, figures: &impl Serialize, shown: Shown) -> Result<(), Failure> {
-        let mut document = Document::new(shown.title);
-        for chart in shown.charts {
+    pub(crate) fn write_result(
+        &self,
+        figures: &impl Serialize,
+        title: &'static str,
+        charts: Vec<Chart>,
+        tables: Vec<Table>,
+    ) -> Result<(), Failure> {
+        let mut document = Document::new(title);
+        for chart in charts {
             document.chart(chart);
         }
-        document.tables_of(shown.tables);
+        document.tables_of(tables);
         self.write(&document)?;
         self.write_json(figures)?;
         self.print(&document.text(Detail::Full))
