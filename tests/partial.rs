@@ -292,7 +292,7 @@ fn standard_input_may_be_in_any_number_of_parts() {
 fn other_versions_are_told_by_their_kind() {
     let text = String::from_utf8(state("a", scan_part(&one_file(1.0))).to_json().unwrap()).unwrap();
     let kind = |text: &str| PartialState::from_json(text.as_bytes()).unwrap_err().kind();
-    assert_eq!(kind(&text.replace("\"version\":6", "\"version\":1")), ErrorKind::Version);
+    assert_eq!(kind(&text.replace("\"version\":7", "\"version\":1")), ErrorKind::Version);
     let made_by = format!("\"crate\":\"{}\"", env!("CARGO_PKG_VERSION"));
     assert_eq!(kind(&text.replace(&made_by, "\"crate\":\"0.0.1\"")), ErrorKind::Version);
     assert_eq!(kind(&text.replace("\"runs\":1", "\"runs\":\"1\"")), ErrorKind::Partial);

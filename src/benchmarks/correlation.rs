@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::evolution::{CaseAnswer, Evolution, EvolutionCase};
 use super::read::Record;
+use super::reflection::{Reflection, Stage};
 use crate::stats::{ratio, two_proportions};
 
 /// The reflection on a signal, and whether its failure was then avoided.
@@ -34,6 +36,36 @@ impl Record for ReflectionRecord {
             None => format!("case `{}`", self.case),
         }
     }
+}
+
+/// Joins the reflection on signals with the cases that test them: one record for each case whose signal was scored.
+///
+/// `cases` are those of the evaluation, in its order. A record is right at the levels that its episode passes in the
+/// funnel `table5`: detection, recall of at least 0.6, some failure judged 1.
+#[must_use]
+pub fn reflection_records(
+    reflection: &Reflection,
+    cases: &[EvolutionCase],
+    evolution: &Evolution,
+) -> Vec<ReflectionRecord> {
+    let stages: BTreeMap<&str, Stage> = reflection
+        .episodes
+        .iter()
+        .filter_map(|episode| Some((episode.id.as_str(), *episode.funnel.get("table5")?)))
+        .collect();
+    let record = |(case, answer): (&EvolutionCase, &CaseAnswer)| {
+        let stage = *stages.get(case.signal.as_deref()?)?;
+        Some(ReflectionRecord {
+            case: case.id.clone(),
+            framework: case.framework.clone(),
+            class: case.target.class().to_owned(),
+            detection: stage > Stage::Detection,
+            localization: stage > Stage::Localization,
+            diagnosis: stage > Stage::Diagnosis,
+            avoided: answer.avoided,
+        })
+    };
+    cases.iter().zip(&evolution.cases).filter_map(record).collect()
 }
 
 /// The relation of reflection and avoidance for one class of failures.

@@ -49,7 +49,9 @@ pub use agreement::{
     Agreement, AgreementScore, AnnotatedEpisode, AnnotatedFailure, EpisodeAgreement, FailureTier, Matching,
     agree,
 };
-pub use correlation::{GroupComparison, ReflectionRecord, Relation, RelationLevels, relate};
+pub use correlation::{
+    GroupComparison, ReflectionRecord, Relation, RelationLevels, reflection_records, relate,
+};
 pub use evolution::*;
 pub use modes::*;
 pub use read::{Line, Lines, Record, StepRange, read_lines};

@@ -1,16 +1,17 @@
 //! The tables of BenchTrace's evaluations.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::Cell;
-use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
+use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::table::Table;
 use crate::benchmarks::{
-    Agreement, AgreementScore, Averages, CallReport, Comparison, Evolution, EvolutionGroup,
-    EvolutionIntervals, Figure, FigureIntervals, GroupComparison, ModeReport, ModeVerdict, PairedComparison,
-    Proximity, Reflection, Relation,
+    Agreement, AgreementScore, Averages, CallReport, Comparison, DatasetGroup, Evolution, EvolutionGroup,
+    EvolutionIntervals, EvolutionSetting, Figure, FigureIntervals, FrameworkGroup, FunnelCounts,
+    GroupComparison, ModeReport, ModeVerdict, PairedComparison, Proximity, Reflection, ReflectionGroup,
+    Relation,
 };
-use crate::stats::Interval;
+use crate::stats::{Interval, ratio};
 
 /// A figure with four decimals, or nothing.
 pub(super) fn real(value: Option<f64>) -> Cell {
@@ -25,10 +26,49 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// The scores of a reflection as tables: the figures by task, with the intervals of all, and the funnels.
+/// The scores of a reflection as tables: the figures by task, with the intervals of all, the funnels by task, and
+/// statistics of the annotated episodes.
 #[must_use]
-pub fn reflection_tables(reflection: &Reflection, intervals: &FigureIntervals) -> Vec<Table> {
-    vec![by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)]
+pub fn reflection_tables(
+    reflection: &Reflection,
+    intervals: &FigureIntervals,
+    dataset: &BTreeMap<String, DatasetGroup>,
+) -> Vec<Table> {
+    let mut tables = vec![by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)];
+    tables.extend(dataset_tables(dataset));
+    tables
+}
+
+/// The annotated episodes by task, and their failures by mode.
+fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
+    let mut tasks = Table::new(
+        "dataset",
+        "Annotated episodes",
+        &[
+            "task | episodes # | with_failures=with failures # | share # | failures # | per_episode=per episode #",
+            "modes # | steps_per_failure=steps per failure #",
+        ],
+    );
+    let mut modes =
+        Table::new("modes", "Annotated failures by mode", &["task | mode | failures # | share #"]).grouped();
+    for (task, group) in dataset {
+        let failures = group.failures();
+        tasks.row([
+            Cell::text(task),
+            Cell::Count(group.episodes),
+            Cell::Count(group.with_failures),
+            Cell::of(ratio(group.with_failures, group.episodes), Cell::Share),
+            Cell::Count(failures),
+            Cell::of(ratio(failures, group.episodes), |mean| Cell::Real(mean, 2)),
+            count(group.modes.len()),
+            Cell::of(ratio(group.failing_steps, failures), |mean| Cell::Real(mean, 1)),
+        ]);
+        for (mode, times) in &group.modes {
+            let share = Cell::of(ratio(*times, failures), Cell::Share);
+            modes.row([Cell::text(task), Cell::text(mode), Cell::Count(*times), share]);
+        }
+    }
+    [tasks, modes]
 }
 
 fn by_task(reflection: &Reflection) -> Table {
@@ -93,25 +133,85 @@ fn funnels(reflection: &Reflection) -> Table {
     let mut table = Table::new(
         "funnel",
         "Where episodes end",
-        &["funnel | detection # | localization # | diagnosis # | pass # | pass_rate=pass rate #"],
-    );
-    for (name, counts) in &reflection.all.funnel {
-        table.row([
-            Cell::text(name),
-            Cell::Count(counts.detection),
-            Cell::Count(counts.localization),
-            Cell::Count(counts.diagnosis),
-            Cell::Count(counts.pass),
-            real(counts.pass_rate),
-        ]);
+        &["funnel | task | detection # | localization # | diagnosis # | pass # | pass_rate=pass rate #"],
+    )
+    .grouped();
+    let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
+    for funnel in reflection.all.funnel.keys() {
+        for (task, group) in tasks.clone().chain([("all", &reflection.all)]) {
+            let Some(counts) = group.funnel.get(funnel) else { continue };
+            table.row([
+                Cell::text(funnel),
+                Cell::text(task),
+                Cell::Count(counts.detection),
+                Cell::Count(counts.localization),
+                Cell::Count(counts.diagnosis),
+                Cell::Count(counts.pass),
+                real(counts.pass_rate),
+            ]);
+        }
     }
     table
 }
 
-/// Failure avoidance as tables: by class, mode, task, proximity, distance, framework; intervals; cells; exclusions by reason.
+/// Returns the share of episodes that pass each stage of the funnel of the paper's figure, by task, as a chart.
 #[must_use]
-pub fn evolution_tables(evolution: &Evolution, intervals: &EvolutionIntervals) -> Vec<Table> {
-    vec![groups(evolution), evolution_intervals(evolution, intervals), cells(evolution), excluded(evolution)]
+pub fn funnel_chart(reflection: &Reflection) -> Chart {
+    let line = |(task, group): (&str, &ReflectionGroup)| {
+        let FunnelCounts { detection, localization, diagnosis, pass, .. } = group.funnel.get("figure2")?;
+        let all = detection + localization + diagnosis + pass;
+        let passed = [all, all - detection, diagnosis + pass, *pass];
+        Some(Line { label: task.to_owned(), values: passed.map(|passed| ratio(passed, all)).into() })
+    };
+    let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
+    Chart::Lines(LineChart {
+        title: "Funnel of reflection".to_owned(),
+        caption: "Share of episodes that pass each stage: best Jaccard index of at least 0.6, every failure judged 1."
+            .to_owned(),
+        axis: "stage".to_owned(),
+        measure: "share of episodes".to_owned(),
+        places: ["all", "detected", "localized", "diagnosed"].map(str::to_owned).into(),
+        lines: tasks.chain([("all", &reflection.all)]).filter_map(line).collect(),
+    })
+}
+
+/// Failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance, framework;
+/// intervals; the grid of proximity and distance; exclusions by reason.
+#[must_use]
+pub fn evolution_tables(
+    evolution: &Evolution,
+    intervals: &EvolutionIntervals,
+    settings: &BTreeMap<EvolutionSetting, EvolutionGroup>,
+) -> Vec<Table> {
+    vec![
+        by_setting(settings),
+        groups(evolution),
+        evolution_intervals(evolution, intervals),
+        grid(evolution),
+        excluded(evolution),
+    ]
+}
+
+fn by_setting(settings: &BTreeMap<EvolutionSetting, EvolutionGroup>) -> Table {
+    let mut table = Table::new(
+        "settings",
+        "By framework, task and model",
+        &["framework | task | model | cases # | included=incl. # | score # | far=FAR # | frc=FRC #"],
+    )
+    .grouped();
+    for (EvolutionSetting { framework, task, model, .. }, group) in settings {
+        table.row([
+            Cell::name(framework.as_deref()),
+            Cell::text(task),
+            Cell::name(model.as_deref()),
+            Cell::Count(group.cases),
+            Cell::Count(group.included),
+            real(group.score),
+            real(group.far),
+            real(group.frc),
+        ]);
+    }
+    table
 }
 
 fn groups(evolution: &Evolution) -> Table {
@@ -171,26 +271,63 @@ fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) ->
     table
 }
 
-/// The cells of proximity and distance by framework, and the means over them.
-fn cells(evolution: &Evolution) -> Table {
-    let title = "FAR by proximity (T) and distance (D)";
-    let mut table = Table::new("cells", title, &["framework | cell | included=incl. # | far=FAR #"]);
+/// FAR by proximity and distance for each framework, and the means over the cells.
+fn grid(evolution: &Evolution) -> Table {
+    let distances = distances(evolution);
+    let mut columns = vec!["framework | proximity".to_owned()];
+    columns.extend(distances.iter().map(|distance| format!("d{distance}=D{distance} #")));
+    columns.push("mean # | mean_d1_d5=mean of D1 and D5 #".to_owned());
+    let mut table =
+        Table::new("grid", "FAR by proximity of the signal (T) and distance (D)", &columns).grouped();
     for (name, framework) in &evolution.by_framework {
-        for (cell, group) in &framework.cells {
-            table.row([
-                Cell::text(name),
-                Cell::Text(cell.to_string()),
-                Cell::Count(group.included),
-                real(group.far),
-            ]);
+        let proximities: BTreeSet<u8> = framework.cells.keys().map(|cell| cell.proximity).collect();
+        for proximity in proximities {
+            let mut row = vec![Cell::text(name), Cell::text(format!("T{proximity}"))];
+            row.extend(distances.iter().map(|distance| real(far(framework, proximity, *distance))));
+            table.row(row);
         }
-        for (of, mean) in
-            [("mean of cells", framework.cell_mean), ("mean of D1 and D5", framework.cell_mean_d1_d5)]
-        {
-            table.row([Cell::text(name), Cell::text(of), Cell::Missing, real(mean)]);
-        }
+        let mut row = vec![Cell::text(name), Cell::text("all cells")];
+        row.extend(distances.iter().map(|_| Cell::Missing));
+        row.extend([real(framework.cell_mean), real(framework.cell_mean_d1_d5)]);
+        table.row(row);
     }
     table
+}
+
+fn distances(evolution: &Evolution) -> BTreeSet<u64> {
+    let cells = evolution.by_framework.values().flat_map(|framework| framework.cells.keys());
+    cells.map(|cell| cell.distance).collect()
+}
+
+fn far(framework: &FrameworkGroup, proximity: u8, distance: u64) -> Option<f64> {
+    let cells = framework.cells.iter();
+    let mut cells = cells.filter(|(cell, _)| (cell.proximity, cell.distance) == (proximity, distance));
+    cells.next().and_then(|(_, group)| group.far)
+}
+
+/// Returns FAR over the distance of the signal, a line for each framework and proximity, as a chart.
+#[must_use]
+pub fn distance_chart(evolution: &Evolution) -> Chart {
+    let distances = distances(evolution);
+    let lines = evolution.by_framework.iter().flat_map(|(name, framework)| {
+        let proximities: BTreeSet<u8> = framework.cells.keys().map(|cell| cell.proximity).collect();
+        proximities
+            .into_iter()
+            .map(|proximity| Line {
+                label: format!("{name}, T{proximity}"),
+                values: distances.iter().map(|distance| far(framework, proximity, *distance)).collect(),
+            })
+            .collect::<Vec<_>>()
+    });
+    Chart::Lines(LineChart {
+        title: "Failures avoided by distance".to_owned(),
+        caption: "FAR over the number of snapshots between signal and test, by proximity of the signal (T)."
+            .to_owned(),
+        axis: "distance of the signal".to_owned(),
+        measure: "FAR".to_owned(),
+        lines: lines.collect(),
+        places: distances.iter().map(|distance| format!("D{distance}")).collect(),
+    })
 }
 
 fn excluded(evolution: &Evolution) -> Table {

@@ -37,8 +37,8 @@ pub use comparison::comparison_document;
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{
-    agreement_tables, call_tables, evolution_chart, evolution_tables, mode_tables, proximity_tables,
-    recovery_charts, reflection_chart, reflection_tables, relation_tables,
+    agreement_tables, call_tables, distance_chart, evolution_chart, evolution_tables, funnel_chart,
+    mode_tables, proximity_tables, recovery_charts, reflection_chart, reflection_tables, relation_tables,
 };
 pub use explanation::render_explanation;
 pub use files::render_files;

@@ -140,7 +140,28 @@ pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup>
     frameworks.into_iter().map(|(framework, rows)| (framework.to_owned(), figures(&rows))).collect()
 }
 
+/// A framework with a model on a task: a row of the published table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
+pub struct EvolutionSetting {
+    /// The framework.
+    pub framework: Option<String>,
+    /// The environment.
+    pub task: String,
+    /// The model.
+    pub model: Option<String>,
+}
+
 impl Evolution {
+    /// Returns the figures by framework, task and model. `cases` are those of the evaluation, in its order.
+    #[must_use]
+    pub fn by_setting(&self, cases: &[EvolutionCase]) -> BTreeMap<EvolutionSetting, EvolutionGroup> {
+        let rows: Vec<Row<'_>> = cases.iter().zip(&self.cases).collect();
+        by(&rows, |EvolutionCase { framework, task, model, .. }| {
+            Some(EvolutionSetting { framework: framework.clone(), task: task.clone(), model: model.clone() })
+        })
+    }
+
     /// Returns the 95% intervals over the cases that `chosen` accepts.
     ///
     /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives

@@ -5,7 +5,7 @@ mod groups;
 mod paper;
 mod proximity;
 
-pub use groups::{Cell, EvolutionGroup, EvolutionIntervals, FrameworkGroup};
+pub use groups::{Cell, EvolutionGroup, EvolutionIntervals, EvolutionSetting, FrameworkGroup};
 pub use proximity::{PlacedFailure, Proximity, ProximityPair, Unrelated, proximity};
 
 use std::collections::BTreeMap;
@@ -23,6 +23,9 @@ pub struct EvolutionCase {
     /// The framework under test.
     #[serde(default)]
     pub framework: Option<String>,
+    /// The model under test.
+    #[serde(default)]
+    pub model: Option<String>,
     /// The environment.
     pub task: String,
     /// The game or setting within it.

@@ -117,6 +117,7 @@ mod tests {
         EvolutionCase {
             id: "c".to_owned(),
             framework: None,
+            model: None,
             task: "jericho".to_owned(),
             subtask: None,
             proximity: None,

@@ -1,11 +1,13 @@
 //! Reflection: detection, localization and diagnosis of the failures in an annotated episode.
 
 mod aggregate;
+mod dataset;
 mod episode;
 mod from_detectors;
 mod funnel;
 
 pub use aggregate::{Averages, Figure, FigureIntervals, FunnelCounts, ReflectionGroup};
+pub use dataset::{DatasetGroup, dataset};
 pub use episode::{DetectionScore, DiagnosisScore, EpisodeScore, LocalizationScore};
 pub use from_detectors::{gold_of_trace, predict};
 pub use funnel::{DiagnosisGate, FunnelRule, LocalizationGate, Stage, funnel_presets};

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use wrongturn::benchmarks::{
     AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
     FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, ModeRules, Prediction, ProximityPair, Record,
-    ReflectOptions, agree, check_calls, detect_modes, evolve, gold_of_trace, predict, proximity, reflect,
-    relate,
+    ReflectOptions, ReflectionRecord, agree, check_calls, dataset, detect_modes, evolve, gold_of_trace,
+    predict, proximity, reflect, reflection_records, relate,
 };
 use wrongturn::{
     ReadOptions, Registry,
@@ -26,8 +26,8 @@ use wrongturn::{
     read::Format,
     read_traces,
     report::{
-        Table, agreement_tables, call_tables, evolution_chart, evolution_tables, mode_tables,
-        proximity_tables, reflection_chart, reflection_tables, relation_tables,
+        Table, agreement_tables, call_tables, distance_chart, evolution_chart, evolution_tables,
+        funnel_chart, mode_tables, proximity_tables, reflection_chart, reflection_tables, relation_tables,
     },
     trace::Actors,
 };
@@ -61,7 +61,7 @@ enum Command {
     /// Tell whether failures were avoided after learning from them
     ///
     /// CASES, one per line:
-    ///   {"id", "framework"?, "task", "subtask"?, "proximity"?, "distance"?,
+    ///   {"id", "framework"?, "model"?, "task", "subtask"?, "proximity"?, "distance"?,
     ///    "signal"?, "target": {"type", "where"}, "truncation",
     ///    "original": [{"step", "obs", "action"}], "post": [the same],
     ///    "original_obs"?: "before"|"after", "post_obs"?, "score"?, "score_max"?}
@@ -85,8 +85,9 @@ enum Command {
     /// INPUT, one record per line:
     ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
     ///    "avoided": true|false|null}
+    /// or --gold, --predictions and --cases as of reflect and evolve, which are joined by signal
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
-    Relate(Plain),
+    Relate(Relate),
     /// Find the rule-based failures of text-game episodes
     ///
     /// INPUT, one episode per line:
@@ -154,6 +155,27 @@ struct TwoReadings {
 }
 
 #[derive(Args)]
+struct Relate {
+    /// The input
+    #[arg(conflicts_with = "cases")]
+    input: Option<PathBuf>,
+    /// Annotated episodes
+    #[arg(long, value_name = "GOLD.jsonl", requires = "cases")]
+    gold: Option<PathBuf>,
+    /// Predictions of one model
+    #[arg(long, value_name = "PREDICTIONS.jsonl", requires = "cases")]
+    predictions: Option<PathBuf>,
+    /// Test cases, whose signals are annotated episodes
+    #[arg(long, value_name = "CASES.jsonl", requires_all = ["gold", "predictions"])]
+    cases: Option<PathBuf>,
+    /// Whose definitions are followed: paper, code
+    #[arg(long, default_value_t, requires = "cases")]
+    mode: Definition,
+    #[command(flatten)]
+    out: TableFiles,
+}
+
+#[derive(Args)]
 struct Modes {
     /// The input
     input: Option<PathBuf>,
@@ -211,13 +233,7 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
     let (gold, predictions) = if let Some(path) = &arguments.episodes {
         by_detectors(path, faults)?
     } else {
-        let path = bundled(arguments.gold.as_ref(), "gold.jsonl");
-        let gold = valid(&path, lines::<GoldEpisode>(&path)?, faults)?;
-        let path = bundled(arguments.predictions.as_ref(), "predictions.jsonl");
-        let mut lines = lines::<Prediction>(&path)?;
-        lines.check_against(&gold);
-        faults.of(&path, &lines.errors);
-        (gold, lines.into_records())
+        annotated(arguments.gold.as_ref(), arguments.predictions.as_ref(), faults)?
     };
     let mut options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
     if let Some(least) = arguments.recall_gate {
@@ -236,17 +252,31 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
     arguments.out.write_result(
         &WithIntervals { report: &report, intervals },
         "Reflection on failures",
-        vec![reflection_chart(&report, &all)],
-        reflection_tables(&report, &all),
+        vec![reflection_chart(&report, &all), funnel_chart(&report)],
+        reflection_tables(&report, &all, &dataset(&gold)),
     )?;
     Ok(0)
 }
 
-/// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
-fn by_detectors(
-    path: &Path,
+/// Annotated episodes, and the predictions of a model for them.
+type Annotated = (Vec<GoldEpisode>, Vec<Prediction>);
+
+fn annotated(
+    gold: Option<&PathBuf>,
+    predictions: Option<&PathBuf>,
     faults: &mut Faults,
-) -> Result<(Vec<GoldEpisode>, Vec<Prediction>), common::Failure> {
+) -> Result<Annotated, common::Failure> {
+    let path = bundled(gold, "gold.jsonl");
+    let gold = valid(&path, lines::<GoldEpisode>(&path)?, faults)?;
+    let path = bundled(predictions, "predictions.jsonl");
+    let mut lines = lines::<Prediction>(&path)?;
+    lines.check_against(&gold);
+    faults.of(&path, &lines.errors);
+    Ok((gold, lines.into_records()))
+}
+
+/// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
+fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
     let (traces, reading) = read_traces(&output::read(path)?, &options);
     faults.of(path, &reading.errors);
@@ -296,8 +326,8 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Fai
     arguments.out.write_result(
         &WithIntervals { report: &report, intervals },
         "Failures avoided after learning",
-        vec![evolution_chart(&report)],
-        evolution_tables(&report, &all),
+        vec![evolution_chart(&report), distance_chart(&report)],
+        evolution_tables(&report, &all, &report.by_setting(&cases)),
     )?;
     Ok(0)
 }
@@ -316,9 +346,26 @@ fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common:
     tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
 }
 
-fn run_relate(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
-    let place = (&arguments.input, "records.jsonl");
-    tabled(place, &arguments.out, "Reflection and avoidance", relate, relation_tables, faults)
+fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<u8, common::Failure> {
+    let records: Vec<ReflectionRecord> = if let Some(path) = &arguments.cases {
+        let (gold, predictions) = annotated(arguments.gold.as_ref(), arguments.predictions.as_ref(), faults)?;
+        let cases = valid(path, lines::<EvolutionCase>(path)?, faults)?;
+        let scorer = match arguments.mode {
+            Definition::Paper => EvolutionScorer::Paper,
+            Definition::Code => EvolutionScorer::Code,
+        };
+        let options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
+        reflection_records(&reflect(&gold, &predictions, &options), &cases, &evolve(&cases, scorer))
+    } else {
+        let path = bundled(arguments.input.as_ref(), "records.jsonl");
+        valid(&path, lines(&path)?, faults)?
+    };
+    let found = relate(&records);
+    let tables = relation_tables(&found);
+    arguments
+        .out
+        .write_result(&found, "Reflection and avoidance", Vec::new(), tables)?;
+    Ok(0)
 }
 
 fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failure> {

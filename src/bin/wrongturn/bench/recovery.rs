@@ -105,6 +105,10 @@ struct Commands {
 struct Compare {
     /// Trials
     trials: Option<PathBuf>,
+    /// Result files or a folder of them, of a model in a context (fresh, env, env+summary, env+full); may be given
+    /// several times
+    #[arg(long, value_name = "MODEL:CONTEXT=PATH", value_parser = side, conflicts_with = "trials")]
+    results: Vec<Side>,
     #[command(flatten)]
     seed: Seed,
     #[command(flatten)]
@@ -250,12 +254,79 @@ fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure
     Ok(status)
 }
 
+/// Results of a model in a context.
+#[derive(Debug, Clone)]
+struct Side {
+    model: String,
+    context: String,
+    path: PathBuf,
+}
+
+fn side(text: &str) -> Result<Side, String> {
+    let expected = || format!("expected MODEL:CONTEXT=PATH, got `{text}`");
+    let (names, path) = text.split_once('=').ok_or_else(expected)?;
+    let (model, context) = names.rsplit_once(':').ok_or_else(expected)?;
+    Ok(Side { model: model.to_owned(), context: context.to_owned(), path: path.into() })
+}
+
+/// Adds the result files of a folder to a list, in the order of their paths.
+fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let place = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut entries = fs::read_dir(path).map_err(place)?.collect::<Result<Vec<_>, _>>().map_err(place)?;
+    entries.sort_by_key(fs::DirEntry::path);
+    for entry in entries {
+        if entry.file_type().map_err(place)?.is_dir() {
+            result_files(&entry.path(), files)?;
+        } else if entry.file_name() == "result.json" || entry.file_name() == "results.json" {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The trials in the result files of one side. Summaries of jobs are passed over.
+fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Failure> {
+    let mut files = Vec::new();
+    if side.path.is_dir() {
+        output::protect([&side.path])?;
+        result_files(&side.path, &mut files)?;
+    } else {
+        files.push(side.path.clone());
+    }
+    let mut found = Vec::new();
+    for path in files {
+        let results = each(std::slice::from_ref(&path), faults, results).pop();
+        let Some((name, Some(Results::Trials { trials, .. }))) = results else { continue };
+        let is_alone = trials.len() == 1;
+        found.extend(trials.iter().enumerate().map(|(place, trial)| ComparedTrial {
+            model: side.model.clone(),
+            context: side.context.clone(),
+            task: trial.task.clone(),
+            trial: trial.trial.clone().unwrap_or_else(|| format!("{name}#{place}")),
+            resolved: trial.resolved,
+            scored: Some(trial.scored),
+            reward: trial.reward,
+            interactions: interactions(&path, trial, is_alone),
+        }));
+    }
+    Ok(found)
+}
+
 fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, Failure> {
     let path = input(arguments.trials.as_ref(), "trials.jsonl");
-    let trials = valid(&path, lines::<ComparedTrial>(&path)?, faults)?;
+    let trials = if arguments.results.is_empty() {
+        valid(&path, lines::<ComparedTrial>(&path)?, faults)?
+    } else {
+        let mut trials = Vec::new();
+        for side in &arguments.results {
+            trials.extend(trials_of(side, faults)?);
+        }
+        trials
+    };
     let comparison = compare(&trials, arguments.seed.seed);
     if comparison.contexts.is_empty() {
-        return Err(Unread(format!("{}: no trial in a recovery context", path.display())).into());
+        let of = if arguments.results.is_empty() { format!("{}: ", path.display()) } else { String::new() };
+        return Err(Unread(format!("{of}no trial in a recovery context")).into());
     }
     arguments.out.write_result(
         &comparison,
