@@ -1,6 +1,6 @@
 //! The tables of a calibration.
 
-use super::cell::Cell;
+use super::cell::{Cell, counted};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::gate::thresholds;
@@ -12,11 +12,11 @@ use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepP
 #[must_use]
 pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Document {
     let mut document = Document::new("Detectors on labelled runs");
-    let unproven = report.detectors.iter().filter(|detector| detector.unproven).count();
+    let tested = || report.detectors.iter().filter(|detector| detector.figures.n > 0);
     document.lead(format!(
-        "{} of {} detectors do better on labelled runs than one that always fires.",
-        report.detectors.len() - unproven,
-        report.detectors.len()
+        "F1 on labelled runs exceeds that of always firing, by its 95% CI: {} of {}.",
+        tested().filter(|detector| !detector.unproven).count(),
+        counted(tested().count() as u64, "tested detector"),
     ));
     document.section("F1").chart(f1_chart(report)).table(figures(report)).table(needs(report));
     document.detail(Detail::Full).section("Groups and intervals");
@@ -82,10 +82,10 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
 fn figures(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
         "calibration",
-        "Detectors on labelled traces",
+        "Detectors on labelled runs",
         &[
-            "detector | n # | f1=F1 # | f1_ci95=95% interval ~ | always_fires=always # | precision #",
-            "recall # | tier | pass_k=pass^k # | never_fires=never #",
+            "detector | n # | f1=F1 # | f1_ci95=95% CI ~ | always_fires=F1 always # | precision #",
+            "recall # | tier | pass_k=pass^k # | never_fires=F1 never # +",
         ],
     );
     for detector in &report.detectors {
@@ -104,9 +104,9 @@ fn figures(report: &CalibrationReport) -> Table {
         ]);
     }
     table.note(
-        "always, never: the F1 of a detector that fires on every entry, or on none. unproven: the interval of F1 does not \
-         lie above that of always firing. pass^k: 1 where every trial on perturbed traces clears the gate that the set as \
-         it stands clears; none where that clears none.",
+        "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the highest whose thresholds are \
+         met. unproven: the 95% CI of F1 (bootstrap) includes that of always firing. pass^k: 1 if the tier also holds on \
+         each of k perturbed copies of the set (tools renamed, messages added), else 0.",
     );
     table
 }
@@ -115,9 +115,9 @@ fn figures(report: &CalibrationReport) -> Table {
 fn needs(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
         "needs",
-        "What it still takes",
+        "To reach the next tier",
         &[
-            "detector | next_tier=next tier | entries=entries more # | figures=F1 and precision",
+            "detector | next_tier=next tier | entries=more runs # | figures=F1 and precision",
             "entries_to_prove=to prove #",
         ],
     );
@@ -136,8 +136,8 @@ fn needs(report: &CalibrationReport) -> Table {
         table.note(format!("{}.", thresholds(gate)));
     }
     table.note(
-        "To prove: how many more entries show with a chance of 80% that F1 exceeds that of always firing, if the \
-         rates stay as they are (normal approximation).",
+        "to prove: labelled runs to add for a power of 80% to show that F1 exceeds that of always firing, at the \
+         present rates (normal approximation).",
     );
     table
 }

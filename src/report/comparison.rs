@@ -65,7 +65,7 @@ fn differences(comparison: &Comparison) -> Table {
         format!("{} (second) against {} (first), by task", comparison.second.label, comparison.first.label),
         &[
             "measure=mean of | first # | second # | difference # | clustered=95% CI ~ | tasks #",
-            "robust=robust 95% CI ~",
+            "robust=robust 95% CI ~ +",
         ],
     );
     let outcomes = [("success", &comparison.success), ("reward", &comparison.reward)];
@@ -85,8 +85,8 @@ fn differences(comparison: &Comparison) -> Table {
         ]);
     }
     table.note(format!(
-        "95% CI: {} resamples of whole tasks, widened for their number, seed {}. robust: cluster-robust standard error \
-         with Student's t. Recovery is the recovery rate of runs with failed calls; seconds and tokens are of runs that record them.",
+        "95% CI: {} resamples of whole tasks, widened for their number, seed {}. Recovery rate: share of a run's failed \
+         calls after which the same tool succeeded, in runs with failed calls. Seconds and tokens: runs that record them.",
         comparison.resamples, comparison.seed
     ));
     table
@@ -94,7 +94,7 @@ fn differences(comparison: &Comparison) -> Table {
 
 fn measure_name(measure: &str) -> String {
     match measure {
-        "recovery_rate" => "recovery (with errors)".to_owned(),
+        "recovery_rate" => "recovery rate".to_owned(),
         "errors" => "failed calls".to_owned(),
         other => other.replace('_', " "),
     }
@@ -161,9 +161,9 @@ fn pass_k(comparison: &Comparison) -> Table {
 fn detectors(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "detectors",
-        "Runs in which a detector fires",
+        "Share of runs in which a detector fires",
         &[
-            "detector | first # | first_ci95=95% CI ~ | second # | second_ci95=95% CI ~ | difference #",
+            "detector | first # | first_ci95=95% CI ~ + | second # | second_ci95=95% CI ~ + | difference #",
             "difference_ci95=95% CI, by task ~",
         ],
     );
@@ -182,8 +182,8 @@ fn detectors(comparison: &Comparison) -> Table {
         ]);
     }
     table.note(
-        "95% CI of a rate: Wilson, as if runs were independent. by task: paired, from resampled tasks; of twenty detectors \
-         that do not differ, one would exclude 0 by chance.",
+        "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of detectors: of twenty that do \
+         not differ, one would exclude 0 by chance.",
     );
     table
 }

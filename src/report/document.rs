@@ -173,6 +173,7 @@ impl Document {
                 }
                 Part::Paragraph(text) => paragraph(text),
                 Part::Warning(text) => paragraph(&format!("Warning: {text}")),
+                Part::Table(table) if detail == Detail::Short => table.short().text(TEXT_WIDTH),
                 Part::Table(table) => table.text(TEXT_WIDTH),
                 Part::Chart(_) | Part::Strips(_) => continue,
             };

@@ -45,8 +45,8 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
         "dataset",
         "Annotated episodes",
         &[
-            "task | episodes # | with_failures=with failures # | share # | failures # | per_episode=per episode #",
-            "modes # | steps_per_failure=steps per failure #",
+            "task | episodes # | with_failures=failing # | share # | failures # | per_episode=per episode #",
+            "modes # | steps_per_failure=steps #",
         ],
     );
     let mut modes =
@@ -68,6 +68,7 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
             modes.row([Cell::text(task), Cell::text(mode), Cell::Count(*times), share]);
         }
     }
+    tasks.note("failing: episodes with a failure. steps: mean number of steps of a failure.");
     [tasks, modes]
 }
 

@@ -161,12 +161,12 @@ fn answer(analysis: &ReplicationAnalysis) -> String {
         })
         .collect();
     let interval = analysis_interval(contrast.clustered.first());
+    let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
     format!(
-        "{question} {}. r with reward is {:+.3} against {:+.3}, difference {difference:+.3} with the sign of errors \
-         reversed{interval}.",
+        "{question} {}. r with reward is {r:+.3} for the recovery rate and {against:+.3} for the error count, which should \
+         lower it; {r:+.3} less {:+.3} is {difference:+.3}{interval}.",
         answers.join("; "),
-        contrast.r.r().unwrap_or(f64::NAN),
-        contrast.r_against.r().unwrap_or(f64::NAN),
+        -against,
     )
 }
 
@@ -191,7 +191,9 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let answers: Vec<Better> =
         analysis.contrasts.first().iter().flat_map(|one| &one.clustered).map(Better::of).collect();
     if answers.iter().any(|answer| Some(answer) != answers.first() && *answer != Better::Unknown) {
-        warnings.push("the answer depends on which runs are taken to belong together.".to_owned());
+        warnings.push(
+            "the answer depends on the clustering: by task, by file, or by model and domain.".to_owned(),
+        );
     }
     if let Some(first) = analysis.duplicates.first() {
         let named = |id: &Option<String>, file: &str| {
@@ -230,7 +232,7 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let changes = analysis.changes.len() as u64;
     if changes > 0 {
         warnings.push(format!(
-            "whether r differs from 0 depends on the clustering for {}.",
+            "for {} it depends on the clustering whether the 95% CI excludes 0.",
             counted(changes, "correlation")
         ));
     }
@@ -256,7 +258,7 @@ pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
 
 fn without_calls_warning(tables: &Replication) -> Option<String> {
     let (runs, whose) = without_calls(tables)?;
-    Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no error."))
+    Some(format!("{runs} without a tool call ({whose}): recovery rate 1 and no failed call."))
 }
 
 const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
@@ -342,7 +344,10 @@ fn measure_table<'r>(
             table.note(format!("{relation}: no correlation, as {why}."));
         }
     }
-    table.note("all runs: those without errors have recovery rate 1.");
+    table.note(
+        "Recovery rate: share of a run's failed calls after which the same tool succeeded; 1 without failed calls. Goals \
+         reached: share of what failed calls were to achieve that was achieved later.",
+    );
     table
 }
 

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, name};
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
-use super::document::Document;
+use super::document::{Detail, Document};
 use super::files::{unread, unread_table};
-use super::table::{TEXT_WIDTH, Table};
-use super::wrap::wrapped;
+use super::table::Table;
 use crate::merge::{CostPart, Counts, DetectorOfModel, Files, RunStrip, ScanSummary};
 use crate::stats::{Interval, float, ratio, wilson};
 
@@ -41,7 +40,8 @@ impl Counts {
 /// A model, where it is named, and its counts.
 type OfModel<'s> = (Option<&'s str>, Counts);
 
-const COUNTS: &str = "traces # | applicable # | detected # | rate # | rate_ci95=95% interval ~";
+const COUNTS: &str =
+    "traces=runs # + | applicable=judged # | detected=flagged # | rate # | rate_ci95=95% CI ~";
 
 impl ScanSummary {
     /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
@@ -61,12 +61,12 @@ impl ScanSummary {
     /// The counts as text that fits 80 columns; by model too where there are several.
     #[must_use]
     pub fn render(&self) -> String {
-        let mut parts: Vec<String> = self.tables().iter().map(|table| table.body(TEXT_WIDTH)).collect();
+        let mut document = Document::new("");
+        document.tables_of(self.tables());
         if let Some(sentence) = self.repeats().sentence() {
-            let lines = wrapped(&sentence, TEXT_WIDTH - 2);
-            parts.push(lines.iter().flat_map(|line| ["  ", line, "\n"]).collect());
+            document.paragraph(sentence);
         }
-        parts.join("\n")
+        document.text(Detail::Short)
     }
 
     /// The detectors with the counts of each model, those first in which the detector fires most surely: by the lower
@@ -92,18 +92,20 @@ impl ScanSummary {
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
-        let mut table = Table::new("detectors", "Detectors", &["detector", COUNTS]);
+        let mut table = Table::new("detectors", "Runs that each detector flags", &["detector", COUNTS]);
         for (detector, counts) in &totals {
             let mut row = vec![Cell::text(*detector)];
             row.extend(counts.cells());
             table.row(row);
         }
+        table
+            .note("judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.");
         let mut tables = vec![table];
         tables.extend(cost_table(&totals));
         let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
             let columns = ["detector | model", COUNTS];
-            let mut table = Table::new("detectors_by_model", "Detectors by model", &columns).grouped();
+            let mut table = Table::new("detectors_by_model", "By model", &columns).grouped();
             for (detector, models) in self.by_detector() {
                 for (model, counts) in models {
                     let mut row = vec![Cell::text(detector), Cell::text(name(model))];
@@ -135,9 +137,9 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     totals.values().any(known).then_some(())?;
     let mut table = Table::new(
         "costs",
-        "What lies inside of findings",
+        "Cost: what lies inside of findings",
         &[
-            "detector=cost of findings | steps # | steps_share=share # | seconds #",
+            "detector | steps # | steps_share=share # | seconds #",
             "seconds_share=share # | tokens # | tokens_share=share #",
         ],
     );

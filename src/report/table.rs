@@ -31,6 +31,8 @@ struct Column {
     /// The heading for a reader.
     heading: String,
     kind: Kind,
+    /// Whether the short text leaves it out.
+    full: bool,
 }
 
 /// A table of results, with its forms as text, Markdown, LaTeX and CSV.
@@ -57,16 +59,18 @@ pub struct Table {
 
 impl Table {
     /// Returns a table without rows. `name` becomes the name of a file. Columns are separated by ` | `: `n #` is a number,
-    /// `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV.
+    /// `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV. A column that ends
+    /// in ` +` is not in the short text.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
         let column = |text: &str| {
+            let (text, full) = text.strip_suffix(" +").map_or((text, false), |text| (text, true));
             let (text, kind) = match (text.strip_suffix(" #"), text.strip_suffix(" ~")) {
                 (Some(text), _) => (text, Kind::Number),
                 (None, Some(text)) => (text, Kind::Interval),
                 (None, None) => (text, Kind::Text),
             };
             let (key, heading) = text.split_once('=').unwrap_or((text, text));
-            Column { key: key.to_owned(), heading: heading.to_owned(), kind }
+            Column { key: key.to_owned(), heading: heading.to_owned(), kind, full }
         };
         let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(column);
         Self {
@@ -113,6 +117,18 @@ impl Table {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Returns the table without the columns that only the full text has.
+    pub(super) fn short(&self) -> Self {
+        let kept = |place: &usize| self.columns.get(*place).is_some_and(|column| !column.full);
+        let places: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
+        let row = |row: &Vec<Cell>| places.iter().filter_map(|place| row.get(*place)).cloned().collect();
+        Self {
+            columns: places.iter().filter_map(|place| self.columns.get(*place)).cloned().collect(),
+            rows: self.rows.iter().map(row).collect(),
+            ..self.clone()
+        }
     }
 
     /// Keeps the first rows.
@@ -165,7 +181,7 @@ impl Table {
     }
 
     /// The columns and rows as text.
-    pub(super) fn body(&self, columns: usize) -> String {
+    fn body(&self, columns: usize) -> String {
         let room = columns.saturating_sub(2);
         let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
         let cells = self.shown();
