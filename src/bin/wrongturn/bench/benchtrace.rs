@@ -362,9 +362,7 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<u8, common::Fai
     };
     let found = relate(&records);
     let tables = relation_tables(&found);
-    arguments
-        .out
-        .write_result(&found, "Reflection and avoidance", Vec::new(), tables)?;
+    arguments.out.write_result(&found, "Reflection and avoidance", Vec::new(), tables)?;
     Ok(0)
 }
 
