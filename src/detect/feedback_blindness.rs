@@ -290,18 +290,26 @@ impl Refusal {
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
                 // `python -c "import numpy"` asks whether it is there now.
-                FailureKind::Missing(name) if call.is_shell => {
-                    !call.parts().any(|part| part.shown.ends_with(&format!("import {name}")))
-                }
+                FailureKind::Missing(_) if call.is_shell => !call.parts().any(|part| is_probe(part.shown)),
                 FailureKind::Refused => self.writes_as(now),
                 _ => !call.is_shell && self.writes_as(now),
             }
     }
 }
 
+/// Whether a command only imports, and prints a text or a version.
+fn is_probe(command: &str) -> bool {
+    let Some((_, code)) = command.split_once(" -c ") else { return false };
+    let prints = |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
+    let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");
+    code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
+}
+
 /// Whether a change may have removed the cause of a failure: one that names what is missing, else any.
 fn cures(change: &Facts, failure: &Failure) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
+    // `numpy` brings `numpy.distutils`.
+    let name = name.split('.').next().unwrap_or_default();
     let target = change.call.target().map(str::to_lowercase);
     change.call.text.contains(name) || target.is_some_and(|target| target.contains(name))
 }

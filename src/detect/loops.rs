@@ -518,7 +518,8 @@ impl Span {
         if self.shown.is_empty() {
             self.shown = attempt.call.shown_with(action);
         }
-        if self.said.is_empty() {
+        // Failures are quoted by what most of them said, which may be nothing.
+        if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
             self.said = match (attempt.failure(), action.observation.present()) {
                 (Some(failure), _) => excerpt(&failure.line, 100),
                 (None, Some(answer)) => excerpt(&answer.head(200), 60),
@@ -549,7 +550,10 @@ impl Span {
                 };
                 let (how, most) = match ways {
                     1 => ("in the same way".to_owned(), ""),
-                    ways => (format!("in {ways} ways without a success"), ", most often"),
+                    ways => {
+                        let most = if said.is_empty() { ", most often without a word" } else { ", most often" };
+                        (format!("in {ways} ways without a success"), most)
+                    }
                 };
                 format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
             }

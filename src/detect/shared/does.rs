@@ -1,6 +1,7 @@
 //! What a call does: it reads, changes something, runs something, or only notes something down.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::phrases::Hints;
@@ -122,7 +123,11 @@ const LISTS: [(Meaning, &str); 14] = [
          javac karma lint make mocha mypy nose nosetests nox phpunit py_compile pyright pytest rspec ruff runtests \
          rustc spec test tests tox tsc typecheck unittest verify vet vitest",
     ),
-    (Meaning::CHECKS_FORM, "clippy compileall eslint flake8 lint mypy py_compile pyright ruff tsc typecheck"),
+    (
+        Meaning::CHECKS_FORM,
+        "bandit black clippy compileall eslint flake8 hadolint isort lint mypy phpstan prettier py_compile pylint \
+         pyright rubocop ruff shellcheck tsc typecheck yamllint",
+    ),
     (
         Meaning::INTERPRETER,
         "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx",
@@ -258,7 +263,6 @@ pub(crate) fn write_program(command: &Command<'_>, meaning: Meaning, tool: &str,
         }
         return;
     }
-    let (name, meaning) = if name == "pip3" { ("pip", Meaning::of("pip")) } else { (name, meaning) };
     out.push_str(name);
     let is_own = |sub: &&str| name == tool && Does::of_tool(sub) != Does::Run;
     let Some(subcommand) =
@@ -369,6 +373,34 @@ pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
 pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     const HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/"];
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
+}
+
+/// What the commands of a normal text install: packages without their versions, files and folders; the installer if they
+/// name none.
+pub(crate) fn installed(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for command in text.split(" ; ") {
+        let mut words = command.split(' ').filter(|word| !word.starts_with('-'));
+        let (program, subcommand) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        if !installs(program, subcommand) {
+            continue;
+        }
+        let before = found.len();
+        found.extend(words.filter_map(|word| {
+            let end = word.char_indices().skip(1).find(|(_, c)| "<>=!~[@;".contains(*c));
+            let name = word.get(..end.map_or(word.len(), |(at, _)| at))?.trim_matches(['\'', '"', '\\']);
+            (!name.is_empty()).then(|| name.replace('_', "-"))
+        }));
+        if found.len() == before {
+            found.insert(program.to_owned());
+        }
+    }
+    found
+}
+
+/// Whether a program installs something by its subcommand.
+pub(crate) fn installs(program: &str, subcommand: &str) -> bool {
+    Meaning::of(program).is(Meaning::INSTALLER) && Meaning::of(subcommand).is(Meaning::INSTALLS)
 }
 
 /// Whether a program or tool looks for something that may not be there.

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::call::Call;
-use super::does::{Does, is_search, lower, words};
+use super::does::{Check, Does, is_search, lower, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
@@ -61,6 +61,10 @@ static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
 static RED: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗");
 static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
+/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
+static DIAGNOSTIC: Pattern = Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
+/// A line that counts tests that ran.
+static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
 /// A JSON answer that says that it failed, and its texts that say why.
 static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
@@ -76,7 +80,7 @@ static MISSING: Pattern = Pattern::new(
     r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
 );
 static USAGE: Pattern = Pattern::new(
-    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing",
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
@@ -119,13 +123,17 @@ impl Failure {
             return None;
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
-        let all: Vec<&str> = lines(&answer).collect();
+        // A line of dashes says nothing.
+        let all: Vec<&str> = lines(&answer).filter(|line| line.contains(char::is_alphanumeric)).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
         if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all) {
             return None;
         }
         let told = telling(call, &answer, &all);
-        let cause = told.iter().position(|line| CAUSE.is_match(line));
+        let is_report = call.parts().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)))
+            && all.iter().any(|line| RAN.is_match(line));
+        let is_cause = |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report);
+        let cause = told.iter().position(is_cause);
         let killed = call.is_shell
             && (KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300)));
         let joined = |mut forms: Vec<String>| {
@@ -168,6 +176,24 @@ fn answers_no(call: &Call, all: &[&str]) -> bool {
 fn last_chars(text: &str, bytes: usize) -> &str {
     let start = (text.len().saturating_sub(bytes)..=text.len()).find(|at| text.is_char_boundary(*at));
     start.and_then(|start| text.get(start..)).unwrap_or_default()
+}
+
+/// Whether a line that tells a cause speaks of the call: not of the code under work, as the lines of a report and the
+/// exceptions of that code do.
+fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
+    let of_code = is_report || DIAGNOSTIC.is_match(line);
+    !call.is_shell
+        || match kind_of(line, call) {
+            FailureKind::Missing(_) => !of_code,
+            FailureKind::Usage => !of_code && !TYPED.is_match(line) && !line.starts_with("E  "),
+            _ => true,
+        }
+}
+
+/// Whether a failed answer reports on files as a linter does, line by line.
+pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
+    let Some(answer) = action.observation.present() else { return false };
+    lines(&plain(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
 }
 
 /// What a line says of the cause.

@@ -25,8 +25,8 @@ use call::Tool;
 pub(crate) use call::{Call, Part, identifiers, names_value};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
-pub(crate) use does::{Check, Does};
-pub(crate) use failure::{Failure, FailureKind, found_nothing};
+pub(crate) use does::{Check, Does, installed, installs};
+pub(crate) use failure::{Failure, FailureKind, diagnoses, found_nothing};
 pub(crate) use history::{History, Past, Said};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;

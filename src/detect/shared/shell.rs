@@ -84,7 +84,7 @@ impl Commands<'_> {
             let words = self.words.get(found.words.clone()).unwrap_or_default();
             Command {
                 words,
-                program: words.first().map_or("", |path| last_part(path)),
+                program: words.first().map_or("", |path| installer(last_part(path))),
                 writes: found.writes.as_deref(),
                 heredoc: &found.heredoc,
                 piped: found.piped,
@@ -93,6 +93,12 @@ impl Commands<'_> {
             }
         })
     }
+}
+
+/// `pip` for any of its spellings, else the program as it is.
+fn installer(program: &str) -> &str {
+    let version = program.strip_prefix("pip").unwrap_or("-");
+    if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }
 }
 
 /// Calls `visit` with the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
@@ -132,6 +138,13 @@ fn before_program(words: &[Cow<'_, str>]) -> usize {
         let name = last_part(word);
         let next = words.get(at + 1).map_or("", |word| word);
         if is_assignment(word) || KEYWORDS.contains(&&**word) {
+            at += 1;
+        } else if name.starts_with("python")
+            && next == "-m"
+            && words.get(at + 2).is_some_and(|word| installer(word) == "pip")
+        {
+            at += 2;
+        } else if name == "uv" && next == "pip" {
             at += 1;
         } else if WRAPPERS.contains(&name) && !(name == "command" && next.starts_with('-')) {
             let positional = usize::from(name == "timeout");

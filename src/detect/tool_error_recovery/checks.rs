@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, after_colon};
+use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, after_colon, diagnoses};
 use crate::trace::{Action, Status};
 
 /// Follows the checks of a run, and the files that it changes.
@@ -17,6 +17,8 @@ pub(super) struct Checks {
     /// Scripts that were run, and files that were written.
     scripts: BTreeSet<String>,
     files: BTreeSet<String>,
+    /// Programs that reported on files as linters do.
+    linters: BTreeSet<String>,
 }
 
 /// Failed checks and changed files since a check last passed.
@@ -37,6 +39,14 @@ struct FailedCheck {
 }
 
 impl Checks {
+    /// Whether a part is a linter: it reports on files line by line, or has done so.
+    pub(super) fn is_linter(&mut self, part: &Part<'_>, failed: bool, action: &Action<'_>) -> bool {
+        if failed && diagnoses(action) {
+            self.linters.insert(part.program.to_owned());
+        }
+        self.linters.contains(part.program)
+    }
+
     /// Notes what an attempt changed and checked. Returns whether its check passed.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part<'_>, action: &Action<'_>) -> bool {
         let failure = attempt.failure();
@@ -106,6 +116,7 @@ impl Checks {
     pub(super) fn memory(&self) -> usize {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();
+        let files = files + self.linters.len();
         failed * 512 + files * 96
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers};
+use crate::detect::shared::{Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers, installed, installs};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
 /// The failures of one purpose: the same tool or program, the same target.
@@ -16,8 +16,6 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 struct Goal {
     does: Does,
     is_shell: bool,
-    /// The latest call that failed: as it is shown, or its facts with its arguments.
-    shown: Shown,
     program: Arc<str>,
     place: (u64, u64),
     failures: u64,
@@ -25,7 +23,9 @@ struct Goal {
     targets: BTreeSet<String>,
     /// How often each call failed.
     calls: Vec<(Option<Digest>, u64)>,
-    line: String,
+    /// What failures said, how often, and the latest call that one answered: as it is shown, or its facts with its
+    /// arguments. At most eight lines.
+    lines: Vec<(String, u64, Shown)>,
     state: GoalState,
 }
 
@@ -90,7 +90,9 @@ pub(super) struct Goals {
 }
 
 /// The key of goals to change a file.
-const CHANGE: &str = "change";
+pub(super) const CHANGE: &str = "change";
+/// The key of goals to install something, by any installer.
+pub(super) const INSTALL: &str = "install";
 /// Words by which an agent admits a failure, in lower case.
 #[rustfmt::skip]
 static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apolog", "unfortunat", "unable", "cannot",
@@ -151,10 +153,9 @@ impl Goals {
         known
     }
 
-    /// A passing check reaches every goal to change a file.
-    pub(super) fn reach_changes(&mut self) {
-        let changes = self.by_key.get(&key_of("", CHANGE)).cloned().unwrap_or_default();
-        for goal in changes {
+    /// Reaches every goal to change a file, or to install something.
+    pub(super) fn reach_all(&mut self, key: &str) {
+        for goal in self.by_key.get(&key_of("", key)).cloned().unwrap_or_default() {
             self.reach(goal, GoalState::Reached);
         }
     }
@@ -180,7 +181,12 @@ impl Goals {
                 else {
                     continue;
                 };
-                let state = if part.file.is_some() {
+                let state = if is_install(&part) {
+                    if goal.targets.is_disjoint(&installed(&call.text)) {
+                        continue;
+                    }
+                    GoalState::Reached
+                } else if part.file.is_some() {
                     let mut files = call.parts().filter_map(|part| part.file).chain(["?"]);
                     if !files.any(|file| goal.targets.contains(file)) {
                         continue;
@@ -206,6 +212,7 @@ impl Goals {
         let call = &attempt.call.call;
         let mine: BTreeSet<String> = match told.file {
             Some(file) => BTreeSet::from([file.to_owned()]),
+            None if is_install(told) => installed(&call.text),
             None if call.is_shell => BTreeSet::new(),
             None => identifiers(action),
         };
@@ -228,14 +235,13 @@ impl Goals {
             self.all.push(Goal {
                 does: told.does,
                 is_shell: call.is_shell,
-                shown: Shown::Line(String::new()),
                 program: told.program.into(),
                 place: (attempt.step, attempt.step),
                 failures: 0,
                 turns: Vec::new(),
                 targets: BTreeSet::new(),
                 calls: Vec::new(),
-                line: String::new(),
+                lines: Vec::new(),
                 state: GoalState::Elsewhere,
             });
             next
@@ -246,12 +252,17 @@ impl Goals {
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
-        goal.shown = if call.is_shell {
+        let shown = if call.is_shell {
             Shown::Line(attempt.call.shown_part(Some(told)))
         } else {
             Shown::Call(Arc::clone(&attempt.call), attempt.call.given(action).map(str::to_owned))
         };
-        goal.line = attempt.failure().map(|failure| failure.line.clone()).unwrap_or_default();
+        let line = attempt.failure().map_or("", |failure| &failure.line);
+        match goal.lines.iter_mut().find(|(known, ..)| known == line) {
+            Some((_, times, latest)) => (*times, *latest) = (*times + 1, shown),
+            None if goal.lines.len() < 8 => goal.lines.push((line.to_owned(), 1, shown)),
+            None => {}
+        }
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
         }
@@ -313,7 +324,10 @@ impl Goals {
     }
 
     fn finding(&self, reason: OpenReason, group: &Group<'_>) -> Finding {
-        let (shown, count, line) = (&group.goal.shown, group.failures, after_colon(&group.goal.line));
+        let most = group.goal.lines.iter().max_by_key(|(_, times, _)| *times);
+        let line = most.map(|(line, ..)| after_colon(line)).unwrap_or_default();
+        let shown = most.map(|(.., shown)| shown.to_string()).unwrap_or_default();
+        let count = group.failures;
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
@@ -380,6 +394,9 @@ impl<'g> Group<'g> {
 
 /// What goals of one purpose have in common.
 pub(super) fn key(part: &Part<'_>, is_shell: bool) -> Digest {
+    if is_install(part) {
+        return key_of("", INSTALL);
+    }
     let key = match (part.file, part.script, part.check) {
         (Some(_), ..) => CHANGE.to_owned(),
         (None, Some(script), _) => format!("{} {script}", part.program),
@@ -387,6 +404,10 @@ pub(super) fn key(part: &Part<'_>, is_shell: bool) -> Digest {
         _ => part.program.to_owned(),
     };
     key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
+}
+
+fn is_install(part: &Part<'_>) -> bool {
+    part.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
 }
 
 fn key_of(shell: &str, key: &str) -> Digest {

@@ -6,7 +6,7 @@ mod goals;
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
-use goals::Goals;
+use goals::{CHANGE, Goals, INSTALL};
 
 use super::Evidence;
 use super::detector::Fold;
@@ -214,13 +214,21 @@ impl Recovery {
             .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| last(|_| true));
-        let Some(told) = &told.filter(|_| !is_note) else { return };
+        let Some(mut told) = told.filter(|_| !is_note) else { return };
+        if told.check.is_none() && told.does == Does::Run && self.checks.is_linter(&told, failed, action) {
+            told.check = Some(Check::Form);
+        }
+        let told = &told;
         let known = self.goals.observe(attempt, told);
         let passed = self.checks.observe(attempt, told, action);
         if told.check.is_some() {
             if passed {
                 if told.check != Some(Check::Snippet) {
-                    self.goals.reach_changes();
+                    self.goals.reach_all(CHANGE);
+                }
+                let imports = told.check == Some(Check::Snippet) && call.text.contains("import ");
+                if told.check == Some(Check::Tests) || imports {
+                    self.goals.reach_all(INSTALL);
                 }
                 self.goals.success(attempt, action, known);
             }
