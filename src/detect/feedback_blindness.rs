@@ -300,7 +300,8 @@ impl Refusal {
 /// Whether a command only imports, and prints a text or a version.
 fn is_probe(command: &str) -> bool {
     let Some((_, code)) = command.split_once(" -c ") else { return false };
-    let prints = |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
+    let prints =
+        |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
     let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }

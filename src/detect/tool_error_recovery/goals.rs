@@ -8,7 +8,9 @@ use std::sync::{Arc, LazyLock};
 use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers, installed, installs};
+use crate::detect::shared::{
+    Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers, installed, installs,
+};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
 /// The failures of one purpose: the same tool or program, the same target.
@@ -258,10 +260,10 @@ impl Goals {
             Shown::Call(Arc::clone(&attempt.call), attempt.call.given(action).map(str::to_owned))
         };
         let line = attempt.failure().map_or("", |failure| &failure.line);
-        match goal.lines.iter_mut().find(|(known, ..)| known == line) {
-            Some((_, times, latest)) => (*times, *latest) = (*times + 1, shown),
-            None if goal.lines.len() < 8 => goal.lines.push((line.to_owned(), 1, shown)),
-            None => {}
+        if let Some((_, times, latest)) = goal.lines.iter_mut().find(|(known, ..)| known == line) {
+            (*times, *latest) = (*times + 1, shown);
+        } else if goal.lines.len() < 8 {
+            goal.lines.push((line.to_owned(), 1, shown));
         }
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
