@@ -228,6 +228,6 @@ impl State {
         let (expected, name) = (*milestone, action.name().to_owned());
         let evidence = Evidence::ExpectedAction(ExpectedActionEvidence { kind, expected, name, differing });
         let finding = Finding::new(ExpectedAction::ID, mode, place, message, evidence);
-        Some(finding.with_id(format_args!("milestone-{milestone}")))
+        Some(finding.with_id(format_args!("milestone-{milestone}")).tool(action.name()))
     }
 }

@@ -253,7 +253,8 @@ impl Blindness {
         };
         let message = format!("{shown} fails as it did at step {before}{times}{line}");
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
-        self.findings.push(finding(attempt.told_at, before, quote(action), message).confidence(confidence));
+        let finding = finding(attempt.told_at, before, quote(action), message);
+        self.findings.push(finding.tool(&*call.program).confidence(confidence));
     }
 
     /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.

@@ -97,7 +97,7 @@ named! { Confidence, "confidence" { Likely => "likely", Certain => "certain" } }
 
 /// One failure, with its place and the facts that show it.
 ///
-/// In JSON: `{"id": "loop:9", "mode": "class/name", "where": [first, last], "confidence": "certain", "message": "…",
+/// In JSON: `{"id": "loop:9", "mode": "class/name", "tool"?: "bash", "where": [first, last], "confidence": "certain", "message": "…",
 /// "evidence": {…}, "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -110,6 +110,8 @@ pub struct Finding {
     pub detector: Cow<'static, str>,
     /// The failure mode.
     pub mode: FailureMode,
+    /// The tool that it is about, or the program of a command line; `None` if it is about no single one.
+    pub tool: Option<String>,
     /// Source index of the first step of the failure.
     pub first: u64,
     /// Source index of the last step of the failure, inclusive.
@@ -155,6 +157,7 @@ impl Finding {
             id,
             detector,
             mode,
+            tool: None,
             first,
             last,
             confidence: Confidence::Certain,
@@ -170,6 +173,13 @@ impl Finding {
     #[must_use]
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
+        self
+    }
+
+    /// Sets the tool, unless the name is empty.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Into<String>) -> Self {
+        self.tool = Some(tool.into()).filter(|tool| !tool.is_empty());
         self
     }
 
@@ -190,6 +200,9 @@ impl Serialize for Finding {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id)?;
         map.serialize_entry("mode", &self.mode)?;
+        if let Some(tool) = &self.tool {
+            map.serialize_entry("tool", tool)?;
+        }
         map.serialize_entry("where", &[self.first, self.last])?;
         map.serialize_entry("confidence", &self.confidence)?;
         map.serialize_entry("message", &self.message)?;
@@ -215,6 +228,8 @@ impl<'de> Deserialize<'de> for Finding {
             #[serde(default)]
             id: Option<String>,
             mode: FailureMode,
+            #[serde(default)]
+            tool: Option<String>,
             #[serde(rename = "where")]
             range: (u64, u64),
             #[serde(default)]
@@ -228,13 +243,13 @@ impl<'de> Deserialize<'de> for Finding {
             #[serde(default)]
             span: Option<SpanId>,
         }
-        let Wire { id, mode, range, confidence, message, evidence, cost, merged, span } =
+        let Wire { id, mode, tool, range, confidence, message, evidence, cost, merged, span } =
             Wire::deserialize(deserializer)?;
         let named = id.as_deref().and_then(|id| id.rsplit_once(':')).map(|(detector, _)| detector.to_owned());
         let detector = named.unwrap_or_else(|| mode.name.clone().into_owned());
         let evidence = Evidence::read(&detector, evidence);
         let made = Self::new(detector, mode, range, message, evidence);
-        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), confidence, cost, merged, span, ..made })
+        Ok(Self { id: id.unwrap_or_else(|| made.id.clone()), tool, confidence, cost, merged, span, ..made })
     }
 }
 

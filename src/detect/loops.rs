@@ -572,16 +572,17 @@ impl Span {
                 format!("{shown} brought the same answer {count} times (steps {first}-{last}){said}")
             }
         };
+        let action = self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string());
         let evidence = LoopEvidence {
             kind: *kind,
             repeat_count: *count,
-            action: self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string()),
+            action: action.clone(),
             location: self.call.as_ref().and_then(|call| call.location.as_deref().map(str::to_owned)),
             repeating_keys: None,
             period: None,
         };
         let finding = Finding::new(Loop::ID, Loop::MODE, self.place, what, Evidence::Loop(evidence));
         let merged = self.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
-        Finding { merged, ..finding.with_id(self.found).confidence(self.confidence) }
+        Finding { merged, ..finding.with_id(self.found).tool(action).confidence(self.confidence) }
     }
 }

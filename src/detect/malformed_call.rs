@@ -161,9 +161,10 @@ impl State {
             MalformedReason::NoCall | MalformedReason::RejectedBeforeRunning => Confidence::Likely,
             _ => Confidence::Certain,
         };
+        let tool = evidence.tool.clone();
         let evidence = Evidence::MalformedCall(evidence);
         let finding = Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence);
-        self.findings.push(finding.confidence(confidence));
+        self.findings.push(finding.tool(tool).confidence(confidence));
     }
 
     fn is_too_many(&self) -> bool {

@@ -308,6 +308,7 @@ impl Waste {
             }
             _ => String::new(),
         };
+        let tool = by_tool.first().filter(|most| most.tool != NO_CALL).map(|most| most.tool.clone());
         let message =
             format!("{count} of {} actions were wasted: {}{most}", self.actions, reasons.join(", "));
         let evidence = WastedActionsEvidence {
@@ -323,6 +324,7 @@ impl Waste {
             message,
             Evidence::WastedActions(evidence),
         )
+        .tool(tool.unwrap_or_default())
         .confidence(Confidence::Likely)
     }
 }

@@ -12,7 +12,7 @@ use wrongturn::{
 };
 
 #[test]
-fn every_detector_has_its_page_golden_entries_and_cases() {
+fn every_detector_has_its_page_and_golden_entries() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let golden = GoldenSet::load(&[root.join("golden")], &known).unwrap();
@@ -27,10 +27,6 @@ fn every_detector_has_its_page_golden_entries_and_cases() {
         // Opt-in detectors promise no tier; their entries show how they decide.
         if entries < if info.opt_in { 10 } else { 20 } {
             missing.push(format!("{id}: {entries} golden entries in golden/{id}.jsonl are not enough"));
-        }
-        let cases = std::fs::read_dir(root.join("tests/detect").join(id)).into_iter().flatten().flatten();
-        if !cases.into_iter().any(|file| file.path().extension().is_some_and(|extension| extension == "md")) {
-            missing.push(format!("{id}: no cases in tests/detect/{id}/*.md"));
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
@@ -60,10 +56,6 @@ fn milestones_at_the_end_of_all_numbers_do_not_overflow() {
 fn the_registry_is_sorted_documented_and_consistent() {
     assert!(ALL.windows(2).all(|pair| pair[0].id < pair[1].id), "the list is not sorted by name");
     let by_default: Vec<_> = default_detectors().iter().map(|detector| detector.id()).collect();
-    assert_eq!(
-        by_default,
-        ["feedback_blindness", "loop", "route_inefficiency", "tool_error_recovery", "wasted_actions"]
-    );
     for info in ALL {
         let (id, default) = (info.id, info.default_detector());
         assert_eq!((id, &info.mode), (&*default.id(), &default.mode()), "{id}: id or mode differ");

@@ -145,7 +145,7 @@ impl Segment {
         };
         let place = (self.first_step, self.last_step);
         let finding = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
-        Some(finding.with_id(reported))
+        Some(finding.with_id(reported).tool(&most.name))
     }
 }
 

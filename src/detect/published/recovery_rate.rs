@@ -101,13 +101,15 @@ impl RecoveryRate {
 
     fn finding(&self) -> Option<Finding> {
         let mut open = self.errors.iter().filter(|error| error.recovered.is_none());
-        let first = open.next()?.step;
-        let last = open.next_back().map_or(first, |error| error.step);
+        let (first, last) = open.next().map(|first| (first, open.next_back().unwrap_or(first)))?;
+        let place = (first.step, last.step);
+        let tool = self.tools.get(first.tool).map_or("", |tool| &tool.name);
         let message = format!("{} of {} tool errors recovered", self.recovered(), self.errors.len());
         let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
         let evidence =
             Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors, ..Default::default() });
-        Some(Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, (first, last), message, evidence))
+        let finding = Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence);
+        Some(finding.tool(tool))
     }
 
     fn evidence(&self, error: &Failure) -> ToolError {

@@ -64,7 +64,8 @@ impl Fold for RefusedBefore {
         if let Some(first) = self.refused_before(digests.name) {
             let message =
                 format!("`{}` repeats what was refused at step {}", quoted(action.name), first.step);
-            let found = finding(step.index(), first.step, first.observation.clone(), message);
+            let found =
+                finding(step.index(), first.step, first.observation.clone(), message).tool(action.name);
             self.findings.push(found);
         }
         if self.is_negative(action) {

@@ -11,7 +11,7 @@ use super::does::{Check, Does, is_search, lower, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
-use crate::trace::{Action, Digest, Provenance, Status, Text, first_chars};
+use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, first_chars};
 
 /// A failed action.
 #[derive(Debug, Clone)]
@@ -118,7 +118,12 @@ impl Failure {
         let answer = action.observation.present();
         let ended_well =
             call.is_strict && action.status == Status::Ok && action.provenance == Provenance::ExitCode;
-        let states = |answer| call.does != Does::Note && !ended_well && states_failure(call, answer);
+        let states = |answer| {
+            call.does != Does::Note
+                && !ended_well
+                && states_failure(call, answer)
+                && !is_echo(call, action, answer)
+        };
         if !is_error && !answer.is_some_and(states) {
             return None;
         }
@@ -145,6 +150,9 @@ impl Failure {
         let masked_cause = cause.and_then(|at| masked.get(at)).map(|line| Digest::of_text(line));
         let (signature, wording) = (joined(masked), joined(templates));
         let cause = cause.and_then(|at| told.get(at));
+        // `===== FAILURES =====` says nothing.
+        let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--");
+        let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first());
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             None => FailureKind::Other,
@@ -155,7 +163,7 @@ impl Failure {
             kind,
             signature,
             wording,
-            line: first_chars(cause.or(told.first()).unwrap_or(&""), 160).to_owned(),
+            line: first_chars(shown.unwrap_or(&""), 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
         })
     }
@@ -170,6 +178,21 @@ fn answers_no(call: &Call, all: &[&str]) -> bool {
     }
     let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
     is_short && call.may_say_no() && !all.iter().any(|line| complains(line, call))
+}
+
+impl Failure {
+    /// Whether the line that told it names the type of an error.
+    pub(crate) fn is_raised(&self) -> bool {
+        TYPED.is_match(&self.line)
+    }
+}
+
+/// Whether the answer to a structured call begins with what the call says itself: `finish`, `say`.
+fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
+    let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
+    let head = answer.head(HEAD);
+    let said = lines(&head).next().map(|line| first_chars(line, 80));
+    !call.is_shell && said.zip(arguments).is_some_and(|(said, given)| said.len() > 20 && given.contains(said))
 }
 
 /// The last characters of a text, about so many.

@@ -174,10 +174,14 @@ pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
 }
 
 fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, message: String) -> Finding {
-    let (reason, tool, failures) = (Some(reason), Some(tool.to_owned()), Some(failures));
-    let evidence = ToolErrorRecoveryEvidence { errors: Vec::new(), reason, tool, failures };
-    let evidence = Evidence::ToolErrorRecovery(evidence);
+    let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence {
+        errors: Vec::new(),
+        reason: Some(reason),
+        tool: Some(tool.to_owned()),
+        failures: Some(failures),
+    });
     Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence)
+        .tool(tool)
         .confidence(Confidence::Likely)
 }
 

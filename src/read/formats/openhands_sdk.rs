@@ -71,7 +71,7 @@ pub(super) fn answer_of(observation: Raw<'_>) -> Answer<'_> {
         words::result(value).filter(|text| !wire::is_blank(text.text()))
     };
     // The first versions had `output` and `error` for `content` and `is_error`.
-    let error = present("error").filter(|error| error.kind() == Kind::String);
+    let error = present("error").and_then(Raw::string).filter(|error| !error.trim().is_empty());
     let text: Option<TextCow<'_>> = ["content", "output", "error", "message"]
         .into_iter()
         .find_map(full)

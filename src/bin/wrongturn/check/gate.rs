@@ -104,21 +104,8 @@ pub(crate) struct Known {
 impl Known {
     fn of(record: &TraceRecord, finding: &Finding) -> Self {
         let task = record.metadata.task.clone().unwrap_or_else(|| record.trace_id());
-        let evidence = serde_json::to_value(&finding.evidence).unwrap_or_default();
-        let tool = tool(&evidence).unwrap_or_default().to_owned();
+        let tool = finding.tool.clone().unwrap_or_default();
         Self { task, detector: finding.detector.to_string(), tool }
-    }
-}
-
-/// The first `tool` or `name` in the evidence of a finding.
-fn tool(evidence: &Value) -> Option<&str> {
-    match evidence {
-        Value::Object(members) => {
-            let named = ["tool", "name"].iter().find_map(|key| members.get(*key)?.as_str());
-            named.or_else(|| members.values().find_map(tool))
-        }
-        Value::Array(items) => items.iter().find_map(tool),
-        _ => None,
     }
 }
 
