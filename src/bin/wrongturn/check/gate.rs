@@ -5,7 +5,6 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use wrongturn::{Finding, detect::ALL, merge::ScanSummary, scan::TraceRecord};
 
 use crate::common::Failure;
