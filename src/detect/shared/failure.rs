@@ -167,6 +167,11 @@ impl Failure {
             recorded: is_error && action.provenance != Provenance::Text,
         })
     }
+
+    /// Whether the line that told it names the type of an error.
+    pub(crate) fn is_raised(&self) -> bool {
+        TYPED.is_match(&self.line)
+    }
 }
 
 /// Whether the lines of a failed answer only say no: a test, search or comparison that fails without a complaint.
@@ -178,13 +183,6 @@ fn answers_no(call: &Call, all: &[&str]) -> bool {
     }
     let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
     is_short && call.may_say_no() && !all.iter().any(|line| complains(line, call))
-}
-
-impl Failure {
-    /// Whether the line that told it names the type of an error.
-    pub(crate) fn is_raised(&self) -> bool {
-        TYPED.is_match(&self.line)
-    }
 }
 
 /// Whether the answer to a structured call begins with what the call says itself: `finish`, `say`.
