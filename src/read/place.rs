@@ -161,7 +161,7 @@ mod tests {
             (place.line, place.pointer)
         };
         assert_eq!(of("\"x\""), (1, Some("/a~1b/0".to_owned())));
-        assert_eq!(of("ls"), (2, Some("/a~1b/1/calls/0".to_owned())));
+        assert_eq!(of("\"ls\""), (2, Some("/a~1b/1/calls/0".to_owned())));
         assert_eq!(of("2}"), (2, Some("/a~1b/1".to_owned())));
         assert_eq!(of("end"), (3, None));
         assert_eq!(map.find("elsewhere".as_ptr().addr()), None);
