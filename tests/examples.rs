@@ -331,12 +331,12 @@ fn the_replication_reads_the_bundled_files_by_default() {
     for part in [
         "Does recovery predict reward better than the error count? YES by task; not\nsettled by file",
         "recovery rate (+0.502) against error count (-0.324), 408 runs\n  task",
-        "Warning: the answer depends on which runs",
+        "Warning: the answer depends on the clustering",
         "more tables with --full",
     ] {
         assert!(out.contains(part), "no {part}: {out}");
     }
-    assert!(out.lines().count() < 60, "{out}");
+    assert!(out.lines().count() < 64, "{out}");
     let (full, _) = ends("replicate", &["--full"], 0);
     for out in [&out, &full] {
         assert!(out.lines().all(|line| line == line.trim_end()), "no line ends in blanks");
@@ -474,7 +474,7 @@ fn the_scan_writes_a_record_per_run() {
     }
     // One look-up in vain leaves no goal open.
     assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
-    for told in detectors.iter().map(|id| &**id).chain(["traces", "applicable", "detected", "rate", "tau2"]) {
+    for told in detectors.iter().map(|id| &**id).chain(["judged", "flagged", "rate", "95% CI", "tau2"]) {
         assert!(table.contains(told), "{told}: {table}");
     }
 }
@@ -685,7 +685,7 @@ fn a_scan_writes_its_tables_as_a_merge_does() {
     let (out, _) = ends("check", &files, 0);
     assert!(out.contains("tool_error_recovery"));
     assert_eq!(folder.json("a.json")["runs"], 408);
-    assert!(folder.text("a.md").contains("### Detectors by model\n"));
+    assert!(folder.text("a.md").contains("### By model\n"));
     assert!(folder.text("csv/detectors.csv").starts_with("detector,traces,"));
     // JSON takes the place of the tables where it goes to standard output.
     let (out, _) = ends("check", &["--json", "-", "golden/tau2"], 0);
@@ -822,7 +822,7 @@ fn the_scan_says_what_failures_cost() {
     let (told, _) =
         ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
     let row = |detector: &str| -> Vec<String> {
-        let costs = told.split_once("cost of findings").unwrap().1;
+        let costs = told.split_once("Cost: what lies inside of findings").unwrap().1;
         let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
         line.split_whitespace().skip(1).map(str::to_owned).collect()
     };
@@ -837,7 +837,7 @@ fn the_scan_says_what_failures_cost() {
     assert!(!html.contains("calm"));
     // Where nothing is known of time and tokens there is no such table.
     let (plain, _) = ends("check", &["--verbose", "golden/tau2/scripted-quitter_airline.json"], 0);
-    assert!(!plain.contains("cost of findings"), "{plain}");
+    assert!(!plain.contains("lies inside of findings"), "{plain}");
 }
 
 #[test]

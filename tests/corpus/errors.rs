@@ -145,7 +145,8 @@ fn a_record_in_json_has_the_documented_members() {
         json!({
             "trace": "file#1", "position": 1, "file": "some/file.json", "model": "m", "domain": "d", "reward": null,
             "verdicts": {"tool_error_recovery": {"detected": true, "score": 0.0, "findings": [{
-                "id": "tool_error_recovery:1", "mode": "operation/tool_error_recovery", "where": [1, 1], "confidence": "certain", "message": "0 of 1 tool errors recovered",
+                "id": "tool_error_recovery:1", "mode": "operation/tool_error_recovery", "where": [1, 1], "tool": "look", "confidence": "certain",
+                "message": "0 of 1 tool errors recovered",
                 "evidence": {"errors": [{"step": 1, "tool": "look", "recovered_by": null, "attempts": 0,
                     "changed_arguments": null, "abandoned": true}]}}]}},
             "fingerprint": {"user": {"tool:look": 1}}
