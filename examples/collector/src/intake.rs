@@ -10,8 +10,8 @@ use http_body_util::BodyExt as _;
 use hyper::StatusCode;
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use wrongturn::ReadOptions;
 use wrongturn::read::SpanBatch;
+use wrongturn::{Error, ErrorKind, ReadOptions};
 
 use crate::config::Receive;
 use crate::judge::Work;
@@ -205,6 +205,11 @@ impl Intake {
         let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
         let (mut batch, reading) = SpanBatch::read(body, &ReadOptions::default())
             .ok_or_else(|| bad("expected spans or log records of OTLP".to_owned()))?;
+        // A body cut short or damaged is refused whole, wherever the damage lies: the sender has the rest.
+        let is_damaged = |error: &&Error| matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Syntax);
+        if let Some(error) = reading.errors.iter().find(is_damaged) {
+            return Err(bad(error.to_string()));
+        }
         let mut reasons = vec![("spans or log records with malformed ids", batch.drop_malformed_ids())];
         for reason in ["spans without ids", "log records of no trace", "further faults"] {
             reasons.push((reason, reading.passed_over.get(reason).copied().unwrap_or_default()));
