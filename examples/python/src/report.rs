@@ -155,6 +155,7 @@ pub(crate) fn check(
 #[derive(Serialize, Deserialize)]
 struct Kept {
     record: TraceRecord,
+    format: Option<Format>,
     metadata: Metadata,
     unpaired: Unpaired,
     actions: u64,
@@ -172,6 +173,7 @@ impl Kept {
             measures.into_iter().flatten().map(|measure| (measure.name.to_owned(), measure.value)).collect()
         };
         Self {
+            format: record.format,
             metadata: record.metadata.clone(),
             unpaired: record.unpaired,
             actions: record.actions,
@@ -184,14 +186,16 @@ impl Kept {
     }
 
     fn restored(self) -> TraceRecord {
-        let Self { mut record, metadata, unpaired, actions, cost, costs_inside, digest, measures } = self;
+        let Self { mut record, format, metadata, unpaired, actions, cost, costs_inside, digest, measures } =
+            self;
         for ((_, verdict), measures) in record.verdicts.iter_mut().zip(measures) {
             if let Verdict::Judged(judgement) = verdict {
                 let measure = |(name, value)| Measure { name: interned(name), value };
                 judgement.measures = measures.into_iter().map(measure).collect::<Vec<_>>().into();
             }
         }
-        (record.metadata, record.unpaired, record.actions) = (metadata, unpaired, actions);
+        (record.format, record.metadata, record.unpaired, record.actions) =
+            (format, metadata, unpaired, actions);
         (record.cost, record.costs_inside, record.digest) = (cost, costs_inside, digest);
         record
     }
