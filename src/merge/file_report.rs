@@ -1,4 +1,4 @@
-//! What became of one file, and of many together.
+//! How much of a file was read, and of many files together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,24 +9,23 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{FileSummary, StoredPath};
 use crate::trace::Unpaired;
 
-/// How many names and errors are kept of a file.
+/// The number of names and errors kept for a file.
 const KEPT: usize = 10;
 
-/// How many files with errors are named when files are summed up.
+/// The number of files with errors that sums still name.
 const NAMED: usize = 100;
 
-/// The format of a file that holds several.
+/// The format name of a file with several formats.
 const SEVERAL: &str = "several";
 
-/// Where a file stands in the order of a scan: those that could not be reached come last.
+/// The position of a file in scan order: files that could not be opened come last.
 pub(super) type Place = (bool, PathBuf);
 
-/// What was read of a file, of parts of one, or of many files.
+/// Counts of a file, of parts of one, or of many files.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ReadCounts {
-    /// How often each format was read, by its name; the empty name if the content gave none away, `several` if a file
-    /// held several.
+    /// Files by format name: empty if the format was not recognised, `several` if a file held more than one.
     pub formats: BTreeMap<String, u64>,
     /// Runs that were read.
     pub runs: u64,
@@ -34,15 +33,15 @@ pub struct ReadCounts {
     pub runs_lost: u64,
     /// Runs that were read and have no action.
     pub runs_without_actions: u64,
-    /// Parts that no rule reads, by reason.
+    /// Parts that were skipped, by reason.
     pub passed_over: PassedOver,
     /// Calls that were not read.
     pub unread_calls: u64,
-    /// Calls and answers that found no partner.
+    /// Calls without an answer and answers without a call.
     pub unpaired: Unpaired,
     /// Errors.
     pub errors: u64,
-    /// Files, or parts of one, of which everything, something and nothing was read.
+    /// Files, or parts of one, that were read in full, in part and not at all.
     pub parts: [u64; 3],
 }
 
@@ -59,26 +58,26 @@ impl ReadCounts {
         add_parts(&mut self.parts, other.parts);
     }
 
-    /// Returns how many files there are; of a file that was read in parts, every part counts.
+    /// Returns the number of files. A file that was read in parts counts once for each part.
     pub(super) fn files(&self) -> u64 {
         self.parts.iter().fold(0, |sum, parts| sum.saturating_add(*parts))
     }
 }
 
-/// What became of one file of a scan, or of several parts of it that were read apart.
+/// The report of one file of a scan, or of several parts of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileReport {
-    /// What was read.
+    /// The counts.
     #[serde(flatten)]
     pub counts: ReadCounts,
     without_actions: First,
-    /// Errors that say that content is of no known format.
+    /// Errors about content in an unknown format.
     pub foreign: u64,
     first_errors: First,
 }
 
-/// The first texts of a file. Of several parts the first of each, then the second of each.
+/// The first texts of a file. For several parts: the first text of each part, then the second of each.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct First(BTreeSet<(u64, String)>);
@@ -100,18 +99,18 @@ impl First {
     }
 }
 
-/// What became of many files of a scan together.
+/// The report of many files of a scan together.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileSums {
-    /// What was read.
+    /// The counts.
     #[serde(flatten)]
     pub counts: ReadCounts,
     #[serde(with = "faults")]
     faults: BTreeMap<Place, Fault>,
 }
 
-/// What could not be read of one file.
+/// The errors of one file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fault {
@@ -136,8 +135,8 @@ pub(super) fn add_parts(sums: &mut [u64; 3], more: [u64; 3]) {
 }
 
 impl FileReport {
-    /// The report of a scanned file: from its summary, its errors as text in their order, and how many of them say that
-    /// the content is of no known format.
+    /// Creates the report of a scanned file from its summary, the text of its errors in order, and the number of errors
+    /// about content in an unknown format.
     #[must_use]
     pub fn of(summary: &FileSummary, errors: &[String], foreign: u64) -> Self {
         let format = match summary.format {
@@ -168,12 +167,12 @@ impl FileReport {
         }
     }
 
-    /// The name of a format that is known by its marks and not read, if the first error names one.
+    /// Returns the format that was recognised and is not read, if the first error names one.
     pub(crate) fn unread_format(&self) -> Option<&str> {
         self.first_errors.texts().next()?.strip_suffix(": not read")?.rsplit(": ").next()
     }
 
-    /// The format that was read; `None` where the content gave none away, or several.
+    /// Returns the format; `None` if it was not recognised, or if there were several.
     #[must_use]
     pub fn format(&self) -> Option<Format> {
         let mut named = self.counts.formats.keys().filter(|name| !name.is_empty());
@@ -181,12 +180,12 @@ impl FileReport {
         if named.next().is_some() { None } else { format }
     }
 
-    /// The names of the first runs in which nobody acts.
+    /// Returns the names of the first runs without actions.
     pub fn without_actions(&self) -> impl Iterator<Item = &str> {
         self.without_actions.texts()
     }
 
-    /// The first errors.
+    /// Returns the first errors.
     pub fn first_errors(&self) -> impl Iterator<Item = &str> {
         self.first_errors.texts()
     }
@@ -200,7 +199,7 @@ impl FileReport {
 }
 
 impl FileSums {
-    /// Returns the first files with errors, in the order of a scan: the path, the number of errors, the first of them.
+    /// Returns the first files with errors in scan order: the path, the number of errors, the first errors.
     pub fn faults(&self) -> impl Iterator<Item = (&Path, u64, Option<&str>)> {
         self.faults
             .iter()

@@ -1,4 +1,4 @@
-//! What became of the files of a scan: one by one while they are few, summed up when they are many.
+//! The files of a scan: listed one by one while they are few, summed when they are many.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,17 +11,16 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{StoredPath, path_text};
 use crate::trace::Unpaired;
 
-/// How many files are listed one by one.
+/// The number of files listed one by one.
 const MOST_LISTED: u64 = 100_000;
 
-/// Standard input may be read by many.
+/// The name of standard input, which several splits may read.
 const STDIN: &str = "-";
 
-/// What became of the files of a scan, in a form that merges.
+/// The files of a scan, in a form that merges.
 ///
-/// Up to 100,000 files are listed one by one, in the order of a scan: by path, those that could not be reached last. Of
-/// more there are sums, with the first hundred files that have errors. How the files were divided, and who read them,
-/// cannot show in it.
+/// Up to 100,000 files are listed one by one in scan order: by path, with files that could not be opened last. Larger
+/// scans keep sums and the first hundred files with errors. The result does not depend on how the files were divided.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, merge::{FileReport, Files}, report::render_files, scan::ScanOptions};
@@ -37,7 +36,7 @@ const STDIN: &str = "-";
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Files {
-    /// How many files there are; of one that was read in parts, every part counts.
+    /// Returns the number of files. A file that was read in parts counts once for each part.
     parts: u64,
     form: Form,
 }
@@ -55,7 +54,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Adds a file, or a part of one.
+    /// Adds a file or a part of one.
     pub fn add(&mut self, path: &Path, is_reachable: bool, report: &FileReport) {
         self.take(&(!is_reachable, path.to_path_buf()), report);
         self.settle();
@@ -72,7 +71,7 @@ impl Files {
         }
     }
 
-    /// Sums the files up where they have become too many to list.
+    /// Replaces the list by sums if it has become too long.
     fn settle(&mut self) {
         if let Form::Listed(files) = &self.form
             && self.parts > MOST_LISTED
@@ -85,11 +84,11 @@ impl Files {
         }
     }
 
-    /// Adds the files of another part of a scan.
+    /// Adds the files of another split.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] where a file other than standard input is in both, so that its runs would count twice.
-    /// This is known only while files are listed one by one.
+    /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would count twice. This is
+    /// checked only while files are listed one by one.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
         if let (Form::Listed(own), Form::Listed(others)) = (&self.form, &other.form) {
             let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
@@ -106,7 +105,7 @@ impl Files {
                 }
             }
             Form::Summed(others) => {
-                // Whatever is summed up there makes more than can be listed here.
+                // The other side has too many files to list, so the sum has as well.
                 add(&mut self.parts, other.parts);
                 self.settle();
                 if let Form::Summed(sums) = &mut self.form {
@@ -118,7 +117,7 @@ impl Files {
         Ok(())
     }
 
-    /// The files, in the order of a scan; `None` where there are so many that only [`Files::sums`] are kept.
+    /// Returns the files in scan order; `None` if only [`Files::sums`] are kept.
     #[must_use]
     pub fn listed(&self) -> Option<Vec<(&Path, &FileReport)>> {
         match &self.form {
@@ -129,7 +128,7 @@ impl Files {
         }
     }
 
-    /// What became of all of them together, where they are not listed one by one.
+    /// Returns the sums if the files are not listed one by one.
     #[must_use]
     pub fn sums(&self) -> Option<&FileSums> {
         match &self.form {
@@ -138,7 +137,7 @@ impl Files {
         }
     }
 
-    /// Returns the figures of a report: one entry for each listed file, else the sums.
+    /// Returns the figures of a report: an entry for each listed file, otherwise the sums.
     #[must_use]
     pub fn figures(&self) -> impl Serialize {
         match &self.form {
@@ -149,8 +148,8 @@ impl Files {
         }
     }
 
-    /// Returns of how many files everything, something and nothing was read; of a file that was read in parts, every
-    /// part counts.
+    /// Returns the number of files that were read in full, in part and not at all. A file that was read in parts counts
+    /// once for each part.
     #[must_use]
     pub fn read_counts(&self) -> [u64; 3] {
         match &self.form {
@@ -162,7 +161,7 @@ impl Files {
         }
     }
 
-    /// How many there are; of a file that was read in parts, every part counts.
+    /// The number of files. A file that was read in parts counts once for each part.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.parts
@@ -207,7 +206,7 @@ impl<'f> Input<'f> {
     }
 }
 
-/// The files in a partial state. How many there are follows from the rest.
+/// The files in a partial state. Their number follows from the rest.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Written<L, S> {
@@ -241,7 +240,7 @@ impl<'de> Deserialize<'de> for Files {
                 files.settle();
             }
             Written::Summed(sums) => {
-                // Fewer would have been listed.
+                // A smaller number would have been listed.
                 files.parts = sums.counts.files().max(MOST_LISTED + 1);
                 files.form = Form::Summed(sums);
             }

@@ -1,9 +1,8 @@
-//! Runs that share their id: the same session may lie in several files, whole or in an earlier state.
+//! Runs that share an id: several files may hold the same session, complete or in an earlier state.
 //!
-//! Ids are kept by their digests, and where there are too many, those with the smallest digests are. Which
-//! these are depends on the ids alone: an id that is among the smallest of a corpus is among the smallest of every part
-//! in which it occurs, so that nothing of it is ever lost, and what is counted of it is exact. The largest digest kept
-//! shows how many ids there are: among n of them spread evenly over [0, 1), the k-th smallest lies near k/n.
+//! Ids are kept as digests, at most the 50,000 smallest. The selection depends on the ids alone: an id among the smallest
+//! of a corpus is among the smallest of every part that contains it, so its counts are exact. The largest digest kept
+//! gives the number of ids: of n digests spread evenly over [0, 1), the k-th smallest lies near k/n.
 //!
 //! Reference: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
 //! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
@@ -18,46 +17,46 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::scan::TraceRecord;
 use crate::trace::{Digest, estimate};
 
-/// How many runs have the id of another run: [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
+/// Counts of runs that share an id: [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
 ///
-/// Each of them counts as a run of its own everywhere.
+/// All other counts treat each of them as a separate run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repeats {
-    /// Ids that several runs have.
+    /// Ids shared by several runs.
     pub ids: u64,
-    /// Runs with such an id that repeat another run of it, step by step.
+    /// Runs with such an id that equal another run with it, step by step.
     pub copies: u64,
-    /// Runs with such an id beside the first that differ from all others of it: other states of a session, or runs of
-    /// a source whose ids are not unique.
+    /// Runs with such an id, after the first, that differ from all others with it: other states of a session, or runs
+    /// from a source whose ids are not unique.
     pub others: u64,
-    /// Where there are more than 50,000 ids: about how many. What is counted then is counted of 50,000 of them, which
-    /// are chosen by digest.
+    /// An estimate of the number of ids if there are more than 50,000. The other counts then cover 50,000 ids, selected by
+    /// digest.
     pub of_about: Option<u64>,
 }
 
-/// How many ids are kept. A corpus of more is no collection of sessions, and memory has to stay bounded.
+/// The number of ids kept, which bounds memory.
 pub(crate) const MOST_IDS: usize = 50_000;
 
-/// How many different runs are kept of one id.
+/// The number of different runs kept for one id.
 const MOST_RUNS: usize = 64;
 
-/// How many runs are counted together at least.
+/// The smallest number of runs counted at once.
 const FEW: usize = 4096;
 
-/// What has been seen under each id, by the digest of the id; those with the smallest digests.
+/// The runs seen with each id, for the ids with the smallest digests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     counted: Settled,
-    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and counted
-    /// many at a time: a search in all ids for each run would be a good part of the time that short runs take.
+    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and counted in
+    /// batches, because a search through all ids for each run is slow when runs are short.
     waiting: Vec<(Digest, Digest)>,
 }
 
-/// Ids in the order of their digests.
+/// Ids sorted by digest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Settled {
-    /// Whether there are more than are kept.
+    /// True if some ids were not kept.
     more: bool,
     kept: Vec<(Digest, Runs)>,
 }
@@ -67,14 +66,13 @@ struct Settled {
 #[serde(deny_unknown_fields)]
 struct Runs {
     all: u64,
-    /// Whether more of them differ than are kept.
+    /// True if some different runs were not kept.
     more: bool,
-    /// How many have this content; the smallest digests.
+    /// The number of runs by content, for the smallest digests.
     different: Counted,
 }
 
-/// How often digests have been seen, in their order. Most ids have one run, and so one digest, which takes no memory of
-/// its own.
+/// Counts by digest, sorted. Most ids have one run and one digest, which needs no allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "BTreeMap<Digest, u64>")]
 struct Counted {
@@ -82,7 +80,7 @@ struct Counted {
     others: Vec<(Digest, u64)>,
 }
 
-/// From digests in their order.
+/// From sorted digests.
 impl FromIterator<(Digest, u64)> for Counted {
     fn from_iter<I: IntoIterator<Item = (Digest, u64)>>(counts: I) -> Self {
         let mut counts = counts.into_iter();
@@ -130,14 +128,14 @@ impl Counted {
         }
     }
 
-    /// Gives up all but the smallest.
+    /// Keeps only the smallest.
     fn truncate(&mut self, most: usize) {
         self.others.truncate(most - 1);
     }
 }
 
 impl Runs {
-    /// Runs of one id, in the order of their digests.
+    /// Counts the runs of one id, which must be sorted by digest.
     fn of(runs: &[(Digest, Digest)]) -> Self {
         let same = runs.chunk_by(|one, next| one.1 == next.1);
         let count = |same: &[(Digest, Digest)]| Some((same.first()?.1, same.len() as u64));
@@ -161,7 +159,7 @@ impl Runs {
         self.settle();
     }
 
-    /// How many of them differ from each other.
+    /// Returns the number of different runs.
     fn different(&self) -> u64 {
         let kept = self.different.len() as u64;
         match self.different.iter().last() {
@@ -180,7 +178,7 @@ impl Ids {
 
     fn wait(&mut self, id: Digest, content: Digest) {
         self.waiting.push((id, content));
-        // No more often than what is counted doubles.
+        // Rarely enough that the total cost stays linear up to a logarithm.
         if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
             self.settle();
         }
@@ -221,7 +219,7 @@ impl PartialEq for Ids {
 }
 
 impl Settled {
-    /// Adds others, which come in the order of their digests.
+    /// Adds others, which must be sorted by digest.
     fn merge(&mut self, others: impl Iterator<Item = (Digest, Runs)>) {
         let mut own = std::mem::take(&mut self.kept).into_iter().peekable();
         let mut others = others.peekable();
@@ -292,7 +290,7 @@ impl<'de> Deserialize<'de> for Ids {
 }
 
 impl Repeats {
-    /// What a reader has to know of them; nothing where there are none.
+    /// Returns a sentence for a report; `None` if no id is shared.
     pub(crate) fn sentence(self) -> Option<String> {
         let of = match self.of_about {
             Some(about) => format!(" (of {MOST_IDS} ids out of about {about}, chosen by digest)"),

@@ -1,47 +1,46 @@
-//! Results of parts of a corpus, which merge to the very results of the whole.
+//! Partial results: scan parts of a corpus on many machines and merge them into the result of one scan.
 //!
-//! One process reads some hundred megabytes a second; a store of traces may hold terabytes. A [`PartialState`] is what
-//! one process has found in one part (a *split*: some files, or some lines of one), small enough to be sent, and merged
-//! with those of other parts wherever they were made. What is printed is made of the merged state alone, and a single
-//! process goes the same way with one split. So what is printed cannot depend on how a corpus was divided, on which
-//! machine took which part, or on the order in which parts came back: by construction, and to the last bit.
+//! One process reads some hundred megabytes a second; a store of traces may hold terabytes. A [`PartialState`] holds
+//! the result of one *split* (some files, or some lines of one), is small enough to send, and merges with the states of
+//! other splits. Reports are made from the merged state alone, and a single process takes the same path with one split.
+//! The output therefore does not depend on how the corpus was divided, which machine took which split, or the order in
+//! which the states arrive: it is equal byte for byte.
 //!
-//! # What makes states merge exactly
+//! # Why merging is exact
 //!
-//! A state is the fold of records, and everything in it is one of these:
+//! A state is a fold of records, and each of its fields is one of these:
 //!
-//! | kind | of what | merged by |
+//! | kind | used for | merged by |
 //! |---|---|---|
-//! | counts | runs, verdicts, steps, time and tokens inside of findings, formats, reasons, transitions | adding (at the largest number it stays) |
+//! | counts | runs, verdicts, steps, time and tokens inside findings, formats, reasons, transitions | saturating addition |
 //! | fixed-point sums | rewards, recovery rates, counts, squares and products | adding integers (multiples of 2^-42 and 2^-60) |
-//! | the first N | errors and names of a file, files with errors, the worst runs | the first N of both, in an order of what they are, never of when they came |
-//! | rows in scan order | runs of the replication, up to as many as the state is made for | union, sorted by path and position |
-//! | smallest digests | ids that several runs have, contents of runs | the smallest of both |
+//! | the first N | errors and names of a file, files with errors, the worst runs | the first N of both, ordered by content and never by arrival |
+//! | rows in scan order | runs of the replication, up to the limit of the state | union, sorted by path and position |
+//! | smallest digests | ids shared by several runs, contents of runs | the smallest of both |
 //! | sets | splits | union |
 //!
-//! Each is associative and commutative bit for bit, and a map of such is, key by key. Where something would grow without
-//! bound it has two forms, the second a function of the first that respects merging: rows become sums by model,
-//! domain and task, files listed one by one become sums. The number that decides is part of both forms, so that the same
-//! runs always end in the same form.
+//! Each of these operations is associative and commutative bit for bit, and so is a map of them, key by key. A field
+//! that would grow without bound has two forms: rows become sums by model, domain and task; files listed one by one
+//! become sums. Both forms hold the count that triggers the change, so the same runs always end in the same form.
 //!
-//! Which of two runs with the same content counts is decided when the rows are complete, in scan order
-//! ([`mark_duplicates`](crate::replicate::mark_duplicates)); a part decides nothing that another part could overrule.
+//! Duplicates are resolved when the rows are complete, in scan order
+//! ([`mark_duplicates`](crate::replicate::mark_duplicates)); a single split never decides about them.
 //!
 //! # Splits
 //!
-//! A state names its splits, each with a digest of what was found in it. The same split twice (a task that was tried
-//! again, a speculative copy) counts once; with another digest it is an error that names it. Two states that share some
-//! of their splits and have others besides cannot be taken apart any more, and are refused: merge what they were made of.
+//! A state lists its splits, each with a digest of its result. A split that arrives twice (a retried task, a speculative
+//! copy) counts once; if the digests differ, merging fails and names the split. Two states that share only some of their
+//! splits cannot be separated any more and are refused: merge the states that they were made from.
 //!
-//! # Form
+//! # Format
 //!
 //! One line of JSON: `{"wrongturn":"partial state","version":7,"crate":…,"kind":…,"options":{…},"splits":{…},
-//! "state":{…},"digest":…}`. The same state has the same bytes. Other versions and other versions of this crate are refused
-//! ([`ErrorKind::Version`](crate::ErrorKind::Version)), as digests and definitions may change with them.
+//! "state":{…},"digest":…}`. Equal states have equal bytes. States of another format version or another version of this
+//! crate are refused ([`ErrorKind::Version`](crate::ErrorKind::Version)), as digests and definitions may have changed.
 //!
 //! # Size
 //!
-//! | part | bytes of JSON, about |
+//! | part | approximate bytes of JSON |
 //! |---|---|
 //! | detector and model | 150 for each pair |
 //! | ids | 110 for each run with an id, at most 50,000 ids |

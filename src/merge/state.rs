@@ -1,4 +1,4 @@
-//! A partial state: what was found in some splits of a corpus, with what it takes to merge it safely.
+//! A partial state: the results of some splits of a corpus, with the digests that make merging safe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,36 +16,36 @@ use crate::names::named;
 use crate::replicate::ReplicationState;
 use crate::trace::{Digest, canonical_value};
 
-/// The version of the form. Any change of what is written is a new one.
+/// The format version. Increment it with every change to the written form.
 const VERSION: u64 = 7;
 
-/// What the first member of every state says.
+/// The value of the first member of every state.
 const MARK: &str = "partial state";
 
-/// Whether a partial state is of a scan or of a replication.
+/// The kind of a partial state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PartialKind {
-    /// A scan with detectors.
+    /// The result of a scan with detectors.
     Scan,
-    /// A replication.
+    /// The result of a replication.
     Replication,
 }
 
 named! { PartialKind, "kind" { Scan => "scan", Replication => "replication" } }
 
-/// What a scan found in some splits: files, counts, worst runs, fingerprints.
+/// The result of a scan of some splits: files, counts, worst runs, fingerprints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScanPart {
-    /// What became of the files.
+    /// The files, with how much of each was read.
     pub files: Files,
     /// The counts.
     pub summary: ScanSummary,
     /// The worst of the flagged runs.
     pub worst: FlaggedRuns,
-    /// The fingerprints of all runs of each model, where they were taken; the empty name where none is known.
+    /// The fingerprints of all runs of each model, if requested. Runs without a known model have the empty name.
     pub fingerprints: BTreeMap<String, Fingerprint>,
 }
 
@@ -64,10 +64,10 @@ impl ScanPart {
         figures
     }
 
-    /// Adds what was found elsewhere.
+    /// Adds the result of other splits.
     ///
     /// # Errors
-    /// As [`Files::merge`]; nothing is added then.
+    /// Same as [`Files::merge`]; `self` is unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.files.merge(&other.files)?;
         self.summary.merge(&other.summary);
@@ -79,28 +79,28 @@ impl ScanPart {
     }
 }
 
-/// What a replication found in some splits: files and runs.
+/// The result of a replication over some splits: files and runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReplicationPart {
-    /// What became of the files.
+    /// The files, with how much of each was read.
     pub files: Files,
     /// The runs.
     pub runs: ReplicationState,
 }
 
 impl ReplicationPart {
-    /// A part without runs that keeps up to so many of them one by one.
+    /// Creates an empty result that keeps at most this many runs one by one.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { files: Files::default(), runs: ReplicationState::new(most_rows) }
     }
 
-    /// Adds what was found elsewhere.
+    /// Adds the result of other splits.
     ///
     /// # Errors
-    /// As [`Files::merge`]; nothing is added then.
+    /// Same as [`Files::merge`]; `self` is unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.files.merge(&other.files)?;
         self.runs.merge(&other.runs);
@@ -108,19 +108,19 @@ impl ReplicationPart {
     }
 }
 
-/// What a partial state holds, by its kind.
+/// The content of a partial state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum PartialContent {
-    /// What a scan found.
+    /// The result of a scan.
     Scan(Box<ScanPart>),
-    /// What a replication found.
+    /// The result of a replication.
     Replication(Box<ReplicationPart>),
 }
 
 impl PartialContent {
-    /// The kind of the state.
+    /// Returns the kind of the state.
     #[must_use]
     pub fn kind(&self) -> PartialKind {
         match self {
@@ -130,7 +130,7 @@ impl PartialContent {
     }
 }
 
-/// What was found in some splits of a corpus, to be merged with what was found in others.
+/// The result of some splits of a corpus, to be merged with the results of others.
 ///
 /// The guide on [scale](crate::guide::scale) has the commands.
 ///
@@ -144,7 +144,7 @@ impl PartialContent {
 /// };
 /// let mut all = part("day-1")?;
 /// all.merge(&part("day-2")?)?;
-/// // A part that comes again counts once.
+/// // A split that arrives again counts once.
 /// all.merge(&part("day-1")?)?;
 /// assert_eq!(all.splits().collect::<Vec<_>>(), ["day-1", "day-2"]);
 /// let bytes = all.to_json()?;
@@ -153,13 +153,13 @@ impl PartialContent {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartialState {
-    /// In canonical form.
+    /// In canonical JSON.
     options: String,
     splits: BTreeMap<String, Digest>,
     content: PartialContent,
 }
 
-/// The members in their order; the same for both sides.
+/// The members in order, for writing and reading.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<O, S> {
@@ -174,52 +174,52 @@ struct Written<O, S> {
 }
 
 impl PartialState {
-    /// The state of one split. `options` is a JSON value with whatever the content depends on besides the split;
-    /// states with other options are not merged.
+    /// Creates the state of one split. `options` is a JSON value with everything that the content depends on apart from
+    /// the split; states with different options do not merge.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] where the content cannot be written.
+    /// [`ErrorKind::Partial`] if the content cannot be serialized.
     pub fn new(split: impl Into<String>, options: &Value, content: PartialContent) -> Result<Self> {
         let written = serde_json::to_string(&content).map_err(|error| damaged(&error))?;
         let splits = [(split.into(), Digest::of_text(&written))].into();
         Ok(Self { options: canonical_value(options), splits, content })
     }
 
-    /// The kind of the state.
+    /// Returns the kind of the state.
     #[must_use]
     pub fn kind(&self) -> PartialKind {
         self.content.kind()
     }
 
-    /// The options.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> Value {
         serde_json::from_str(&self.options).unwrap_or(Value::Null)
     }
 
-    /// The names of the splits, sorted.
+    /// Returns the names of the splits, sorted.
     pub fn splits(&self) -> impl Iterator<Item = &str> {
         self.splits.keys().map(String::as_str)
     }
 
-    /// What was found.
+    /// Returns the content.
     #[must_use]
     pub fn content(&self) -> &PartialContent {
         &self.content
     }
 
-    /// What was found, to be reported.
+    /// Returns the content by value, for a report.
     #[must_use]
     pub fn into_content(self) -> PartialContent {
         self.content
     }
 
-    /// Adds what was found in other splits. A split that is in both counts once.
+    /// Adds the results of other splits. A split that is in both states counts once.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`], and nothing is added: where the other is of another kind or has other options, where a
-    /// split is in both with different content, where both share splits and have others besides, where a file is in
-    /// several splits.
+    /// [`ErrorKind::Partial`] if the states differ in kind or options, if they hold the same split with different content,
+    /// if each holds splits that the other lacks while they share some, or if a file is in several splits. `self` is
+    /// unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let refuse = |what: String| Err(Error::new(ErrorKind::Partial, what));
         if self.kind() != other.kind() {
@@ -262,17 +262,17 @@ impl PartialState {
         match (&mut self.content, &other.content) {
             (PartialContent::Scan(own), PartialContent::Scan(others)) => own.merge(others)?,
             (PartialContent::Replication(own), PartialContent::Replication(others)) => own.merge(others)?,
-            // Of different kinds, which was refused above.
+            // Different kinds were refused above.
             _ => {}
         }
         self.splits.extend(other.splits.iter().map(|(split, digest)| (split.clone(), *digest)));
         Ok(())
     }
 
-    /// The state as a line of JSON. The same state has the same bytes.
+    /// Returns the state as one line of JSON. Equal states have equal bytes.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] where it cannot be written.
+    /// [`ErrorKind::Partial`] if the state cannot be serialized.
     pub fn to_json(&self) -> Result<Vec<u8>> {
         let written = Written {
             wrongturn: MARK.to_owned(),
@@ -289,13 +289,12 @@ impl PartialState {
         Ok(format!("{text}{DIGEST}{digest}\"}}\n").into_bytes())
     }
 
-    /// Reads a state.
+    /// Parses a state.
     ///
     /// # Errors
-    /// [`ErrorKind::Version`] where it was written in another version; [`ErrorKind::Partial`] where it is none, or
-    /// damaged.
+    /// [`ErrorKind::Version`] if another version wrote it; [`ErrorKind::Partial`] if it is damaged or not a state.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
-        /// What decides whether the rest can be read.
+        /// The members that decide whether the rest can be parsed.
         #[derive(Deserialize)]
         struct Head {
             #[serde(default)]
@@ -340,7 +339,7 @@ impl PartialState {
     }
 }
 
-/// Begins the last member of a state: the digest of all before it.
+/// Begins the last member of a state: the digest of everything before it.
 const DIGEST: &str = ",\"digest\":\"";
 
 fn edited() -> Error {
@@ -348,14 +347,14 @@ fn edited() -> Error {
     Error::new(ErrorKind::Partial, what)
 }
 
-/// What is said of an input that does not begin as a state.
+/// The error for an input that does not begin like a state.
 const NO_STATE: &str = "this is no partial state (wrongturn check --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Partial, format!("the partial state is damaged: {error}"))
 }
 
-/// The names of the options that are not the same.
+/// Returns the names of the options that differ.
 fn differing(one: &Value, other: &Value) -> String {
     let (Value::Object(one), Value::Object(other)) = (one, other) else { return "they".to_owned() };
     let names: BTreeSet<&String> =

@@ -1,4 +1,4 @@
-//! What a scan counts: runs, flagged runs, and per detector and model how often it fires and what it costs.
+//! Counts of a scan: runs, flagged runs, and for each detector and model how often it fires and the cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::worst::union;
 use crate::detect::Cost;
 use crate::scan::TraceRecord;
 
-/// Counts, per detector and model, over the runs of a scan, and what failures cost.
+/// Counts over the runs of a scan by detector and model, and the cost of findings.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, merge::ScanSummary, scan::ScanOptions};
@@ -24,27 +24,27 @@ use crate::scan::TraceRecord;
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
-/// It merges: in which parts, and in which order, runs were counted cannot show in it.
+/// Summaries merge: the result does not depend on the order or the split in which runs were counted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScanSummary {
     runs: u64,
     flagged: u64,
-    /// Steps of all runs, and those of them that lie inside a finding of any detector.
+    /// The steps inside a finding of any detector, and all steps.
     steps: CostPart,
     ids: Ids,
     pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
     detectors: BTreeSet<Cow<'static, str>>,
-    /// The models that are counted one by one.
+    /// The models counted one by one.
     models: BTreeSet<Arc<str>>,
 }
 
-/// How many models are counted one by one: the first by name, which are the same in whichever order parts are merged.
+/// The number of models counted one by one. The first by name are chosen, which does not depend on the merge order.
 const MOST_MODELS: usize = 1000;
 
-/// The name under which the runs of all other models are counted.
+/// The name for the runs of all other models.
 const OTHER: &str = "(other)";
 
-/// A detector, and the model of the runs that it looked at.
+/// A detector and the model of the runs that it examined.
 pub(crate) type DetectorOfModel = (Cow<'static, str>, Option<Arc<str>>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub(crate) struct Counts {
     pub(crate) tokens: CostPart,
 }
 
-/// How much of something lies inside of findings, of the runs whose source records it. In JSON `[inside, all]`.
+/// An amount inside findings and in total, over the runs that record it. In JSON `[inside, all]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub(crate) struct CostPart {
@@ -105,7 +105,7 @@ impl Counts {
 }
 
 impl ScanSummary {
-    /// Counts a run.
+    /// Adds a run.
     pub fn add(&mut self, record: &TraceRecord) {
         self.runs = self.runs.saturating_add(1);
         self.ids.add(record);
@@ -133,7 +133,7 @@ impl ScanSummary {
         }
     }
 
-    /// Adds the counts of another part of the scan.
+    /// Adds the counts of another split.
     pub fn merge(&mut self, other: &Self) {
         self.runs = self.runs.saturating_add(other.runs);
         self.flagged = self.flagged.saturating_add(other.flagged);
@@ -156,7 +156,7 @@ impl ScanSummary {
         self.counts.entry((detector, model)).or_default()
     }
 
-    /// Returns the model under which a run is counted. A model that comes before one of the first takes its place.
+    /// Returns the model name under which a run is counted. A model that sorts before a counted one replaces it.
     fn counted_as(&mut self, model: Option<&Arc<str>>) -> Option<Arc<str>> {
         let model = model?;
         if &**model == OTHER || self.models.contains(model) {
@@ -183,31 +183,31 @@ impl ScanSummary {
         }
     }
 
-    /// Returns true if there are more models than are counted one by one: the rest is counted as `(other)`.
+    /// Returns true if some models are counted together as `(other)`.
     #[must_use]
     pub fn has_other_models(&self) -> bool {
         self.counts.keys().any(|(_, model)| model.as_deref() == Some(OTHER))
     }
 
-    /// Runs.
+    /// Returns the number of runs.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Runs in which at least one detector fires.
+    /// Returns the number of runs in which at least one detector fires.
     #[must_use]
     pub fn flagged(&self) -> u64 {
         self.flagged
     }
 
-    /// The steps that lie inside a finding of any detector, and all steps.
+    /// Returns the steps inside a finding of any detector, and all steps.
     #[must_use]
     pub fn steps(&self) -> (u64, u64) {
         self.steps.into()
     }
 
-    /// For each detector, the runs that it flags and the runs to which it applies.
+    /// Returns, for each detector, the runs that it flags and the runs to which it applies.
     #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
         let mut detectors: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
@@ -219,7 +219,7 @@ impl ScanSummary {
         detectors
     }
 
-    /// Runs that have the id of another run, where the scan takes digests
+    /// Returns counts of runs that share an id, if the scan takes digests
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)).
     #[must_use]
     pub fn repeats(&self) -> Repeats {

@@ -1,4 +1,4 @@
-//! The worst of the flagged runs of a scan: which they are, and, when the scan is over, their steps.
+//! The worst flagged runs of a scan and, once the scan is over, their steps.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,17 +14,17 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, StoredPath, TraceRecord, path_text, read_files, read_joined};
 use crate::trace::{Actor, Content, Digest, Event, Status, Step, Trace};
 
-/// As many runs are kept for a report to draw.
+/// The number of runs kept for a report.
 pub(crate) const WORST_RUNS: usize = 50;
 
-/// A run as a report draws it: its steps in a row, with the findings under them.
+/// A run as a report draws it: a row of steps with the findings under them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunStrip {
-    /// What the run is called.
+    /// The name of the run.
     pub title: String,
     /// Its steps, in order.
     pub steps: Vec<StripStep>,
-    /// What was found in it.
+    /// The findings.
     pub findings: Vec<StripFinding>,
 }
 
@@ -35,7 +35,7 @@ pub struct StripStep {
     pub index: u64,
     /// Who acts or speaks.
     pub actor: Actor,
-    /// The tool, or nothing where somebody speaks.
+    /// The tool; `None` for a message.
     pub tool: Option<String>,
     /// How an action ended.
     pub status: Option<Status>,
@@ -85,7 +85,7 @@ pub struct StripFinding {
     pub evidence: String,
 }
 
-/// A flagged run: where it lies, and what was found in it.
+/// A flagged run: its place and its findings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlaggedRun {
     file: Arc<Path>,
@@ -93,16 +93,16 @@ pub struct FlaggedRun {
     run: String,
     model: Option<Arc<str>>,
     reward: Option<f64>,
-    /// All steps of the run.
+    /// Returns the number of steps of the run.
     steps: u64,
-    /// Step indices inside of findings.
+    /// The number of steps inside findings.
     covered: u64,
     digest: Option<Digest>,
     strip: RunStrip,
 }
 
 impl FlaggedRun {
-    /// The run of a record; `None` where no detector has found anything in it.
+    /// Returns the flagged run of a record; `None` if no detector found anything.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
         let findings: Vec<StripFinding> = record
@@ -136,25 +136,25 @@ impl FlaggedRun {
         })
     }
 
-    /// The file that holds the run.
+    /// Returns the file that holds the run.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The id of the run, as [`TraceRecord::trace_id`] returns it.
+    /// Returns the id of the run, see [`TraceRecord::trace_id`].
     #[must_use]
     pub fn run(&self) -> &str {
         &self.run
     }
 
-    /// The model that drove the agent.
+    /// Returns the model that drove the agent.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }
 
-    /// The reward of the run.
+    /// Returns the reward of the run.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         self.reward
@@ -166,21 +166,20 @@ impl FlaggedRun {
         self.steps
     }
 
-    /// The findings of all detectors.
+    /// Returns the findings of all detectors.
     #[must_use]
     pub fn findings(&self) -> &[StripFinding] {
         &self.strip.findings
     }
 
-    /// Sorts the runs with the most steps inside findings first, then those with the most findings, then in the order
-    /// of the scan.
+    /// Orders by steps inside findings (most first), then by findings (most first), then by scan order.
     fn order(&self) -> impl Ord + '_ {
         let RunStrip { title, findings, .. } = &self.strip;
         (Reverse((self.covered, findings.len())), &*self.file, self.position, title, findings)
     }
 }
 
-/// A flagged run in a partial state. Its steps are not held.
+/// A flagged run in a partial state, without its steps.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'r> {
@@ -231,12 +230,12 @@ impl<'de> Deserialize<'de> for FlaggedRun {
     }
 }
 
-/// How many step indices lie in one of the ranges at least.
+/// Returns how many step indices lie in at least one of the ranges.
 fn covered(findings: &[StripFinding]) -> u64 {
     union(findings.iter().map(|finding| (finding.first, finding.last)).collect())
 }
 
-/// How many indices lie in at least one of the inclusive ranges.
+/// Returns how many indices lie in at least one of the inclusive ranges.
 pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
     ranges.sort_unstable();
     let (mut sum, mut next) = (0_u64, 0);
@@ -250,12 +249,10 @@ pub(super) fn union(mut ranges: Vec<(u64, u64)>) -> u64 {
     sum
 }
 
-/// The worst runs of a scan, as many as a report draws.
+/// The worst runs of a scan, at most as many as a report draws.
 ///
-/// The worst are those with the most steps inside findings, then those with the most findings, then those that come
-/// first.
-///
-/// A scan does not keep steps. [`FlaggedRuns::read`] reads the files of these runs once more.
+/// Runs are ranked by steps inside findings, then by findings, then by scan order. A scan does not keep steps:
+/// [`FlaggedRuns::read`] reads the files of these runs again.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_document, scan::{ScanEvent, ScanOptions}};
@@ -309,18 +306,18 @@ impl<'de> Deserialize<'de> for FlaggedRuns {
 }
 
 impl FlaggedRuns {
-    /// Adds those of another part of the scan.
+    /// Adds the runs of another split.
     pub fn merge(&mut self, other: &Self) {
         self.extend(other.worst.iter().cloned());
     }
 
-    /// The runs, worst first.
+    /// Returns the runs, worst first.
     pub fn iter(&self) -> std::slice::Iter<'_, FlaggedRun> {
         self.worst.iter()
     }
 
-    /// Reads the steps of these runs from their files, the worst run first. A run stays without steps if it is not in
-    /// its file any more, or was read from a pipe.
+    /// Reads the steps of these runs from their files and returns the runs, worst first. A run has no steps if its file
+    /// no longer holds it, or if it was read from a pipe.
     #[must_use]
     pub fn read(self, options: &ReadOptions) -> Vec<RunStrip> {
         let mut files: Vec<Arc<Path>> = self.wanted().into_keys().map(|(file, _)| file).collect();
@@ -330,8 +327,8 @@ impl FlaggedRuns {
         })
     }
 
-    /// As [`FlaggedRuns::read`], of a scan of these paths with [`ScanOptions::join`](crate::scan::ScanOptions::join): all of
-    /// them are read once more.
+    /// Like [`FlaggedRuns::read`], for a scan of these paths with
+    /// [`ScanOptions::join`](crate::scan::ScanOptions::join): all of them are read again.
     #[must_use]
     pub fn read_joined<I>(self, paths: I, options: &ReadOptions) -> Vec<RunStrip>
     where
@@ -346,7 +343,7 @@ impl FlaggedRuns {
         })
     }
 
-    /// The runs by file and position.
+    /// Returns the runs by file and position.
     fn wanted(&self) -> BTreeMap<(Arc<Path>, u64), usize> {
         let mut wanted = BTreeMap::new();
         for (place, run) in self.worst.iter().enumerate() {
@@ -357,7 +354,7 @@ impl FlaggedRuns {
         wanted
     }
 
-    /// The runs with their steps, as a way of reading gives them.
+    /// Returns the runs with the steps that `read` emits.
     fn drawn(
         mut self,
         options: &ReadOptions,
@@ -366,7 +363,7 @@ impl FlaggedRuns {
         let wanted = self.wanted();
         let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
         let mut file: Arc<Path> = Arc::from(Path::new(""));
-        // A file of spans and of other runs comes twice.
+        // A file with spans and other runs is read twice.
         let mut positions: BTreeMap<Arc<Path>, u64> = BTreeMap::new();
         read(&options, &mut |event| {
             match event {
@@ -381,7 +378,7 @@ impl FlaggedRuns {
                     }
                     *position += 1;
                 }
-                // A run that cannot be read has a position as well.
+                // A run that cannot be read takes a position as well.
                 ScanEvent::Error(error) => {
                     if let Some(run) = error.run() {
                         positions.insert(Arc::clone(&file), run + 1);
@@ -395,7 +392,7 @@ impl FlaggedRuns {
     }
 }
 
-/// Returns true unless the path is standard input, a pipe or a device. A directory may hold one run in many files.
+/// Returns true unless the path is standard input, a pipe or a device. A directory may be one run in many files.
 fn can_be_read_again(path: &Path) -> bool {
     path.is_file() || path.is_dir()
 }
