@@ -145,7 +145,7 @@ impl Error {
         self
     }
 
-    /// The same without a location.
+    /// Returns the same without a location.
     #[must_use]
     pub(crate) fn unplaced(mut self) -> Self {
         self.0.location = None;

@@ -10,7 +10,7 @@ use crate::objects;
 
 /// A record of a benchmark's input; [`read_lines`] reads it.
 pub trait Record: DeserializeOwned {
-    /// The key of the record, unique in its file.
+    /// Returns the key of the record, unique in its file.
     fn key(&self) -> String;
 
     /// Validates the record.

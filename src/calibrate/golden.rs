@@ -79,7 +79,7 @@ fn is_empty(trace: &Trace) -> bool {
 }
 
 impl GoldenEntry {
-    /// The written form of an entry, without a referenced trace.
+    /// Returns the written form of an entry, without a referenced trace.
     #[must_use]
     pub fn written(&self) -> Self {
         let trace = if self.reference.is_some() { Trace::default() } else { self.trace.clone() };

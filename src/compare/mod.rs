@@ -47,7 +47,7 @@ impl ComparedRun {
     pub const MEASURES: [&'static str; 7] =
         ["recovery_rate", "errors", "tool_calls", "steps", "seconds", "input_tokens", "output_tokens"];
 
-    /// The run of a scan's record.
+    /// Creates the run of a scan's record.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Self {
         let metadata = &record.metadata;
@@ -141,7 +141,7 @@ pub struct DetectionRate {
 }
 
 impl DetectionRate {
-    /// The rate; none where the detector never applies.
+    /// Returns the rate; none where the detector never applies.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         ratio(self.detected, self.applicable)
@@ -407,7 +407,7 @@ fn difference(
     mean_difference(&clusters, options).ok()
 }
 
-/// The fingerprints that were taken, by task and side.
+/// Returns the fingerprints that were taken, by task and side.
 fn recorded<'r>(tasks: &Tasks<'r>) -> Vec<[Vec<&'r Fingerprint>; 2]> {
     let of = |runs: &Vec<&'r ComparedRun>| runs.iter().filter_map(|run| run.fingerprint.as_ref()).collect();
     tasks.values().map(|sides| sides.each_ref().map(of)).collect()

@@ -41,7 +41,7 @@ impl Cost {
     }
 }
 
-/// The sum of what is known.
+/// Returns the sum of what is known.
 fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
@@ -156,7 +156,7 @@ impl Meter {
         sum
     }
 
-    /// How many steps lie in a range.
+    /// Returns how many steps lie in a range.
     fn steps_within(&self, first: u64, last: u64) -> u64 {
         let before = first.checked_sub(1).map_or(0, |at| self.steps_up_to(at));
         self.steps_up_to(last).saturating_sub(before)
@@ -185,7 +185,7 @@ impl Meter {
         })
     }
 
-    /// How many steps have an index up to this one.
+    /// Returns how many steps have an index up to this one.
     fn steps_up_to(&self, index: u64) -> u64 {
         let behind = self.stretches.partition_point(|(start, _)| *start <= index);
         let Some((start, before)) = behind.checked_sub(1).and_then(|at| self.stretches.get(at)) else {
@@ -195,7 +195,7 @@ impl Meter {
         end.min(before.saturating_add(index - start).saturating_add(1))
     }
 
-    /// The span that shows the step of this index.
+    /// Returns the span that shows the step of this index.
     fn span(&self, index: u64) -> Option<SpanId> {
         let place = self.spans.binary_search_by_key(&index, |(step, _)| *step).ok()?;
         self.spans.get(place).map(|(_, span)| *span)

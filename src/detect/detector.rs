@@ -33,11 +33,11 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Returns the detector's name, in `snake_case`. It may be made at run time.
     fn id(&self) -> Cow<'static, str>;
 
-    /// The failure mode of its findings, or what they have in common: a finding may name a narrower one.
+    /// Returns the failure mode of its findings, or what they have in common: a finding may name a narrower one.
     fn mode(&self) -> FailureMode;
 
-    /// Whether its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)). Where no
-    /// detector does, a scan of tau2 results is faster: it keeps their digests alone.
+    /// Returns true if its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)).
+    /// Where no detector does, a scan of tau2 results is faster: it keeps their digests alone.
     fn reads_argument_texts(&self) -> bool {
         true
     }
@@ -45,7 +45,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Starts a fold over one trace.
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
-    /// The verdict on a whole trace: the same fold, from the first step to the last.
+    /// Returns the verdict on a whole trace: the same fold, from the first step to the last.
     fn detect(&self, trace: &Trace) -> Verdict {
         let mut fold = self.start(trace.routing());
         let mut meter = Meter::default();
@@ -56,8 +56,8 @@ pub trait Detector: fmt::Debug + Send + Sync {
         meter.seal(fold.verdict())
     }
 
-    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also names
-    /// changes to its configuration.
+    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also
+    /// names changes to its configuration.
     ///
     /// Every change is found by running the detector again on the changed trace, at most 200 times. Free unless called.
     fn explain(&self, trace: &Trace) -> Explanation {
@@ -93,7 +93,7 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// or another finding has taken it in and names it in [`Finding::merged`].
     fn certain(&self) -> &[Finding];
 
-    /// The verdict on the steps so far, as if the trace ended here.
+    /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;
 
     /// Candidates that came closest to a finding, or became one, the closest first: the kind of candidate, its tool and
@@ -106,8 +106,9 @@ pub trait Fold: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// About how many bytes the fold holds in addition to itself. `usize::MAX`, the default, says that the fold does not
-    /// track them: a [`Monitor`](crate::Monitor) with a cap then charges it with the bytes of all steps that it was handed.
+    /// About how many bytes the fold holds in addition to itself. `usize::MAX`, the default, says that the fold does
+    /// not track them: a [`Monitor`](crate::Monitor) with a cap then charges it with the bytes of all steps that it was
+    /// handed.
     fn memory(&self) -> usize {
         usize::MAX
     }

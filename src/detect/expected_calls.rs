@@ -95,7 +95,7 @@ impl<S: Copy> ExpectedCalls<S> {
         }
     }
 
-    /// How many calls are expected.
+    /// Returns how many calls are expected.
     pub(crate) fn len(&self) -> usize {
         self.expected.len()
     }
@@ -135,8 +135,8 @@ impl<S: Copy> ExpectedCalls<S> {
         tool.first.get_or_insert(step);
     }
 
-    /// The expected calls that were missed, by their places. Calls that compare arguments are left out if a call of
-    /// their tool had none recorded.
+    /// Returns the expected calls that were missed, by their places. Calls that compare arguments are left out if a
+    /// call of their tool had none recorded.
     pub(crate) fn missed(&self) -> impl Iterator<Item = (usize, Missed<S>)> {
         self.expected.iter().enumerate().filter_map(|(place, (tool, form, values))| {
             let tool = self.tools.get(tool)?;
@@ -155,7 +155,7 @@ impl<S: Copy> ExpectedCalls<S> {
 }
 
 impl<S> Form<S> {
-    /// The arguments in which the first call of the tool differs from these values.
+    /// Returns the arguments in which the first call of the tool differs from these values.
     fn differing(&self, values: &[Option<Digest>]) -> Vec<String> {
         let pairs = self.names.iter().zip(self.first.iter().zip(values));
         let differing = pairs.filter(|(_, (given, wanted))| wanted.is_none() || given != wanted);
@@ -168,12 +168,12 @@ fn joined(mut values: impl Iterator<Item = Option<Digest>>) -> Option<Digest> {
     values.try_fold(Digest::NONE, |joined, value| Some(joined.and(value?)))
 }
 
-/// The digest of a tool and its caller.
+/// Returns the digest of a tool and its caller.
 pub(crate) fn tool_of(actor: Actor, name: Digest) -> Digest {
     Digest::of_text(actor.name()).and(name)
 }
 
-/// The names in a JSON object, each once, in the order of the text.
+/// Returns the names in a JSON object, each once, in the order of the text.
 fn member_names(json: &str) -> Vec<String> {
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
     let read = Json::new(json.as_bytes()).object(|key, value| {

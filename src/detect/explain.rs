@@ -72,7 +72,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether a change flips the verdict, by running the rule; false once no runs are left.
+    /// Returns true if a change flips the verdict, by running the rule; false once no runs are left.
     fn flips(&mut self, change: &Counterfactual) -> bool {
         let Some(mut fold) = (self.start)(change).filter(|_| self.runs > 0) else { return false };
         self.runs -= 1;
@@ -86,8 +86,8 @@ impl Search<'_> {
         fold.verdict().detected() == Some(!self.detected)
     }
 
-    /// The smallest number up to `most` whose change flips the verdict, by doubling and bisection. Assumes that every
-    /// larger number flips it too.
+    /// Returns the smallest number up to `most` whose change flips the verdict, by doubling and bisection. Assumes that
+    /// every larger number flips it too.
     fn smallest(&mut self, most: u64, change: &dyn Fn(u64) -> Counterfactual) -> Option<u64> {
         if most == 0 || !self.flips(&change(most)) {
             return None;

@@ -128,7 +128,7 @@ pub enum Counterfactual {
 }
 
 impl NearMiss {
-    /// A candidate without a tool or steps.
+    /// Creates a candidate without a tool or steps.
     #[must_use]
     pub fn new(what: &'static str, conditions: Vec<Condition>) -> Self {
         Self { what, tool: None, steps: None, conditions }

@@ -68,7 +68,7 @@ impl Default for FeedbackBlindnessConfig {
 }
 
 impl FeedbackBlindnessConfig {
-    /// The published rule of the `BenchTrace` benchmark: its phrases, every repeat, the action's text alone.
+    /// Creates the published rule of the `BenchTrace` benchmark: its phrases, every repeat, the action's text alone.
     #[must_use]
     #[rustfmt::skip]
     pub fn bench_trace() -> Self {
@@ -273,14 +273,14 @@ impl Blindness {
 }
 
 impl Refusal {
-    /// Whether both calls write one file and failed in the same words.
+    /// Returns true if both calls write one file and failed in the same words.
     fn writes_as(&self, now: &Self) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         let same_file = call.target().is_some() && before.target() == call.target();
         call.does == Does::Write && same_file && self.wording == now.wording
     }
 
-    /// Whether a later call is the same again, or meets a cause that does not depend on the call.
+    /// Returns true if a later call is the same again, or meets a cause that does not depend on the call.
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // Another view of the same failure is news: `pytest | tail` after `pytest`.
@@ -298,7 +298,7 @@ impl Refusal {
     }
 }
 
-/// Whether a command only imports, and prints a text or a version.
+/// Returns true if a command only imports, and prints a text or a version.
 fn is_probe(command: &str) -> bool {
     let Some((_, code)) = command.split_once(" -c ") else { return false };
     let prints =
@@ -307,7 +307,7 @@ fn is_probe(command: &str) -> bool {
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }
 
-/// Whether a change may have removed the cause of a failure: one that names what is missing, else any.
+/// Returns true if a change may have removed the cause of a failure: one that names what is missing, else any.
 fn cures(change: &Facts, failure: &Failure) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
     // `numpy` brings `numpy.distutils`.
@@ -345,7 +345,7 @@ impl Fold for Blindness {
         }
     }
 
-    /// Every finding, at once and in its final form.
+    /// Returns every finding, at once and in its final form.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }

@@ -41,7 +41,7 @@ pub struct FailureMode {
 }
 
 impl FailureMode {
-    /// The failure mode with this name.
+    /// Creates the failure mode with this name.
     #[must_use]
     pub const fn new(class: FailureClass, name: &'static str) -> Self {
         Self { class, name: Cow::Borrowed(name) }
@@ -97,8 +97,8 @@ named! { Confidence, "confidence" { Likely => "likely", Certain => "certain" } }
 
 /// One failure, with its place and the facts that show it.
 ///
-/// In JSON: `{"id": "loop:9", "mode": "class/name", "tool"?: "bash", "where": [first, last], "confidence": "certain", "message": "…",
-/// "evidence": {…}, "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
+/// In JSON: `{"id": "loop:9", "mode": "class/name", "tool"?: "bash", "where": [first, last], "confidence": "certain",
+/// "message": "…", "evidence": {…}, "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -134,7 +134,7 @@ pub struct Finding {
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
-    /// A finding of this detector in the steps from `first` to `last`.
+    /// Creates a finding of this detector in the steps from `first` to `last`.
     ///
     /// ```
     /// use wrongturn::{Finding, detect::{Evidence, FailureClass, FailureMode}};
@@ -255,8 +255,8 @@ impl<'de> Deserialize<'de> for Finding {
 
 /// What a detector says of one trace.
 ///
-/// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where
-/// `score` is left out by detectors that have none. `"stopped_at"` is written where there is one. The measures are not written.
+/// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where `score` is
+/// left out by detectors that have none. `"stopped_at"` is written where there is one. The measures are not written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// The detector can say nothing of this trace, which is not the same as a pass.
@@ -291,13 +291,13 @@ impl Verdict {
         Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
     }
 
-    /// Whether the failure was detected; `None` where the detector is not applicable.
+    /// Returns true if the failure was detected; `None` where the detector is not applicable.
     #[must_use]
     pub fn detected(&self) -> Option<bool> {
         self.judgement().map(|judgement| judgement.detected)
     }
 
-    /// The judgement, where there is one.
+    /// Returns the judgement, where there is one.
     #[must_use]
     pub fn judgement(&self) -> Option<&Judgement> {
         match self {
@@ -306,7 +306,7 @@ impl Verdict {
         }
     }
 
-    /// The findings; none where the detector is not applicable.
+    /// Returns the findings; none where the detector is not applicable.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         self.judgement().map_or(&[], |judgement| &judgement.findings)
@@ -324,7 +324,7 @@ impl Verdict {
         self
     }
 
-    /// A number that the detector took on the trace.
+    /// Returns a number that the detector took on the trace.
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.judgement()?.measures.iter().find(|measure| measure.name == name).map(|measure| measure.value)

@@ -73,7 +73,7 @@ impl Default for LoopConfig {
 }
 
 impl LoopConfig {
-    /// The published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
+    /// Creates the published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
     #[must_use]
     pub fn bench_trace() -> Self {
         let (exempt, transient) = (Vec::new(), None);
@@ -229,7 +229,7 @@ impl Stuck {
         }
     }
 
-    /// How many equal attempts an excuse covers.
+    /// Returns how many equal attempts an excuse covers.
     fn patience(&self, excuse: Option<Excuse>) -> u64 {
         match excuse {
             None => 0,
@@ -369,7 +369,8 @@ impl Stuck {
         None
     }
 
-    /// Adds a loop to those that it overlaps, under the id of the earliest, or as one of its own, which is then confirmed.
+    /// Adds a loop to those that it overlaps, under the id of the earliest, or as one of its own, which is then
+    /// confirmed.
     fn report(&mut self, mut span: Span) {
         let overlaps = |other: &Span| other.place.0 <= span.place.1 && span.place.0 <= other.place.1;
         let (inside, apart): (Vec<Span>, Vec<Span>) =
@@ -439,7 +440,7 @@ impl Fold for Stuck {
         found.into_iter().flatten().for_each(|span| self.report(span));
     }
 
-    /// A finding as soon as its loop is made; the loop may go on.
+    /// Returns a finding as soon as its loop is made; the loop may go on.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.confirmed } else { &[] }
     }

@@ -186,7 +186,7 @@ impl Fold for State {
         }
     }
 
-    /// All findings as soon as there are too many malformed calls: none of them becomes well formed.
+    /// Returns all findings as soon as there are too many malformed calls: none of them becomes well formed.
     fn certain(&self) -> &[Finding] {
         &self.confirmed
     }

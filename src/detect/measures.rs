@@ -12,7 +12,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// A count.
+    /// Creates a count.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "counts of steps are far below 2^53")]
     pub fn count(name: &'static str, count: u64) -> Self {

@@ -103,20 +103,20 @@ detectors! {
     wasted_actions: WastedActions, WastedActionsEvidence { WasteReason, WastedActionsConfig, WastedTool }
 }
 
-/// The registry's entry of a detector of this crate.
+/// Returns the registry's entry of a detector of this crate.
 #[must_use]
 pub fn detector_info(id: &str) -> Option<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id)
 }
 
-/// The detectors of this crate with their default configurations for tool traces; those that are opt-in
+/// Returns the detectors of this crate with their default configurations for tool traces; those that are opt-in
 /// ([`DetectorInfo::opt_in`]) are left out.
 #[must_use]
 pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
-/// The verdict of a detector that compares actions, on a trace of actions that cannot be compared.
+/// Returns the verdict of a detector that compares actions, on a trace of actions that cannot be compared.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
 }

@@ -41,7 +41,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// A registry that knows no detector.
+    /// Creates a registry that knows no detector.
     #[must_use]
     pub fn empty() -> Self {
         Self { entries: Vec::new() }
@@ -61,20 +61,20 @@ impl Registry {
         Ok(())
     }
 
-    /// The entries: those of this crate sorted by name, then those added, in their order.
+    /// Returns the entries: those of this crate sorted by name, then those added, in their order.
     pub fn iter(&self) -> std::slice::Iter<'_, DetectorInfo> {
         self.entries.iter()
     }
 
-    /// The entry of a detector.
+    /// Returns the entry of a detector.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&DetectorInfo> {
         self.entries.iter().find(|info| info.id == id)
     }
 
     /// Makes detectors, in the order of the registry: those named; where none is named, all but the opt-in ones that
-    /// `config` does not mention. `config` is a JSON object with detectors for keys and configurations for values, which
-    /// are put over the preset (null: none).
+    /// `config` does not mention. `config` is a JSON object with detectors for keys and configurations for values,
+    /// which are put over the preset (null: none).
     ///
     /// # Errors
     /// [`ErrorKind::Config`] where a detector or a field is not known, or a value is out of range.

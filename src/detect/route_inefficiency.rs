@@ -66,7 +66,7 @@ impl Default for RouteInefficiencyConfig {
 }
 
 impl RouteInefficiencyConfig {
-    /// The published rule of the `BenchTrace` benchmark: the ratio alone, from one milestone to the next.
+    /// Creates the published rule of the `BenchTrace` benchmark: the ratio alone, from one milestone to the next.
     #[must_use]
     pub fn bench_trace() -> Self {
         Self { min_extra: 0, routes: RouteScope::Pairs, ..Self::default() }

@@ -63,7 +63,7 @@ impl Pairs {
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
-    /// The pairs with the longest ways for their distances.
+    /// Returns the pairs with the longest ways for their distances.
     #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
     pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
         let Limits { ratio: most, min_extra } = self.limits;
@@ -82,7 +82,7 @@ impl Pairs {
         ways.into_iter().map(near).collect()
     }
 
-    /// The findings at the end of the run, and how many steps more than the reference all pairs together took.
+    /// Returns the findings at the end of the run, and how many steps more than the reference all pairs together took.
     pub(super) fn finish(&self, tracker: &Tracker) -> (Vec<Finding>, Measure) {
         let findings = tracker.open_pairs().filter_map(|pair| self.limits.finding(tracker, pair)).collect();
         let extra = tracker.open_pairs().fold(0_u64, |sum, pair| {
@@ -94,7 +94,7 @@ impl Pairs {
 }
 
 impl Limits {
-    /// The smallest number of steps that makes a finding of a pair with this reference distance.
+    /// Returns the smallest number of steps that makes a finding of a pair with this reference distance.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

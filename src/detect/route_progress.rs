@@ -82,22 +82,22 @@ impl Tracker {
             + (self.begun.capacity() + self.fresh.capacity()) * size_of::<usize>()
     }
 
-    /// Whether milestones are scores.
+    /// Returns true if milestones are scores.
     pub(super) fn by_score(&self) -> bool {
         self.route.as_ref().is_some_and(|(_, index)| index.by_score)
     }
 
-    /// Whether an action has counted.
+    /// Returns true if an action has counted.
     pub(super) fn acted(&self) -> bool {
         self.actions > 0
     }
 
-    /// How many milestones there are.
+    /// Returns how many milestones there are.
     pub(super) fn milestones(&self) -> u64 {
         self.route.as_ref().map_or(0, |(_, index)| index.marks.len() as u64)
     }
 
-    /// How many of them were reached.
+    /// Returns how many of them were reached.
     pub(super) fn reached(&self) -> u64 {
         self.reached.len() as u64
     }
@@ -139,7 +139,7 @@ impl Tracker {
         Some(unit)
     }
 
-    /// The pair that ends at this place of the list of marks.
+    /// Returns the pair that ends at this place of the list of marks.
     pub(super) fn pair(&self, end: usize) -> Option<Pair> {
         let (_, index) = self.route.as_ref()?;
         let before = match end.checked_sub(1) {
@@ -150,12 +150,12 @@ impl Tracker {
         (distance > 0).then_some(Pair { end, distance })
     }
 
-    /// The ends of the pairs that begin at a mark which the last step reached.
+    /// Returns the ends of the pairs that begin at a mark which the last step reached.
     pub(super) fn begun(&self) -> &[usize] {
         &self.begun
     }
 
-    /// The pairs whose first milestone was reached, in the order of the route.
+    /// Returns the pairs whose first milestone was reached, in the order of the route.
     pub(super) fn open_pairs(&self) -> impl Iterator<Item = Pair> {
         let start = self.start.map(|_| 0);
         start.into_iter().chain(self.reached.keys().map(|mark| mark + 1)).filter_map(|end| self.pair(end))
@@ -168,7 +168,7 @@ impl Tracker {
         }
     }
 
-    /// How far the run went in a pair so far; `None` where the pair does not count.
+    /// Returns how far the run went in a pair so far; `None` where the pair does not count.
     pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
         let start = self.start_point(pair)?;
         let (end, reached) = match self.reached.get(&pair.end) {
@@ -179,12 +179,12 @@ impl Tracker {
         Some(Reach { steps, reached, first_step: start.step, last_step: end.step })
     }
 
-    /// The unit at which the pair began.
+    /// Returns the unit at which the pair began.
     pub(super) fn start_of(&self, pair: Pair) -> Option<u64> {
         self.start_point(pair).map(|start| start.unit)
     }
 
-    /// The milestones of a pair, for the evidence.
+    /// Returns the milestones of a pair, for the evidence.
     pub(super) fn describe(&self, pair: Pair) -> (MilestoneEvidence, MilestoneEvidence) {
         (self.describe_mark(pair.end.checked_sub(1)), self.describe_mark(Some(pair.end)))
     }

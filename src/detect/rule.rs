@@ -134,7 +134,7 @@ pub trait Rule: Configured {
     /// Whether it runs only where it is asked for by name, or has an entry in the configuration.
     const OPT_IN: bool = false;
 
-    /// The configuration of the published rules of the `BenchTrace` benchmark, where they know the failure.
+    /// Creates the configuration of the published rules of the `BenchTrace` benchmark, where they know the failure.
     #[must_use]
     fn bench_trace() -> Self::Config {
         Self::Config::default()
@@ -148,7 +148,7 @@ pub trait Rule: Configured {
         false
     }
 
-    /// The values over which its main parameter is swept.
+    /// Returns the values over which its main parameter is swept.
     #[must_use]
     fn grid() -> Option<Grid> {
         None
@@ -157,8 +157,8 @@ pub trait Rule: Configured {
 
 /// What is made from a configuration.
 pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
-    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it has
-    /// one, says whose actions count.
+    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it
+    /// has one, says whose actions count.
     type Config: Serialize + DeserializeOwned + Default;
 
     /// Returns the detector with this configuration.
@@ -167,11 +167,13 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// [`ErrorKind::Config`], naming the field, if a value is out of range; see [`Error::config`].
     fn from_config(config: Self::Config) -> Result<Self>;
 
-    /// The configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a time.
+    /// Returns the configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a
+    /// time.
     fn config(&self) -> &Self::Config;
 }
 
-/// Defines the type of a rule of this crate: a checked configuration, and what its folds look up, built once by `ready`.
+/// Defines the type of a rule of this crate: a checked configuration, and what its folds look up, built once by
+/// `ready`.
 ///
 /// The configuration has a method `check`, which fails if a value is out of range.
 macro_rules! rule {
@@ -306,7 +308,7 @@ pub struct DetectorInfo {
 }
 
 impl DetectorInfo {
-    /// The entry of a rule.
+    /// Creates the entry of a rule.
     #[must_use]
     pub const fn of<R: Rule>() -> Self {
         Self {
@@ -322,19 +324,19 @@ impl DetectorInfo {
         }
     }
 
-    /// The detector with its default configuration.
+    /// Returns the detector with its default configuration.
     #[must_use]
     pub fn default_detector(&self) -> Arc<dyn Detector> {
         (self.default)()
     }
 
-    /// The configuration of a preset, as JSON.
+    /// Returns the configuration of a preset, as JSON.
     #[must_use]
     pub fn config(&self, preset: Preset, actors: Actors) -> Value {
         (self.preset)(preset, actors)
     }
 
-    /// The detector of a preset, with the fields of a JSON object put over it (null: none).
+    /// Returns the detector of a preset, with the fields of a JSON object put over it (null: none).
     ///
     /// # Errors
     /// [`ErrorKind::Config`], naming the field, where one is unknown or out of range.
@@ -342,14 +344,14 @@ impl DetectorInfo {
         (self.build)(preset, actors, overrides)
     }
 
-    /// The values over which the main parameter is swept; `None` where the rule names none.
+    /// Returns the values over which the main parameter is swept; `None` where the rule names none.
     #[must_use]
     pub fn grid(&self) -> Option<Grid> {
         (self.grid)()
     }
 }
 
-/// A preset as JSON.
+/// Returns a preset as JSON.
 fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     let config = match preset {
         Preset::Default => R::Config::default(),
@@ -362,7 +364,7 @@ fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     config
 }
 
-/// The detector of a preset, with the fields of `overrides` (a JSON object, or null) put over it.
+/// Returns the detector of a preset, with the fields of `overrides` (a JSON object, or null) put over it.
 fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
     let mut config = preset_value::<R>(preset, actors);
     match (overrides, config.as_object_mut()) {

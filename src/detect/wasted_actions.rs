@@ -284,7 +284,7 @@ impl Waste {
         self.halves as f64 / 2.0
     }
 
-    /// Whether so much is too much.
+    /// Returns true if so much is too much.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(super) fn is_too_much(&self) -> bool {
         let wasted = self.wasted();

@@ -56,8 +56,8 @@ pub enum EventValue {
     Texts(Vec<String>),
 }
 
-/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::export::otlp_json) has an
-/// example.
+/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::export::otlp_json)
+/// has an example.
 ///
 /// The trace id and the span of the agent are taken from the metadata: from labels `trace_id` and `span_id`, else from
 /// the id of the trace, where it begins with 32 hexadecimal digits.
@@ -112,7 +112,7 @@ impl EventContext {
         self
     }
 
-    /// The events of a verdict: one for each finding, or one for the verdict itself.
+    /// Returns the events of a verdict: one for each finding, or one for the verdict itself.
     #[must_use]
     pub fn of_verdict(&self, detector: &str, verdict: &Verdict) -> Vec<EvaluationEvent> {
         let score = verdict.judgement().and_then(|judgement| judgement.score);
@@ -136,13 +136,13 @@ impl EventContext {
         vec![event]
     }
 
-    /// The events of all verdicts on a trace, in their order.
+    /// Returns the events of all verdicts on a trace, in their order.
     #[must_use]
     pub fn of_verdicts(&self, verdicts: &[(impl AsRef<str>, Verdict)]) -> Vec<EvaluationEvent> {
         verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector.as_ref(), verdict)).collect()
     }
 
-    /// The event of an update of a finding, while its trace is open.
+    /// Returns the event of an update of a finding, while its trace is open.
     #[must_use]
     pub fn of_update(&self, update: &Update) -> EvaluationEvent {
         let mut event = self.of_finding(&update.finding, None);
@@ -254,7 +254,7 @@ impl EvaluationEvent {
         own.into_iter().chain(known)
     }
 
-    /// All attributes, those of the conventions first.
+    /// Returns all attributes, those of the conventions first.
     pub(super) fn all_attributes(&self) -> impl Iterator<Item = (&'static str, EventValue)> {
         let named = [
             ("gen_ai.evaluation.name", Some(EventValue::Text(self.detector.clone()))),
@@ -265,7 +265,7 @@ impl EvaluationEvent {
         named.chain(self.attributes.iter().cloned())
     }
 
-    /// The number and name of a log record's severity: what was detected is a warning.
+    /// Returns the number and name of a log record's severity: what was detected is a warning.
     pub(super) fn severity(&self) -> (i32, &'static str) {
         if self.label == EventLabel::Fail { (13, "WARN") } else { (9, "INFO") }
     }

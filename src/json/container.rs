@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, byte by byte.
+    /// Returns the same, byte by byte.
     fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
         let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
         for (at, byte) in bytes.iter().enumerate() {

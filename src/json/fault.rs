@@ -77,12 +77,12 @@ impl Fault {
     }
 }
 
-/// A value of an unexpected kind.
+/// Returns a value of an unexpected kind.
 pub(super) fn unexpected(at: usize, expected: &str, found: &str) -> Fault {
     Fault::shape(at, format!("expected {expected}, found {found}"))
 }
 
-/// A name that is not among the known names.
+/// Returns a name that is not among the known names.
 pub(super) fn unknown_name(at: usize, name: &str, expected: &str) -> Fault {
     Fault::shape(at, format!("`{}` is no known {expected}", echo(name)))
 }

@@ -22,7 +22,7 @@ impl<'a> Raw<'a> {
         Self { bytes, at, end: bytes.len(), depth: 0, index: None }
     }
 
-    /// The same, with the known ends of long strings, lists and objects.
+    /// Returns the same, with the known ends of long strings, lists and objects.
     pub(crate) fn with_index(self, index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..self }
     }
@@ -104,7 +104,7 @@ impl<'a> Raw<'a> {
         Some(items)
     }
 
-    /// The first items, where the value is a list. Those after them are not read.
+    /// Returns the first items, where the value is a list. Those after them are not read.
     pub(crate) fn first_items(self, most: usize) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
         if self.kind() == Kind::List {

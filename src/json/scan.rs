@@ -73,7 +73,7 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
-/// The same within 32 bytes, for longer keys, ids and dates.
+/// Returns the same within 32 bytes, for longer keys, ids and dates.
 #[inline]
 pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let block = bytes.get(from..)?.first_chunk::<32>()?;
@@ -92,7 +92,7 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
     }
 }
 
-/// The same for a string that may be long or have escapes.
+/// Returns the same for a string that may be long or have escapes.
 pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
     simd::run(StringEnd::<STRICT> { bytes, from })
 }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, byte by byte.
+    /// Returns the same, byte by byte.
     fn naive(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
         let mut at = from;
         let mut any = false;

@@ -21,11 +21,11 @@ use crate::trace::{Metadata, StepInput};
 /// Pieces are what a pipeline receives: calls now and their answers later, messages, complete steps, or spans.
 ///
 /// **Calls and messages.** Detectors see a call when it is answered; an open call holds nothing back. Steps keep their
-/// numbers in call order: what detectors know is at any time the run in call order without its open calls, and a finding
-/// that they confirm is reported at once. If a call is answered after a later one, or a piece comes out of order (pieces
-/// are ordered by their times; one without a time has the time at which it comes), the trace is judged again from its
-/// beginning within [`AssemblerOptions::settle`]. What was reported is provisional until then: a finding that no longer
-/// holds is withdrawn.
+/// numbers in call order: what detectors know is at any time the run in call order without its open calls, and a
+/// finding that they confirm is reported at once. If a call is answered after a later one, or a piece comes out of
+/// order (pieces are ordered by their times; one without a time has the time at which it comes), the trace is judged
+/// again from its beginning within [`AssemblerOptions::settle`]. What was reported is provisional until then: a finding
+/// that no longer holds is withdrawn.
 ///
 /// **Spans.** Model spans often end after the tools that they called, and the spans around a step, which show whose run
 /// it is part of, end last. A trace of spans is judged within `settle` whenever some have come, and as a file of them
@@ -40,8 +40,8 @@ use crate::trace::{Metadata, StepInput};
 /// counted.
 ///
 /// The caller says what time it is, in nanoseconds since any fixed moment; it never goes back. Nothing happens by
-/// itself: call [`TraceAssembler::advance`] some 50 times a second. The guide on [embedding](crate::guide::embedding) has
-/// a pipeline in full.
+/// itself: call [`TraceAssembler::advance`] some 50 times a second. The guide on [embedding](crate::guide::embedding)
+/// has a pipeline in full.
 ///
 /// ```
 /// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, Reply}, trace::{Actor, StepInput}};
@@ -74,7 +74,7 @@ pub struct TraceAssembler {
 }
 
 impl TraceAssembler {
-    /// An assembler without traces.
+    /// Creates an assembler without traces.
     ///
     /// # Errors
     /// As [`Monitor::new`].
@@ -217,10 +217,10 @@ impl TraceAssembler {
         }
     }
 
-    /// The verdicts on what has come of a trace so far, one for each of its runs, as if it were over now.
+    /// Returns the verdicts on what has come of a trace so far, one for each of its runs, as if it were over now.
     ///
-    /// `None` if none of that id is open or parked. Calls without an answer are not among the steps; spans all are. Each
-    /// question about spans costs what judging them costs.
+    /// `None` if none of that id is open or parked. Calls without an answer are not among the steps; spans all are.
+    /// Each question about spans costs what judging them costs.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
@@ -229,7 +229,7 @@ impl TraceAssembler {
         })
     }
 
-    /// The next of the events, in order; `None` if there are no more.
+    /// Returns the next of the events, in order; `None` if there are no more.
     pub fn next_event(&mut self) -> Option<LiveEvent> {
         self.events.pop_front()
     }
@@ -240,19 +240,19 @@ impl TraceAssembler {
         AssemblerCounts { open: self.slots.open.pieces, parked: self.slots.parked.pieces, ..self.counts }
     }
 
-    /// How many traces are open.
+    /// Returns how many traces are open.
     #[must_use]
     pub fn open_traces(&self) -> usize {
         self.slots.open.len()
     }
 
-    /// How many traces are parked.
+    /// Returns how many traces are parked.
     #[must_use]
     pub fn parked_traces(&self) -> usize {
         self.slots.parked.len()
     }
 
-    /// How many calls of open traces wait for their answers, and answers for their calls.
+    /// Returns how many calls of open traces wait for their answers, and answers for their calls.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
@@ -274,8 +274,8 @@ impl TraceAssembler {
         self.slots.parked.bytes
     }
 
-    /// The closed traces that are remembered and for which something came too late, and how much, in the order of
-    /// their ids.
+    /// Returns the closed traces that are remembered and for which something came too late, and how much, in the order
+    /// of their ids.
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()
     }
@@ -294,7 +294,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// The open trace to which so many pieces come; `None` if they are too late.
+    /// Returns the open trace to which so many pieces come; `None` if they are too late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
         let id = match self.slots.id(trace) {
@@ -320,7 +320,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Whether the trace has been closed; if so, what comes is counted.
+    /// Returns true if the trace has been closed; if so, what comes is counted.
     fn is_late(&mut self, trace: &str, pieces: u64) -> bool {
         let Some((trace, count)) = self.closed.count(trace, pieces) else { return false };
         self.counts.late += pieces;

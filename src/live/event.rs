@@ -74,7 +74,7 @@ named! {
 }
 
 impl CloseReason {
-    /// Whether the trace was closed before its end, for want of room or after a long silence.
+    /// Returns true if the trace was closed before its end, for want of room or after a long silence.
     #[must_use]
     pub fn is_eviction(self) -> bool {
         matches!(self, Self::Expired | Self::TooManyBytes | Self::TooManyPieces)

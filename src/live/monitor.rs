@@ -70,7 +70,8 @@ impl Monitor {
     /// Opens a trace without a reference route.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if two of the detectors have one id, or one has none in `snake_case`.
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if two of the detectors have one id, or one has none in
+    /// `snake_case`.
     pub fn new(detectors: &[Arc<dyn Detector>]) -> Result<Self> {
         check_ids(detectors)?;
         Ok(Self::open(detectors, &None.into()))
@@ -101,9 +102,9 @@ impl Monitor {
 
     /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
     ///
-    /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and its
-    /// verdict says where it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); if it has confirmed
-    /// nothing, it is *not applicable* for that reason. A detector that does not track its memory
+    /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and
+    /// its verdict says where it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); if it has
+    /// confirmed nothing, it is *not applicable* for that reason. A detector that does not track its memory
     /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all the bytes of the steps that it was handed.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
@@ -121,7 +122,8 @@ impl Monitor {
         Ok(())
     }
 
-    /// Takes the next step of the trace, which a [`StepValidator`] has let in: what a [`StepSink`](crate::trace::StepSink) is handed.
+    /// Takes the next step of the trace, which a [`StepValidator`] has let in: what a
+    /// [`StepSink`](crate::trace::StepSink) is handed.
     pub fn observe_step(&mut self, step: &Step<'_>) {
         self.meter.observe(step);
         self.steps += 1;
@@ -140,13 +142,14 @@ impl Monitor {
         }
     }
 
-    /// How many steps there were so far.
+    /// Returns how many steps there were so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// About how many bytes the open trace holds, as far as its detectors know ([`Fold::memory`](crate::detect::Fold::memory)).
+    /// About how many bytes the open trace holds, as far as its detectors know
+    /// ([`Fold::memory`](crate::detect::Fold::memory)).
     #[must_use]
     pub fn memory(&self) -> usize {
         let folds = self.folds.iter().map(|open| open.memory(self.seen));
@@ -161,7 +164,7 @@ impl Monitor {
         largest.stop(last, limit);
     }
 
-    /// The findings that have become certain since this was last asked, each as it was then.
+    /// Returns the findings that have become certain since this was last asked, each as it was then.
     pub fn new_findings(&mut self) -> impl Iterator<Item = Finding> {
         let (meter, steps) = (&self.meter, self.steps);
         self.folds.iter_mut().flat_map(move |open| open.new_findings(meter, steps))
@@ -200,7 +203,7 @@ impl Monitor {
         }
     }
 
-    /// The findings that were reported and stand, as they were last reported.
+    /// Returns the findings that were reported and stand, as they were last reported.
     pub(super) fn reported(&self) -> impl Iterator<Item = &Finding> {
         self.folds.iter().flat_map(|open| open.live.iter())
     }
@@ -210,13 +213,13 @@ impl Monitor {
         self.folds.into_iter().flat_map(|open| open.live.into_findings()).collect()
     }
 
-    /// The number after that of the last step.
+    /// Returns the number after that of the last step.
     pub(super) fn next_index(&self) -> u64 {
         if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
     }
 
-    /// The confirmed findings that still go on: those that reach the latest action. Not empty means that the agent is in
-    /// a loop *now*, which makes it a condition to stop on or to step in.
+    /// Returns the confirmed findings that still go on: those that reach the latest action. Not empty means that the
+    /// agent is in a loop *now*, which makes it a condition to stop on or to step in.
     ///
     /// ```
     /// use wrongturn::{Action, Monitor, Status, default_detectors, trace::{Actor, StepInput}};
@@ -238,12 +241,12 @@ impl Monitor {
         findings
     }
 
-    /// The confirmed findings as they stand, those that were merged left out.
+    /// Returns the confirmed findings as they stand, those that were merged left out.
     pub(super) fn confirmed(&self) -> Vec<Finding> {
         self.folds.iter().flat_map(|open| open.confirmed(&self.meter)).collect()
     }
 
-    /// The verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
+    /// Returns the verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
     #[must_use]
     pub fn peek(&self) -> Vec<(Cow<'static, str>, Verdict)> {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()

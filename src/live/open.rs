@@ -132,7 +132,7 @@ impl OpenTrace {
         self.quiet_checked = false;
     }
 
-    /// How many pieces there are.
+    /// Returns how many pieces there are.
     pub(super) fn len(&self) -> usize {
         self.pieces.len() + self.spans.len()
     }
@@ -173,7 +173,7 @@ impl OpenTrace {
         None
     }
 
-    /// Whether nothing has come for so long that it is to be parked.
+    /// Returns true if nothing has come for so long that it is to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
         self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
     }
@@ -196,7 +196,7 @@ impl OpenTrace {
         }
     }
 
-    /// The findings of pieces that were reported and stand.
+    /// Returns the findings of pieces that were reported and stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -212,7 +212,7 @@ impl OpenTrace {
         }
     }
 
-    /// The pieces as detectors see them from the first, in call order.
+    /// Returns the pieces as detectors see them from the first, in call order.
     fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
         let mut monitor = rules.monitor(&self.metadata);
         for (_, input) in self.pieces.in_order(with_open_calls) {
@@ -275,7 +275,8 @@ impl OpenTrace {
         findings
     }
 
-    /// The verdicts on what has come so far, of each run, as if the trace were over. Calls without an answer are left out.
+    /// Returns the verdicts on what has come so far, of each run, as if the trace were over. Calls without an answer
+    /// are left out.
     pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
         let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
             metadata,

@@ -24,7 +24,8 @@ pub(super) struct OpenFold {
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are stopped.
+    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are
+    /// stopped.
     Stopped(Box<Stopped>),
 }
 
@@ -136,7 +137,7 @@ impl OpenFold {
         self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
     }
 
-    /// The certain findings that have not been reported yet; with this they are.
+    /// Returns the certain findings that have not been reported yet; with this they are.
     pub(super) fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
         let certain = self.certain();
         let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
@@ -160,7 +161,7 @@ impl Verdict {
         Self::NotApplicable { reason: Cow::Owned(reason) }
     }
 
-    /// Whether a cap on memory ended the judgement before the trace.
+    /// Returns true if a cap on memory ended the judgement before the trace.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         match self {

@@ -22,8 +22,8 @@ pub struct AssemblerOptions {
     pub quiet: Duration,
     /// How many traces may be open (default: 50,000). Beyond, the one that was silent longest is parked.
     pub max_open: usize,
-    /// How many pieces one trace may have: calls, answers, messages, spans and log records (default: 50,000). Beyond, it
-    /// is evicted.
+    /// How many pieces one trace may have: calls, answers, messages, spans and log records (default: 50,000). Beyond,
+    /// it is evicted.
     pub max_pieces: usize,
     /// How many spans and log records a trace must have before it is judged while it is open (default: 3; 0: never).
     pub min_spans_to_judge: usize,
@@ -59,19 +59,20 @@ impl Default for AssemblerOptions {
     }
 }
 
-/// How long each piece of a trace adds to the time between two judgements of it. One takes some 10 µs for each piece, so
-/// a trace takes a twentieth of a processor at most.
+/// How long each piece of a trace adds to the time between two judgements of it. One takes some 10 µs for each piece,
+/// so a trace takes a twentieth of a processor at most.
 const PACE: u64 = 200_000;
 
 impl AssemblerOptions {
-    /// When a trace of so many pieces is judged again of which one came at this time, and which was last judged at that.
+    /// When a trace of so many pieces is judged again of which one came at this time, and which was last judged at
+    /// that.
     pub(super) fn judge_again(&self, came: u64, judged: u64, pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));
         settled.max(judged.saturating_add(PACE.saturating_mul(pieces as u64)))
     }
 }
 
-/// A duration in nanoseconds.
+/// Returns a duration in nanoseconds.
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

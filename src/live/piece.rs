@@ -30,12 +30,12 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// An answer to the call of this id, with the status that a structured flag gave.
+    /// Creates an answer to the call of this id, with the status that a structured flag gave.
     pub fn new(call_id: &'a str, status: Status, observation: impl Into<Text<'a>>) -> Self {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }
 
-    /// The same, with an observation that the source left out.
+    /// Creates the same, with an observation that the source left out.
     #[must_use]
     pub fn unrecorded(call_id: &'a str, status: Status) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Piece {
         !matches!(self, Self::Answer(_))
     }
 
-    /// The id by which call and answer find each other.
+    /// Returns the id by which call and answer find each other.
     pub(super) fn id(&self) -> Digest {
         let id = match self {
             Self::Step(kept) | Self::Call(kept) => kept.call_id(),
@@ -116,7 +116,7 @@ impl Piece {
         Digest::of_text(id.unwrap_or_default())
     }
 
-    /// The turn of a step that has one of its own.
+    /// Returns the turn of a step that has one of its own.
     pub(super) fn turn(&self) -> Option<u64> {
         match self {
             Self::Step(kept) | Self::Call(kept) => kept.turn,
@@ -124,7 +124,7 @@ impl Piece {
         }
     }
 
-    /// The step that this piece is, a call with this answer; `None` of an answer.
+    /// Returns the step that this piece is, a call with this answer; `None` of an answer.
     pub(super) fn input<'p>(&'p self, answer: Option<&'p Self>) -> Option<StepInput<'p>> {
         match (self, answer) {
             (Self::Answer(_), _) => None,
@@ -271,7 +271,7 @@ impl Kept {
         }
     }
 
-    /// The id by which an answer finds the call.
+    /// Returns the id by which an answer finds the call.
     pub(super) fn call_id(&self) -> Option<&str> {
         match &self.body {
             Body::Action { answer, .. } => answer.call_id.as_deref(),
@@ -294,7 +294,7 @@ impl Kept {
             }
     }
 
-    /// The step, with the answer that came for it: it takes as long as lies between the two if both have times.
+    /// Returns the step, with the answer that came for it: it takes as long as lies between the two if both have times.
     fn input<'p>(&'p self, reply: Option<&'p KeptReply>) -> StepInput<'p> {
         let mut usage = self.usage;
         let mut input = match &self.body {

@@ -119,22 +119,22 @@ impl Pieces {
         }
     }
 
-    /// How many pieces there are.
+    /// Returns how many pieces there are.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many calls wait for their answers, and answers for their calls.
+    /// Returns how many calls wait for their answers, and answers for their calls.
     pub(super) fn waiting(&self) -> u64 {
         self.open + self.early
     }
 
-    /// Whether some call has no answer yet.
+    /// Returns true if some call has no answer yet.
     pub(super) fn has_open_calls(&self) -> bool {
         self.open > 0
     }
 
-    /// The number of a step and the step.
+    /// Returns the number of a step and the step.
     pub(super) fn step(&self, place: Place) -> Option<(u64, StepInput<'_>)> {
         self.input(self.entries.get(&place)?)
     }
@@ -145,7 +145,7 @@ impl Pieces {
         Some((entry.number, input.at(entry.number).turn(entry.turn)))
     }
 
-    /// The steps in call order, with or without the calls that have no answer.
+    /// Returns the steps in call order, with or without the calls that have no answer.
     pub(super) fn in_order(&self, with_open_calls: bool) -> impl Iterator<Item = (u64, StepInput<'_>)> {
         self.entries
             .values()
@@ -155,7 +155,7 @@ impl Pieces {
             .filter_map(|entry| self.input(entry))
     }
 
-    /// The pieces with their times, in order.
+    /// Returns the pieces with their times, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &Piece)> {
         self.entries.iter().map(|((time, _), entry)| (*time, &entry.piece))
     }

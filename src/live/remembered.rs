@@ -45,12 +45,12 @@ impl Remembered {
         Some((id, *count))
     }
 
-    /// The traces, the one that was closed first at the front, each with what was late for it.
+    /// Returns the traces, the one that was closed first at the front, each with what was late for it.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.order.iter().map(|trace| (&**trace, self.late.get(trace).copied().unwrap_or_default()))
     }
 
-    /// The traces for which something came too late, and how much.
+    /// Returns the traces for which something came too late, and how much.
     pub(super) fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.late.iter().filter(|(_, count)| **count > 0).map(|(trace, count)| (&**trace, *count))
     }

@@ -41,7 +41,7 @@ pub(super) type Reported = BTreeMap<String, Vec<Finding>>;
 pub(super) type RunUpdate = (Arc<Metadata>, Update);
 
 impl HeldSpans {
-    /// The spans and reported findings of a trace that was packed.
+    /// Creates the spans and reported findings of a trace that was packed.
     pub(super) fn unpacked(text: SpanText, reported: Reported) -> Self {
         let reported_bytes = bytes_of(&reported);
         Self { settled: text.counts(), text, reported, reported_bytes, ..Self::default() }
@@ -76,7 +76,7 @@ impl HeldSpans {
         self.due = (!self.is_empty()).then_some(time);
     }
 
-    /// How many spans and log records there are.
+    /// Returns how many spans and log records there are.
     pub(super) fn len(&self) -> usize {
         let (spans, logs) = self.text.counts();
         spans + logs
@@ -96,7 +96,7 @@ impl HeldSpans {
         self.due
     }
 
-    /// Whether all agents have ended, below parents that do not arrive here.
+    /// Returns true if all agents have ended, below parents that do not arrive here.
     pub(super) fn are_whole_below(&self) -> bool {
         are_whole_below(&self.text.first(self.text.counts()).0)
     }
@@ -154,7 +154,7 @@ impl HeldSpans {
         changes
     }
 
-    /// The runs of the trace as if it were over now.
+    /// Returns the runs of the trace as if it were over now.
     pub(super) fn runs(&self, rules: &Rules) -> Vec<AgentRun> {
         let (spans, logs) = self.text.first(self.text.counts());
         runs_of_trace(spans, logs, rules.options.text_errors)
@@ -174,7 +174,7 @@ pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
     })
 }
 
-/// The run of an agent, step by step.
+/// Returns the run of an agent, step by step.
 pub(super) fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
     let mut monitor = rules.monitor(&run.metadata());
     let mut assembler = Assembler::default();

@@ -161,7 +161,7 @@ impl Files {
         }
     }
 
-    /// The number of files. A file that was read in parts counts once for each part.
+    /// Returns the number of files. A file that was read in parts counts once for each part.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.parts

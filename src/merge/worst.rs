@@ -160,7 +160,7 @@ impl FlaggedRun {
         self.reward
     }
 
-    /// The number of steps of the run.
+    /// Returns the number of steps of the run.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps

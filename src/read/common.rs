@@ -21,12 +21,12 @@ pub(super) fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }
 
-/// A name or id: a non-empty string.
+/// Returns a name or id: a non-empty string.
 pub(super) fn name(value: Raw<'_>) -> Option<Cow<'_, str>> {
     value.string().filter(|name| !name.is_empty())
 }
 
-/// An id that may be an integer, which is written in decimal.
+/// Returns an id that may be an integer, which is written in decimal.
 pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Kind::String => name(value),
@@ -41,7 +41,7 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The end of a run as SWE-agent and related agents record it: `exit_status` in `info`.
+/// Returns the end of a run as SWE-agent and related agents record it: `exit_status` in `info`.
 pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     members.get("info")?.member("exit_status").and_then(name)
 }
@@ -124,7 +124,7 @@ pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
     sole_spelled(name, &spelling_of(text))
 }
 
-/// The same, for a string.
+/// Returns the same, for a string.
 pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'static> {
     let spelling = string.canonical_spelling();
     match spelling.as_deref().map(simdutf8::basic::from_utf8) {

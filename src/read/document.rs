@@ -93,14 +93,14 @@ impl<'a> Parsed<'a> {
         Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
-    /// The same for the only line of an input, if it is an object.
+    /// Returns the same for the only line of an input, if it is an object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
         Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }
 
-/// The object of a line such as `["event", {…}]`.
+/// Returns the object of a line such as `["event", {…}]`.
 pub(super) fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     match line.items()?.as_slice() {
         [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),

@@ -38,7 +38,7 @@ type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
 impl Entry {
-    /// Whether the input is of the format. `document`: all of it, if it is there whole.
+    /// Returns true if the input is of the format. `document`: all of it, if it is there whole.
     pub(super) fn claims(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         self.signature.iter().any(|shape| shape.fits(look, document))
     }
@@ -68,12 +68,12 @@ pub(super) struct RecordReader {
 }
 
 impl RecordReader {
-    /// Whether only a run has this key.
+    /// Returns true if only a run has this key.
     pub(super) fn is_run_key(&self, key: &[u8]) -> bool {
         self.run_keys.iter().any(|known| key == known.as_bytes())
     }
 
-    /// Whether only the object around the runs has this key.
+    /// Returns true if only the object around the runs has this key.
     pub(super) fn is_header_key(&self, key: &[u8]) -> bool {
         self.header_keys.iter().any(|known| key == known.as_bytes())
     }

@@ -253,7 +253,7 @@ impl Asked<'_, '_> {
             .filter(|entry| entry.claims(&self.look, Some(self.document)))
     }
 
-    /// The specific format that claims the document.
+    /// Returns the specific format that claims the document.
     fn specific(&self) -> Result<Option<&'static Entry>> {
         let is_specific = |reader: &Reader| {
             matches!(reader, Reader::Document(_) | Reader::Fallible(_) | Reader::Session(_))
@@ -261,7 +261,8 @@ impl Asked<'_, '_> {
         sole(self.claiming(is_specific), |entry| entry.format)
     }
 
-    /// The first generic format that claims the document. They share a reader, which names the format of what it reads.
+    /// Returns the first generic format that claims the document. They share a reader, which names the format of what
+    /// it reads.
     fn generic(&self) -> Option<&'static Entry> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }

@@ -56,7 +56,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     }
 }
 
-/// A number, with white space around it.
+/// Returns a number, with white space around it.
 fn reward(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     // The parser accepts words such as `nan`.
@@ -64,7 +64,7 @@ fn reward(bytes: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|reward: &f64| is_number && reward.is_finite())
 }
 
-/// The result of a trial. The result of a whole job names no trial.
+/// Returns the result of a trial. The result of a whole job names no trial.
 fn result(bytes: &[u8]) -> Option<Outside> {
     let (mut found, mut trial, mut is_result) = (Outside::default(), None, false);
     let mut json = Json::new(bytes);

@@ -60,7 +60,7 @@ impl<'a> Sample<'a> {
         Self { framing: Framing::Lines, seen: Seen::Lines { objects } }
     }
 
-    /// The objects by which formats with separate runs are recognised.
+    /// Returns the objects by which formats with separate runs are recognised.
     pub(super) fn look(&self) -> Option<Look<'_, 'a>> {
         match &self.seen {
             Seen::Object(members) => Some(Look::Object(members)),
@@ -71,7 +71,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The first value, and whether it is complete, or its fault.
+/// Returns the first value, and whether it is complete, or its fault.
 fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     match json.peek_byte() {
         Some(b'{') => {
@@ -89,7 +89,7 @@ fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
     }
 }
 
-/// The first items of a list. Items after a damaged one are checked as well.
+/// Returns the first items of a list. Items after a damaged one are checked as well.
 fn first_items(mut json: Json<'_>) -> Seen<'_> {
     let mut objects = Vec::new();
     json.advance();

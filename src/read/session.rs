@@ -211,7 +211,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// The bytes of all parts.
+    /// Returns the bytes of all parts.
     fn concat(&self) -> Vec<u8> {
         let mut all = Vec::new();
         let mut chunk = Some(self);

@@ -40,7 +40,7 @@ pub(super) enum Mark {
 use Mark::{All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values};
 
 impl Mark {
-    /// Whether an object meets the condition.
+    /// Returns true if an object meets the condition.
     pub(super) fn fits(&self, object: &Members<'_>) -> bool {
         match self {
             Has(keys) => keys.iter().all(|key| object.has(key)),
@@ -132,7 +132,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Whether an input meets the condition. `document`: all of it, if it is there whole.
+    /// Returns true if an input meets the condition. `document`: all of it, if it is there whole.
     pub(super) fn fits(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         match (self, look) {
             (Self::Document(_, fits), _) => document.is_some_and(fits),

@@ -21,18 +21,18 @@ impl Written {
         Self { name: trim(name).to_owned(), arguments: arguments.into(), answer: None }
     }
 
-    /// A call with one argument.
+    /// Creates a call with one argument.
     fn of_text(name: &str, argument: &str, text: &str) -> Self {
         Self::new(name, Value::Object(Map::from_iter([(argument.to_owned(), text.into())])).to_string())
     }
 
-    /// A call with these named arguments.
+    /// Creates a call with these named arguments.
     fn of_pairs<'t>(name: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
         let pairs = pairs.map(|(key, value)| (trim(key).to_owned(), value.trim_matches('\n').into()));
         Self::new(name, Value::Object(pairs.collect()).to_string())
     }
 
-    /// A call from an object with a name and arguments.
+    /// Returns a call from an object with a name and arguments.
     fn of_object(object: &Map<String, Value>) -> Option<Self> {
         let of = |keys: [&str; 4]| keys.into_iter().find_map(|key| object.get(key));
         let name = of(["name", "action", "tool", "function"])?.as_str()?;
@@ -115,13 +115,13 @@ pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
 }
 
-/// The only fenced block of shell commands in a text.
+/// Returns the only fenced block of shell commands in a text.
 pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     let command = mini_swe_agent::command(text);
     command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
 }
 
-/// The fenced blocks of code in a text, which AutoGen runs together.
+/// Returns the fenced blocks of code in a text, which AutoGen runs together.
 pub(super) fn scripts(text: &str) -> Vec<Written> {
     let fenced = text.split("```").skip(1).step_by(2);
     let code: Vec<_> = fenced.filter_map(|block| Some(block.split_once('\n')?.1.trim_end())).collect();
@@ -170,7 +170,7 @@ pub(super) fn react(text: &str) -> Vec<Written> {
     calls
 }
 
-/// An action without mark-up: an object, `name[argument]`, `name(argument)`, or a name and the rest.
+/// Returns an action without mark-up: an object, `name[argument]`, `name(argument)`, or a name and the rest.
 fn plain(action: &str) -> Option<Written> {
     let action = unfenced(action);
     if let Ok(Value::Object(object)) = serde_json::from_str(action) {
@@ -215,7 +215,7 @@ fn is_cline_tool(name: &str) -> bool {
     is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
 }
 
-/// An opening tag at the start of the text, and the text after it.
+/// Returns an opening tag at the start of the text, and the text after it.
 fn opening(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('<')?;
     let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;

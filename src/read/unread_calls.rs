@@ -46,7 +46,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Whether what was read of so many bytes makes a count worth its cost.
+    /// Returns true if what was read of so many bytes makes a count worth its cost.
     pub(super) fn is_suspicious(self, length: usize, runs: &Runs<'_>) -> bool {
         let now = runs.tally();
         let actions = now.actions - self.actions;

@@ -306,7 +306,7 @@ impl<'s> Window<'s> {
         self.grow_by(FIRST_PORTION, true)
     }
 
-    /// All bytes that are not yet read, if they are in memory.
+    /// Returns all bytes that are not yet read, if they are in memory.
     pub(super) fn slice(&self) -> Option<&'s [u8]> {
         match self.bytes {
             Bytes::Slice(bytes) => bytes.get(self.start..),
@@ -314,7 +314,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// The error of an input of which more has to be held than may be.
+    /// Returns the error of an input of which more has to be held than may be.
     pub(super) fn too_large(&self) -> Error {
         let what = format!("a single value is larger than the {} MiB that may be held", self.limit >> 20);
         Error::new(ErrorKind::TooLarge, what).at(self.place(0).location())

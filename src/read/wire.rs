@@ -225,7 +225,7 @@ pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     })
 }
 
-/// The canonical form of a JSON value.
+/// Returns the canonical form of a JSON value.
 pub(super) fn canonical(json: &[u8]) -> String {
     canonical_text(&String::from_utf8_lossy(json))
 }
@@ -283,7 +283,7 @@ pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<
     }
 }
 
-/// The same for a value that was skipped.
+/// Returns the same for a value that was skipped.
 fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
     let value = value.map_or(Cow::Borrowed("null"), Raw::spelling);
     super::common::arguments_of_text(Cow::Owned(format!("{{\"{name}\":{value}}}")))

@@ -147,7 +147,8 @@ pub struct ReplicationAnalysis {
     pub seed: u64,
     /// The measures against the reward.
     pub associations: Associations,
-    /// Recovery rate against error count, over all runs and over those with errors; goals reached against recovery rate.
+    /// Recovery rate against error count, over all runs and over those with errors; goals reached against recovery
+    /// rate.
     pub contrasts: Vec<Contrast>,
     /// Inside of pairs.
     pub within: Vec<WithinRelation>,
@@ -246,7 +247,7 @@ impl ReplicationAnalysis {
     }
 }
 
-/// The runs that count, ready to be clustered, and those that were recorded twice.
+/// Returns the runs that count, ready to be clustered, and those that were recorded twice.
 pub(super) fn counted_runs(
     rows: &[SimulationRow],
     options: &ReplicationOptions,

@@ -27,14 +27,14 @@ pub struct ClusteredInterval {
 }
 
 impl ClusteredInterval {
-    /// The interval by which a verdict is given: percentile, widened for the number of clusters; none with fewer than
-    /// five, or where r was undefined in 1% of the resamples.
+    /// Returns the interval by which a verdict is given: percentile, widened for the number of clusters; none with
+    /// fewer than five, or where r was undefined in 1% of the resamples.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.bootstrap.widened
     }
 
-    /// Whether there are too few clusters to be sure of the interval.
+    /// Returns true if there are too few clusters to be sure of the interval.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.bootstrap.clusters < FEW_CLUSTERS
@@ -88,7 +88,7 @@ impl Association {
         })
     }
 
-    /// The interval over the chosen clusters.
+    /// Returns the interval over the chosen clusters.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.clustered.first().and_then(ClusteredInterval::interval)

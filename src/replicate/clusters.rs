@@ -25,7 +25,7 @@ pub enum ClusterBy {
 named! { ClusterBy, "cluster" { Task => "task", File => "file", ModelDomain => "model-domain", None => "none" } }
 
 impl ClusterBy {
-    /// Whether a run names its cluster.
+    /// Returns true if a run names its cluster.
     pub(super) fn is_named(self, row: &SimulationRow) -> bool {
         match self {
             Self::Task => row.task.is_some(),
@@ -33,7 +33,7 @@ impl ClusterBy {
         }
     }
 
-    /// The cluster of each run, numbered from 0 in the order of names.
+    /// Returns the cluster of each run, numbered from 0 in the order of names.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
         numbered(rows.iter().enumerate().map(|(place, row)| {
             match (self, &row.domain, &row.task, &row.model) {

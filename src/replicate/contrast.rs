@@ -89,7 +89,7 @@ impl Contrast {
         Ok(Self { measure, against, runs: rows.len() as u64, r, r_against, difference, clustered })
     }
 
-    /// The answer by the chosen clusters.
+    /// Returns the answer by the chosen clusters.
     #[must_use]
     pub fn better(&self) -> Better {
         self.clustered.first().map_or(Better::Unknown, Better::of)
@@ -97,7 +97,7 @@ impl Contrast {
 }
 
 impl Better {
-    /// The answer of an interval.
+    /// Creates the answer of an interval.
     #[must_use]
     pub fn of(clustered: &ClusteredInterval) -> Self {
         match clustered.interval() {

@@ -106,7 +106,7 @@ fn named(row: &SimulationRow) -> usize {
     .count()
 }
 
-/// Whether two rows with a common [`Key`] are one run.
+/// Returns true if two rows with a common [`Key`] are one run.
 fn is_same(one: &SimulationRow, other: &SimulationRow) -> bool {
     fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
         one.is_none() || other.is_none() || one == other
@@ -140,7 +140,7 @@ mod tests {
         SimulationRow { file: file.to_owned(), ..row }
     }
 
-    /// The kept copy of each row.
+    /// Returns the kept copy of each row.
     fn copies(mut rows: Vec<SimulationRow>) -> Vec<Option<String>> {
         mark_duplicates(&mut rows);
         rows.into_iter().map(|row| row.duplicate_of).collect()

@@ -94,7 +94,7 @@ const RELATIONS: [Relation; 4] = [
 ];
 
 impl GroupedReplication {
-    /// The replication over the groups of these runs. Runs that repeat one another are treated as by
+    /// Creates the replication over the groups of these runs. Runs that repeat one another are treated as by
     /// [`ReplicationAnalysis::of`](super::ReplicationAnalysis::of).
     ///
     /// # Errors

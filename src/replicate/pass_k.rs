@@ -91,7 +91,7 @@ impl PassK {
         }
     }
 
-    /// The model, or else the agent, or else the file.
+    /// Returns the model, or else the agent, or else the file.
     #[must_use]
     pub fn name(&self) -> &str {
         self.model.as_ref().or(self.agent.as_ref()).or(self.file.as_ref()).map_or("", String::as_str)
@@ -122,7 +122,7 @@ impl PassK {
     }
 }
 
-/// The same of sums by task. Runs that name no model are left out: sums do not keep their files apart.
+/// Returns the same of sums by task. Runs that name no model are left out: sums do not keep their files apart.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
     for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {

@@ -24,8 +24,8 @@ pub struct Replication {
 }
 
 impl Replication {
-    /// The replication over these runs, as the note does it: every run counts, and runs that name no model or no
-    /// domain form pairs of their own.
+    /// Creates the replication over these runs, as the note does it: every run counts, and runs that name no model or
+    /// no domain form pairs of their own.
     #[must_use]
     pub fn of(rows: &[SimulationRow]) -> Self {
         let all: Vec<&SimulationRow> = rows.iter().collect();
@@ -53,8 +53,8 @@ impl Replication {
         Self { overall, by_model, by_model_domain, direction }
     }
 
-    /// The replication where pairs are those of a known model in a known domain; by model, too, only where it is
-    /// known.
+    /// Creates the replication where pairs are those of a known model in a known domain; by model, too, only where it
+    /// is known.
     pub(super) fn of_known(rows: &[SimulationRow]) -> Self {
         Self::of(rows).known()
     }

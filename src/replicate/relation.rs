@@ -36,7 +36,7 @@ impl Relation {
     /// The measures of the default rule, next to those of the published one.
     pub const DEFAULT_RULE: [Self; 2] = [Self::GoalRecovery, Self::GoalRecoveryWithErrors];
 
-    /// The name in JSON and CSV.
+    /// Returns the name in JSON and CSV.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,12 +51,12 @@ impl Relation {
         }
     }
 
-    /// The sign that r has if the measure predicts reward: errors and calls should lower it.
+    /// Returns the sign that r has if the measure predicts reward: errors and calls should lower it.
     pub(super) fn expected_sign(self) -> f64 {
         if matches!(self, Self::ErrorCount | Self::CallCount) { -1.0 } else { 1.0 }
     }
 
-    /// Whether only runs with errors count.
+    /// Returns true if only runs with errors count.
     #[must_use]
     pub fn is_of_errors(self) -> bool {
         matches!(
@@ -65,7 +65,7 @@ impl Relation {
         )
     }
 
-    /// The measure and the reward of a run; `None` if the run does not count.
+    /// Returns the measure and the reward of a run; `None` if the run does not count.
     pub(super) fn pair(self, row: &SimulationRow) -> Option<(f64, f64)> {
         let reward = row.reward.filter(|_| !self.is_of_errors() || row.errors > 0)?;
         let measure = match self {
@@ -78,7 +78,7 @@ impl Relation {
         Some((measure, reward))
     }
 
-    /// The runs that count, with their measure and their reward.
+    /// Returns the runs that count, with their measure and their reward.
     pub(super) fn columns<'r>(self, rows: &[&'r SimulationRow]) -> Columns<'r> {
         let mut columns = Columns { rows: Vec::new(), x: Vec::new(), y: Vec::new() };
         for row in rows {

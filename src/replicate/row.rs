@@ -78,7 +78,7 @@ pub struct SimulationRow {
 }
 
 impl SimulationRow {
-    /// The row of a scanned run; `None` if `tool_error_recovery` was not among the detectors.
+    /// Returns the row of a scanned run; `None` if `tool_error_recovery` was not among the detectors.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
         let verdict = record.verdict("tool_error_recovery")?;
@@ -116,14 +116,14 @@ impl SimulationRow {
         }
     }
 
-    /// Whether the run succeeded: a reward within 1e-6 of 1.
+    /// Returns true if the run succeeded: a reward within 1e-6 of 1.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         is_success(self.reward)
     }
 
-    /// The order of a scan: by path, then as in the file. Runs of standard input that several read stand at the same
-    /// places; all else that is known of them decides there.
+    /// Returns the order of a scan: by path, then as in the file. Runs of standard input that several read stand at the
+    /// same places; all else that is known of them decides there.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         let (one, two) = (self, other);
         if one.file == two.file {

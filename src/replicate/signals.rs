@@ -22,7 +22,7 @@ pub struct Signal {
     pub association: Association,
 }
 
-/// The signals of recovery, the surest first, of pairs with at least `min_n` runs with errors.
+/// Returns the signals of recovery, the surest first, of pairs with at least `min_n` runs with errors.
 pub(super) fn strongest(pairs: &[PairAssociations], min_n: u64) -> Vec<Signal> {
     let mut signals: Vec<Signal> = pairs
         .iter()

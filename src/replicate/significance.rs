@@ -22,7 +22,8 @@ pub struct SignificanceChange {
 }
 
 impl SignificanceChange {
-    /// Where Fisher's interval and one over clusters disagree about 0. Few clusters can only take certainty away.
+    /// Returns where Fisher's interval and one over clusters disagree about 0. Few clusters can only take certainty
+    /// away.
     fn of(scope: &str, association: &Association) -> Option<Self> {
         let r = *association.pearson.0.as_ref().ok()?;
         let independent = excludes_zero(r.ci95?);
@@ -34,7 +35,7 @@ impl SignificanceChange {
         })
     }
 
-    /// The first interval over clusters that says other of 0 than independent runs would.
+    /// Returns the first interval over clusters that says other of 0 than independent runs would.
     #[must_use]
     pub fn differing(&self) -> Option<&ClusteredInterval> {
         let independent = excludes_zero(self.r.ci95?);
@@ -42,7 +43,7 @@ impl SignificanceChange {
     }
 }
 
-/// Whether an interval says other of 0 than that of independent runs, and can be trusted in it.
+/// Returns true if an interval says other of 0 than that of independent runs, and can be trusted in it.
 fn differs(one: &ClusteredInterval, independent: bool) -> bool {
     one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
         && (independent || !one.is_doubtful())
@@ -52,7 +53,7 @@ fn excludes_zero(interval: Interval) -> bool {
     interval.low > 0.0 || interval.high < 0.0
 }
 
-/// The changed verdicts: of all runs, of models, of pairs.
+/// Returns the changed verdicts: of all runs, of models, of pairs.
 pub(super) fn changes(
     overall: &[Association],
     models: &[ModelAssociations],

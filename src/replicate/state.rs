@@ -14,10 +14,10 @@ use crate::trace::{Digest, Distinct};
 
 /// The runs of a replication, in a state that merges with those of other parts of a corpus.
 ///
-/// Up to as many runs as the state is made for are kept one by one, in the order of a scan, and every figure can be made
-/// of them. Of more, sums are kept for each task of a model in a domain, of which
-/// [`SummedReplication`](super::SummedReplication) is made. How the runs were divided, and in which order they were added,
-/// cannot show in it.
+/// Up to as many runs as the state is made for are kept one by one, in the order of a scan, and every figure can be
+/// made of them. Of more, sums are kept for each task of a model in a domain, of which
+/// [`SummedReplication`](super::SummedReplication) is made. How the runs were divided, and in which order they were
+/// added, cannot show in it.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationState, SimulationRow}, scan::ScanOptions};
@@ -82,13 +82,13 @@ impl Sums {
 }
 
 impl ReplicationState {
-    /// A state without runs that keeps up to so many of them one by one.
+    /// Creates a state without runs that keeps up to so many of them one by one.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { most_rows, runs: 0, form: Form::Rows(Vec::new()) }
     }
 
-    /// How many runs there are.
+    /// Returns how many runs there are.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
@@ -110,7 +110,7 @@ impl ReplicationState {
         self.settle();
     }
 
-    /// The runs, in the order of a scan; `None` where there are more than are kept one by one.
+    /// Returns the runs, in the order of a scan; `None` where there are more than are kept one by one.
     pub fn rows(&mut self) -> Option<&[SimulationRow]> {
         match &mut self.form {
             Form::Rows(rows) => {
@@ -123,7 +123,7 @@ impl ReplicationState {
         }
     }
 
-    /// The sums of the runs, where they are not kept one by one.
+    /// Returns the sums of the runs, where they are not kept one by one.
     pub(super) fn sums(&self) -> Option<&Sums> {
         match &self.form {
             Form::Rows(_) => None,

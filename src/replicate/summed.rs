@@ -45,11 +45,11 @@ pub struct SummedPair {
 
 /// The replication of more runs than are kept one by one, from sums by task, model and domain.
 ///
-/// Counts and pass^k are those of the runs. Means are those of the runs to 1e-12, and correlations to about 1e-12 divided
-/// by the standard deviation of the values: rewards and measures enter as multiples of 2^-42. Intervals over clusters are those of
-/// the same bootstrap, from the same sums; a run that names no task or no domain stands with those like it rather than
-/// for itself. Every run counts: which of them repeat one another is not known, only about how many differ. Ranks,
-/// permutations and tables by groups need the runs.
+/// Counts and pass^k are those of the runs. Means are those of the runs to 1e-12, and correlations to about 1e-12
+/// divided by the standard deviation of the values: rewards and measures enter as multiples of 2^-42. Intervals over
+/// clusters are those of the same bootstrap, from the same sums; a run that names no task or no domain stands with
+/// those like it rather than for itself. Every run counts: which of them repeat one another is not known, only about
+/// how many differ. Ranks, permutations and tables by groups need the runs.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
@@ -98,7 +98,7 @@ pub struct SummedReplication {
 }
 
 impl SummedReplication {
-    /// The replication from the sums of a state; `None` where it keeps its runs one by one.
+    /// Returns the replication from the sums of a state; `None` where it keeps its runs one by one.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
@@ -233,7 +233,7 @@ mod tests {
         state
     }
 
-    /// Whether figures agree: counts exactly, means and correlations to 1e-11.
+    /// Returns true if figures agree: counts exactly, means and correlations to 1e-11.
     fn agree(one: &serde_json::Value, other: &serde_json::Value) -> bool {
         use serde_json::Value::{Array, Number, Object};
         match (one, other) {

@@ -70,13 +70,13 @@ impl GroupSums {
         }
     }
 
-    /// The sums of a measure and the reward; empty for relations by program.
+    /// Returns the sums of a measure and the reward; empty for relations by program.
     pub(super) fn pairs(&self, relation: Relation) -> PearsonAccumulator {
         let place = Relation::ALL.iter().position(|one| *one == relation);
         place.and_then(|place| self.relations.get(place)).cloned().unwrap_or_default()
     }
 
-    /// The figures of the group.
+    /// Returns the figures of the group.
     pub(super) fn figures(&self) -> Group {
         let [all, failing, errors, calls] = &self.relations;
         let r = |sums: &PearsonAccumulator| Coefficient(sums.correlation());

@@ -4,7 +4,7 @@ use super::*;
 use crate::stats::Resampling;
 use crate::trace::Digest;
 
-/// A run of a task, with one error that was recovered or not.
+/// Returns a run of a task, with one error that was recovered or not.
 pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
     SimulationRow {
         file: format!("{model}.json"),

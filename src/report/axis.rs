@@ -15,7 +15,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis that holds all values, with some room, in steps that read well.
+    /// Creates an axis that holds all values, with some room, in steps that read well.
     pub(super) fn fitting(values: impl Iterator<Item = f64>) -> Self {
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -59,7 +59,7 @@ impl Axis {
     }
 }
 
-/// A step of 1, 2 or 5 times a power of ten, with four to ten steps between the ends.
+/// Returns a step of 1, 2 or 5 times a power of ten, with four to ten steps between the ends.
 fn step(from: f64, to: f64) -> f64 {
     let rough = (to - from) / 5.0;
     if !(rough.is_finite() && rough > 0.0) {

@@ -246,7 +246,7 @@ fn flips(report: &CalibrationReport) -> Table {
     table
 }
 
-/// The wrong verdicts of a detector, a paragraph each.
+/// Returns the wrong verdicts of a detector, a paragraph each.
 fn wrong(detector: &DetectorReport) -> impl Iterator<Item = String> {
     detector.wrong.iter().map(|wrong| {
         format!(
@@ -265,7 +265,7 @@ fn fired(detected: bool) -> &'static str {
     if detected { "detected" } else { "passed" }
 }
 
-/// The figures of a detector over the values of its main parameter, as a table.
+/// Returns the figures of a detector over the values of its main parameter, as a table.
 fn sweep_table(sweep: &Sweep) -> Table {
     let mut table = Table::new(
         "sweep",

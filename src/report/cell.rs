@@ -29,17 +29,17 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    /// The cell of a text.
+    /// Creates the cell of a text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// The cell of a name, or none.
+    /// Creates the cell of a name, or none.
     pub(super) fn name(name: Option<&str>) -> Self {
         Self::of(name, Self::text)
     }
 
-    /// The cell of a value, or none.
+    /// Creates the cell of a value, or none.
     pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Missing, cell)
     }
@@ -67,12 +67,12 @@ pub(super) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// A figure with this many decimals, or a dash.
+/// Returns a figure with this many decimals, or a dash.
 pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
     Cell::of(value, |value| Cell::Real(value, decimals)).shown()
 }
 
-/// A name, or a dash.
+/// Returns a name, or a dash.
 pub(super) fn name(value: Option<&str>) -> String {
     value.unwrap_or(DASH).to_owned()
 }

@@ -153,7 +153,7 @@ pub struct Bar {
 }
 
 impl Chart {
-    /// The title.
+    /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &str {
         match self {
@@ -165,7 +165,7 @@ impl Chart {
         }
     }
 
-    /// Whether there is nothing to show.
+    /// Returns true if there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -241,7 +241,7 @@ impl Chart {
         });
     }
 
-    /// The chart in words, for those who do not see it.
+    /// Returns the chart in words, for those who do not see it.
     fn described(&self) -> String {
         let mut parts = vec![self.caption().to_owned()];
         match self {

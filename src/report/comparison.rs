@@ -25,7 +25,7 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
     document
 }
 
-/// The result in a sentence.
+/// Returns the result in a sentence.
 fn verdict(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let Some(success) = &comparison.success else {

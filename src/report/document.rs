@@ -135,7 +135,7 @@ impl Document {
         self.parts.iter().filter(hidden).count()
     }
 
-    /// The parts that a reader sees: no empty table, and no section without a part.
+    /// Returns the parts that a reader sees: no empty table, and no section without a part.
     pub(super) fn shown(&self, detail: Detail) -> Vec<&Part> {
         let mut shown: Vec<&Part> = Vec::new();
         for (of, part) in &self.parts {

@@ -28,7 +28,7 @@ pub(super) const STYLE: &str = "@media(prefers-color-scheme:dark){\
 impl Colour {
     pub(super) const SERIES: [Self; 4] = [Self::Blue, Self::Orange, Self::Violet, Self::Green];
 
-    /// The hexadecimal value, the class of what it fills, and the class of what it draws.
+    /// Returns the hexadecimal value, the class of what it fills, and the class of what it draws.
     fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Paper => ("#ffffff", "fp", "sp"),
@@ -53,12 +53,12 @@ const INTERVAL: Pen = Pen(Colour::Blue, 2.0, "none");
 const OTHER: Pen = Pen(Colour::Soft, 1.5, "2 2");
 const BASELINE: Pen = Pen(Colour::Orange, 3.0, "none");
 
-/// A value next to its line.
+/// Returns a value next to its line.
 pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// A coordinate: two decimals are finer than any screen.
+/// Returns a coordinate: two decimals are finer than any screen.
 pub(super) fn number(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     format!("{:.2}", value + 0.0)
@@ -138,7 +138,7 @@ fn write(
     markup.leaf("text", &attributes, text);
 }
 
-/// The scale under the rows with its label. Returns its lower end.
+/// Returns the scale under the rows with its label. Returns its lower end.
 fn scale_under(markup: &mut Markup, axis: &Axis, bottom: f64, text: &str) -> f64 {
     for tick in axis.ticks() {
         line(markup, GRID, (axis.at(tick), bottom), (axis.at(tick), bottom + 4.0));
@@ -220,7 +220,7 @@ fn mark_point(markup: &mut Markup, (x, y): (f64, f64)) {
     fill(markup, "circle", Colour::Blue, &[("cx", &number(x)), ("cy", &number(y)), ("r", "4")]);
 }
 
-/// The marks of an interval chart with their meanings. Returns its lower end.
+/// Returns the marks of an interval chart with their meanings. Returns its lower end.
 fn legend(markup: &mut Markup, chart: &IntervalChart, mut y: f64) -> f64 {
     let (left, right) = (MARGIN, MARGIN + 24.0);
     let mut entry = |markup: &mut Markup, text: &str, mark: &dyn Fn(&mut Markup, f64)| {

@@ -13,7 +13,7 @@ use crate::benchmarks::{
 };
 use crate::stats::{Interval, ratio};
 
-/// A figure with four decimals, or nothing.
+/// Returns a figure with four decimals, or nothing.
 pub(super) fn real(value: Option<f64>) -> Cell {
     Cell::of(value, |value| Cell::Real(value, 4))
 }
@@ -26,8 +26,8 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// The scores of a reflection as tables: the figures by task, with the intervals of all, the funnels by task, and
-/// statistics of the annotated episodes.
+/// Returns the scores of a reflection as tables: the figures by task, with the intervals of all, the funnels by task,
+/// and statistics of the annotated episodes.
 #[must_use]
 pub fn reflection_tables(
     reflection: &Reflection,
@@ -39,7 +39,7 @@ pub fn reflection_tables(
     tables
 }
 
-/// The annotated episodes by task, and their failures by mode.
+/// Returns the annotated episodes by task, and their failures by mode.
 fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
     let mut tasks = Table::new(
         "dataset",
@@ -352,7 +352,7 @@ pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
     vec![table]
 }
 
-/// The agreement of two annotators as a table.
+/// Returns the agreement of two annotators as a table.
 #[must_use]
 pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
     let mut table = Table::new(
@@ -374,7 +374,7 @@ pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
     vec![table]
 }
 
-/// The comparison of avoidance after right and wrong reflection as a table.
+/// Returns the comparison of avoidance after right and wrong reflection as a table.
 #[must_use]
 pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
     let mut table = Table::new(
@@ -410,7 +410,7 @@ pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
     vec![table]
 }
 
-/// How many episodes each failure mode judges and finds, as tables.
+/// Returns how many episodes each failure mode judges and finds, as tables.
 #[must_use]
 pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
@@ -425,7 +425,7 @@ pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
     verdict_tables("mode", &modes)
 }
 
-/// How many runs each rule on calls judges and finds, as tables.
+/// Returns how many runs each rule on calls judges and finds, as tables.
 #[must_use]
 pub fn call_tables(reports: &[CallReport]) -> Vec<Table> {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();
@@ -466,7 +466,7 @@ fn interval_row(
     IntervalRow { label, note, estimate, interval, ..IntervalRow::default() }
 }
 
-/// The scores of a reflection over all tasks, with their intervals, as a chart.
+/// Returns the scores of a reflection over all tasks, with their intervals, as a chart.
 #[must_use]
 pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
     let rows = Figure::VARIANTS.iter().map(|figure| {

@@ -13,7 +13,7 @@ use crate::scan::path_text;
 /// How many runs without an action are named of a file.
 const NAMED: usize = 5;
 
-/// The files, a line of at most 80 columns each, of long paths the end; as sums where there are too many.
+/// Returns the files, a line of at most 80 columns each, of long paths the end; as sums where there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -52,7 +52,7 @@ fn line(path: &str, file: &FileReport) -> String {
     format!("{}: {what}\n{}", end_of(path, room), left_over(counts, &format!(": {named}{more}")))
 }
 
-/// The runs that were read, and those that could not be read.
+/// Returns the runs that were read, and those that could not be read.
 fn runs(counts: &ReadCounts) -> String {
     let mut text = counted(counts.runs, "run");
     if counts.runs_lost > 0 {
@@ -84,7 +84,7 @@ fn left_over(counts: &ReadCounts, without_action: &str) -> String {
     text
 }
 
-/// The end of a path, in so many characters.
+/// Returns the end of a path, in so many characters.
 fn end_of(path: &str, width: usize) -> String {
     let more = path.chars().count().saturating_sub(width);
     if more == 0 {
@@ -111,7 +111,7 @@ fn summed(counts: &ReadCounts) -> String {
 /// How many files that could not be read whole a page lists.
 const LISTED: usize = 200;
 
-/// The files of which not everything could be read, with the first reason of each; none where there are none.
+/// Returns the files of which not everything could be read, with the first reason of each; none where there are none.
 pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",
@@ -143,7 +143,7 @@ pub(super) fn unread_table(files: &Files) -> Table {
     table
 }
 
-/// How many files could not be read whole.
+/// Returns how many files could not be read whole.
 pub(super) fn unread(files: &Files) -> u64 {
     if let Some(listed) = files.listed() {
         listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64
@@ -153,7 +153,7 @@ pub(super) fn unread(files: &Files) -> u64 {
     }
 }
 
-/// An error without the path of its file, and without what each format would have wanted.
+/// Returns an error without the path of its file, and without what each format would have wanted.
 fn reason(path: &str, error: &str) -> String {
     let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
     match error.split_once("of no known format: ") {

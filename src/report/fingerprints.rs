@@ -29,8 +29,8 @@ const FAINT: f64 = 0.005;
 /// How many transitions of a group the table of differences has.
 const DIFFERENCES: usize = 5;
 
-/// Returns the behaviour of groups as a document: distances, the transitions that differ most, and a graph and a heat map
-/// for each group. `by` names what the groups are, such as `model`.
+/// Returns the behaviour of groups as a document: distances, the transitions that differ most, and a graph and a heat
+/// map for each group. `by` names what the groups are, such as `model`.
 #[must_use]
 pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
     let mut document = Document::new(format!("Transitions between events, by {by}"));
@@ -94,7 +94,7 @@ fn distances(found: &FingerprintGroups) -> Table {
     table
 }
 
-/// The share of each transition in a group, and its mean share in the other groups.
+/// Returns the share of each transition in a group, and its mean share in the other groups.
 fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, Node, f64, f64)> {
     let others: Vec<&FingerprintGroup> = found
         .groups
@@ -191,7 +191,7 @@ impl Nodes {
         Self { shown, places }
     }
 
-    /// The shares of a fingerprint's transitions by the places of their nodes.
+    /// Returns the shares of a fingerprint's transitions by the places of their nodes.
     fn shares(&self, fingerprint: &Fingerprint) -> BTreeMap<(usize, usize), f64> {
         let mut shares = BTreeMap::new();
         for (from, to, count) in fingerprint.edges() {

@@ -8,7 +8,7 @@ use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, Ga
 /// How many entries of one kind are listed by name.
 const NAMED: usize = 10;
 
-/// A gate and a comparison with an earlier calibration as text; either may be missing.
+/// Returns a gate and a comparison with an earlier calibration as text; either may be missing.
 #[must_use]
 pub fn render_gate(
     report: &CalibrationReport,
@@ -50,7 +50,7 @@ fn difference(comparison: &BaselineComparison) -> String {
     )
 }
 
-/// The changes that there are.
+/// Returns the changes that there are.
 fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
     let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
     let kinds: [(_, &[String]); 5] = [
@@ -69,14 +69,14 @@ fn named(entries: &[String]) -> String {
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
-/// A tier's gate in words.
+/// Returns a tier's gate in words.
 pub(super) fn thresholds(gate: &TierGate) -> String {
     let precision =
         if gate.precision > 0.0 { format!(", precision ≥ {:.2}", gate.precision) } else { String::new() };
     format!("{}: F1 ≥ {:.2}{precision}, n ≥ {}", gate.tier, gate.f1, gate.n)
 }
 
-/// A calibration as JUnit XML, for CI.
+/// Returns a calibration as JUnit XML, for CI.
 ///
 /// There is a suite per detector; in it the gate, the baseline, and every entry. Where the gate holds, an entry that is
 /// judged wrongly is skipped with its reason; where it does not hold, it fails.
@@ -171,7 +171,7 @@ impl Suite<'_> {
     }
 }
 
-/// A text as it may stand in an attribute; what XML cannot hold at all is replaced.
+/// Returns a text as it may stand in an attribute; what XML cannot hold at all is replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -188,7 +188,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A calibration as Markdown, fit for the summary of a CI job: gate, baseline, tables, wrong verdicts.
+/// Returns a calibration as Markdown, fit for the summary of a CI job: gate, baseline, tables, wrong verdicts.
 #[must_use]
 pub fn calibration_markdown(
     report: &CalibrationReport,

@@ -167,7 +167,7 @@ fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
     }
 }
 
-/// The class of a cell of text: one that takes several lines needs some width.
+/// Returns the class of a cell of text: one that takes several lines needs some width.
 pub(super) fn text_class(text: &str) -> &'static str {
     if text.chars().count() > 40 { "text long" } else { "text" }
 }

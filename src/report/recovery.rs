@@ -5,7 +5,7 @@ use super::evaluation::{count, interval, real};
 use super::table::Table;
 use crate::benchmarks::{Comparison, Inheritance, Inherited, Replay, Results, Selection};
 
-/// A comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
+/// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
 #[must_use]
 pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
     vec![rates(comparison), intervals(comparison), left_out(comparison), means(comparison)]
@@ -149,7 +149,7 @@ pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
     vec![table]
 }
 
-/// A selection as tables: what became of the trials, and those that were kept.
+/// Returns a selection as tables: what became of the trials, and those that were kept.
 #[must_use]
 pub fn selection_tables(selection: &Selection) -> Vec<Table> {
     let mut table = Table::new("selection", "Selection of failed trials", &["trials | count #"]);

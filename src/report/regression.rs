@@ -4,7 +4,7 @@ use super::cell::{Cell, counted};
 use super::table::Table;
 use crate::replicate::{Relation, RewardModel, RewardRegression};
 
-/// The regressions of the reward as a table: effects of one unit, with intervals and p-values.
+/// Returns the regressions of the reward as a table: effects of one unit, with intervals and p-values.
 #[must_use]
 pub fn regression_table(found: &RewardRegression) -> Table {
     let mut table = Table::new(
@@ -33,7 +33,7 @@ pub fn regression_table(found: &RewardRegression) -> Table {
     table
 }
 
-/// The sample of a regression, or why it is undefined.
+/// Returns the sample of a regression, or why it is undefined.
 fn about(name: &str, model: &RewardModel, found: &RewardRegression) -> String {
     if let Some(why) = &model.undefined {
         return format!("{name}: undefined, {why}");

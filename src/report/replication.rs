@@ -239,7 +239,7 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     warnings
 }
 
-/// The runs without a tool call, and how many of them each model has.
+/// Returns the runs without a tool call, and how many of them each model has.
 pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
     let all = tables.overall.sims_without_calls;
     let of_models: Vec<(&str, u64)> = tables
@@ -351,7 +351,7 @@ fn measure_table<'r>(
     table
 }
 
-/// The association of a group that answers for recovery in runs with errors.
+/// Returns the association of a group that answers for recovery in runs with errors.
 fn with_errors(associations: &[Association]) -> Option<&Association> {
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }

@@ -9,10 +9,10 @@ use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 /// How many findings are marked beside the steps.
 const MARKS: usize = 26;
 
-/// A run as text, a line of at most `width` columns per step, with its findings.
+/// Returns a run as text, a line of at most `width` columns per step, with its findings.
 ///
-/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, arguments and observation, both
-/// shortened. The findings follow below, by their marks, each with its [`Confidence`](crate::Confidence).
+/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, arguments and observation,
+/// both shortened. The findings follow below, by their marks, each with its [`Confidence`](crate::Confidence).
 ///
 /// ```
 /// use serde_json::json;
@@ -110,7 +110,7 @@ fn observation(action: &Action<'_>, width: usize) -> String {
     }
 }
 
-/// A step as text, with everything that it holds.
+/// Returns a step as text, with everything that it holds.
 #[must_use]
 pub fn render_step(step: &Step<'_>) -> String {
     let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());

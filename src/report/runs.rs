@@ -30,7 +30,7 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
     table
 }
 
-/// The runs of a replication as a table, one row per run.
+/// Returns the runs of a replication as a table, one row per run.
 ///
 /// The agent and the measures of the default rule are columns if a run has those measures.
 #[must_use]

@@ -58,7 +58,7 @@ impl ScanSummary {
         self.counts.iter().map(cost).collect()
     }
 
-    /// The counts as text that fits 80 columns; by model too where there are several.
+    /// Returns the counts as text that fits 80 columns; by model too where there are several.
     #[must_use]
     pub fn render(&self) -> String {
         let mut document = Document::new("");
@@ -69,8 +69,8 @@ impl ScanSummary {
         document.text(Detail::Short)
     }
 
-    /// The detectors with the counts of each model, those first in which the detector fires most surely: by the lower
-    /// end of the interval, then by how many runs that are, then by name.
+    /// Returns the detectors with the counts of each model, those first in which the detector fires most surely: by the
+    /// lower end of the interval, then by how many runs that are, then by name.
     fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
@@ -87,8 +87,8 @@ impl ScanSummary {
         detectors
     }
 
-    /// The counts as tables: by detector, what findings cost where sources record that, and by detector and model where
-    /// there are several models.
+    /// Returns the counts as tables: by detector, what findings cost where sources record that, and by detector and
+    /// model where there are several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
@@ -121,7 +121,7 @@ impl ScanSummary {
         tables
     }
 
-    /// The counts by detector, over all models.
+    /// Returns the counts by detector, over all models.
     fn totals(&self) -> BTreeMap<&str, Counts> {
         let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
         for ((detector, _), counts) in &self.counts {
@@ -215,7 +215,7 @@ pub fn scan_document(
     document
 }
 
-/// A chart of all detectors, or one for each where there are several models.
+/// Returns a chart of all detectors, or one for each where there are several models.
 fn charts(summary: &ScanSummary) -> Vec<Chart> {
     let detectors = summary.by_detector();
     let single = detectors.values().all(|models| models.len() < 2);

@@ -210,7 +210,7 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     });
 }
 
-/// The findings that have a lane of their own under the boxes.
+/// Returns the findings that have a lane of their own under the boxes.
 fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
     run.findings.iter().enumerate().take(LANES)
 }
@@ -227,7 +227,7 @@ fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     });
 }
 
-/// The first characters of a text, and how many more there are.
+/// Returns the first characters of a text, and how many more there are.
 fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),

@@ -58,9 +58,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table without rows. `name` becomes the name of a file. Columns are separated by ` | `: `n #` is a number,
-    /// `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV. A column that ends
-    /// in ` +` is not in the short text.
+    /// Returns a table without rows. `name` becomes the name of a file. Columns are separated by ` | `: `n #` is a
+    /// number, `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV. A column
+    /// that ends in ` +` is not in the short text.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
         let column = |text: &str| {
             let (text, full) = text.strip_suffix(" +").map_or((text, false), |text| (text, true));
@@ -101,19 +101,19 @@ impl Table {
         self.notes.push(note.into());
     }
 
-    /// The name, fit for a file.
+    /// Returns the name, fit for a file.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The title.
+    /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -136,7 +136,7 @@ impl Table {
         self.rows.truncate(rows);
     }
 
-    /// Whether the first column names groups.
+    /// Returns true if the first column names groups.
     pub(super) fn is_grouped(&self) -> bool {
         self.grouped
     }
@@ -145,7 +145,7 @@ impl Table {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
 
-    /// Whether a column is empty in every row, and only CSV has it.
+    /// Returns true if a column is empty in every row, and only CSV has it.
     pub(super) fn is_blank(&self, column: usize) -> bool {
         let is_blank = |row: &Vec<Cell>| match row.get(column) {
             Some(Cell::Text(text)) => text.is_empty(),
@@ -162,8 +162,8 @@ impl Table {
         &self.notes
     }
 
-    /// The table as text of at most `columns` columns, at least 40. Columns that do not fit follow below, after the
-    /// first columns again.
+    /// Returns the table as text of at most `columns` columns, at least 40. Columns that do not fit follow below, after
+    /// the first columns again.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let columns = columns.max(40);
@@ -180,7 +180,7 @@ impl Table {
         text
     }
 
-    /// The columns and rows as text.
+    /// Returns the columns and rows as text.
     fn body(&self, columns: usize) -> String {
         let room = columns.saturating_sub(2);
         let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
@@ -194,12 +194,12 @@ impl Table {
         blocks.join("\n")
     }
 
-    /// The cells as a reader sees them.
+    /// Returns the cells as a reader sees them.
     fn shown(&self) -> Vec<Vec<String>> {
         self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect()
     }
 
-    /// The widths of the columns, of each at most what is given for its kind.
+    /// Returns the widths of the columns, of each at most what is given for its kind.
     fn widths(&self, cells: &[Vec<String>], most: impl Fn(Kind) -> usize) -> Vec<usize> {
         let of_column = |(place, column): (usize, &Column)| {
             let cells = cells.iter().filter_map(|row| row.get(place)).map(|cell| width(cell));
@@ -208,7 +208,7 @@ impl Table {
         self.columns.iter().enumerate().map(of_column).collect()
     }
 
-    /// The columns that stand next to each other: each block begins with the labels.
+    /// Returns the columns that stand next to each other: each block begins with the labels.
     fn blocks(&self, widths: &[usize], room: usize, skip: usize) -> Vec<Vec<usize>> {
         let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
         let wide = |places: &[usize]| -> usize {
@@ -255,7 +255,7 @@ impl Table {
         text
     }
 
-    /// The table as GitHub's Markdown.
+    /// Returns the table as GitHub's Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
         let seen: Vec<usize> = (0..self.columns.len()).filter(|column| !self.is_blank(*column)).collect();
@@ -275,8 +275,9 @@ impl Table {
         text
     }
 
-    /// The table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class `article`:
-    /// texts are broken into lines, columns that do not fit follow in another table, and long tables run over pages.
+    /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class
+    /// `article`: texts are broken into lines, columns that do not fit follow in another table, and long tables run
+    /// over pages.
     #[must_use]
     pub fn latex(&self) -> String {
         let cells = self.shown();

@@ -24,7 +24,7 @@ pub(super) fn shortened(text: &str, columns: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// The first characters that fit into so many columns.
+/// Returns the first characters that fit into so many columns.
 fn fitting(text: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     text.map_while(|letter| {

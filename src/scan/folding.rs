@@ -49,7 +49,7 @@ impl Kept {
         self.errors.push((self.records.len(), error));
     }
 
-    /// The records and the errors.
+    /// Returns the records and the errors.
     pub(super) fn apart(self) -> (Vec<TraceRecord>, Vec<Error>) {
         (self.records, self.errors.into_iter().map(|(_, error)| error).collect())
     }
@@ -83,7 +83,7 @@ impl<'s> Sink<'s> {
         Self { folding: Folding::new(scanner, path, companion), kept: Rc::default(), hand_on: None }
     }
 
-    /// The same, with a receiver of full batches.
+    /// Returns the same, with a receiver of full batches.
     pub(super) fn handing_on<'h>(self, hand_on: &'h dyn Fn(u64)) -> Sink<'h>
     where
         's: 'h,

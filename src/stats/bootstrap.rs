@@ -51,7 +51,7 @@ impl<'a, T> Iterator for Resample<'a, T> {
 
 impl<T> ExactSizeIterator for Resample<'_, T> {}
 
-/// The percentile-bootstrap interval of any statistic of a sample.
+/// Returns the percentile-bootstrap interval of any statistic of a sample.
 ///
 /// ```
 /// use wrongturn::stats::bootstrap_percentile;
@@ -106,13 +106,13 @@ where
     BootstrapInterval { interval: without_tails(values, tail), resamples, undefined }
 }
 
-/// The interval of values without so much of them on either side; `None` without values.
+/// Returns the interval of values without so much of them on either side; `None` without values.
 pub(crate) fn without_tails(mut values: Vec<f64>, tail: f64) -> Option<Interval> {
     values.sort_unstable_by(f64::total_cmp);
     Some(Interval { low: quantile(&values, tail)?, high: quantile(&values, 1.0 - tail)? })
 }
 
-/// The `q` quantile of sorted values, `q` in [0, 1].
+/// Returns the `q` quantile of sorted values, `q` in [0, 1].
 pub(crate) fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let position = q * float(sorted.len().checked_sub(1)? as u64);
     #[expect(

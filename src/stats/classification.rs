@@ -69,38 +69,38 @@ impl Confusion {
         self.tn = self.tn.saturating_add(other.tn);
     }
 
-    /// The number of outcomes.
+    /// Returns the number of outcomes.
     #[must_use]
     pub fn n(&self) -> u64 {
         self.positives().saturating_add(self.negatives())
     }
 
-    /// The share of yes answers that are right; `None` when yes was never answered.
+    /// Returns the share of yes answers that are right; `None` when yes was never answered.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         ratio(float(self.tp), float(self.tp) + float(self.fp))
     }
 
-    /// The share of yes labels that were found; `None` when there is none.
+    /// Returns the share of yes labels that were found; `None` when there is none.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         ratio(float(self.tp), float(self.tp) + float(self.fn_))
     }
 
-    /// The harmonic mean of precision and recall; `None` when yes is neither a label nor an
+    /// Returns the harmonic mean of precision and recall; `None` when yes is neither a label nor an
     /// answer.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         f1(self.tp, self.tp.saturating_add(self.fn_), self.tp.saturating_add(self.fp))
     }
 
-    /// The confusion of answering yes always, on the same labels.
+    /// Returns the confusion of answering yes always, on the same labels.
     #[must_use]
     pub fn always_fire(&self) -> Self {
         Self { tp: self.positives(), fp: self.negatives(), fn_: 0, tn: 0 }
     }
 
-    /// The confusion of answering no always, on the same labels.
+    /// Returns the confusion of answering no always, on the same labels.
     #[must_use]
     pub fn never_fire(&self) -> Self {
         Self { tp: 0, fp: 0, fn_: self.positives(), tn: self.negatives() }
@@ -125,7 +125,7 @@ impl FromIterator<Outcome> for Confusion {
     }
 }
 
-/// The 95% percentile-bootstrap interval of F1.
+/// Returns the 95% percentile-bootstrap interval of F1.
 ///
 /// Depends on the order of `outcomes`: put them into one that does not vary from run to run.
 /// Resamples without a yes label and without a yes answer have no F1 and are counted as undefined.

@@ -46,7 +46,8 @@ const MOST_UNDEFINED: u64 = 100;
 
 /// A statistic of sums over clusters, for [`cluster_bootstrap()`].
 ///
-/// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your own:
+/// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your
+/// own:
 ///
 /// ```
 /// use wrongturn::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
@@ -88,19 +89,19 @@ pub trait ClusterStatistic: Sync {
     /// What is summed.
     type Sums: Clone + Send + Sync;
 
-    /// The number of clusters.
+    /// Returns the number of clusters.
     fn clusters(&self) -> usize;
 
-    /// The sums of no cluster.
+    /// Returns the sums of no cluster.
     fn nothing(&self) -> Self::Sums;
 
     /// Adds a cluster, `times` times; -1 takes it away. Clusters that do not exist add nothing.
     fn add(&self, sums: &mut Self::Sums, cluster: usize, times: f64);
 
-    /// The statistic; `None` where it is undefined.
+    /// Returns the statistic; `None` where it is undefined.
     fn value(&self, sums: &Self::Sums) -> Option<f64>;
 
-    /// The statistic of all clusters.
+    /// Returns the statistic of all clusters.
     fn estimate(&self) -> Option<f64> {
         self.value(&all(self))
     }
@@ -167,7 +168,7 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
     Ok(result)
 }
 
-/// The values of the resamples in which the statistic is defined, sorted.
+/// Returns the values of the resamples in which the statistic is defined, sorted.
 fn resampled<S: ClusterStatistic>(statistic: &S, resamples: usize, seed: u64) -> Vec<f64> {
     let (clusters, nothing) = (statistic.clusters(), statistic.nothing());
     let drawn: Vec<Option<f64>> = (0..resamples)
@@ -199,7 +200,7 @@ fn all<S: ClusterStatistic + ?Sized>(statistic: &S) -> S::Sums {
     sums
 }
 
-/// The statistic without each cluster in turn; empty where one of them is undefined.
+/// Returns the statistic without each cluster in turn; empty where one of them is undefined.
 fn jackknife<S: ClusterStatistic>(statistic: &S) -> Vec<f64> {
     let all = all(statistic);
     let without: Option<Vec<f64>> = (0..statistic.clusters())
@@ -217,7 +218,7 @@ fn jackknife<S: ClusterStatistic>(statistic: &S) -> Vec<f64> {
     without.unwrap_or_default()
 }
 
-/// The acceleration; `None` where nothing varies.
+/// Returns the acceleration; `None` where nothing varies.
 fn acceleration(jackknife: &[f64]) -> Option<f64> {
     let mean = jackknife.iter().sum::<f64>() / float(jackknife.len() as u64);
     let (squares, cubes) = jackknife.iter().fold((0.0, 0.0), |(squares, cubes), value| {
@@ -228,14 +229,14 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     a.is_finite().then_some(a)
 }
 
-/// The probability to leave out on either side, so that an interval is as much wider as Student's t is than the
+/// Returns the probability to leave out on either side, so that an interval is as much wider as Student's t is than the
 /// normal distribution, and as resampling understates a variance.
 fn widened_tail(confidence: f64, clusters: usize) -> f64 {
     let k = float(clusters as u64);
     normal_cdf(-(k / (k - 1.0)).sqrt() * t_quantile(confidence, k - 1.0))
 }
 
-/// The probabilities at which the bias-corrected and accelerated interval cuts the sorted values.
+/// Returns the probabilities at which the bias-corrected and accelerated interval cuts the sorted values.
 fn bca_levels(values: &[f64], estimate: f64, acceleration: f64, tail: f64) -> Option<(f64, f64)> {
     let below = values.partition_point(|value| *value < estimate);
     let up_to = values.partition_point(|value| *value <= estimate);

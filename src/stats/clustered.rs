@@ -6,7 +6,8 @@
 //! | [`ClusteredWithin`] | the sums of Pearson, and n, Σx, Σy per group |
 //! | [`PairedDifference`] | what both of its statistics sum, of the same draw |
 //!
-//! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values the estimates equal up to rounding.
+//! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values
+//! the estimates equal up to rounding.
 //!
 //! Errors: columns of different length, a value that is not finite.
 
@@ -75,7 +76,7 @@ impl PairSums {
 }
 
 impl ClusteredPearson {
-    /// The pairs `(x, y)`, each in the cluster that `cluster` numbers; numbers run from 0.
+    /// Creates the pairs `(x, y)`, each in the cluster that `cluster` numbers; numbers run from 0.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl ClusteredPearson {
         Ok(Self { clusters })
     }
 
-    /// The statistic from sums by cluster, around the means of all.
+    /// Creates the statistic from sums by cluster, around the means of all.
     pub(super) fn of_sums(clusters: Vec<PairSums>) -> Self {
         Self { clusters }
     }
@@ -166,8 +167,8 @@ impl<A: ClusterStatistic, B: ClusterStatistic> ClusterStatistic for PairedDiffer
     }
 }
 
-/// How many rows a table by these numbers needs: one more than the greatest. Never more than there are numbers, so that
-/// a single huge number makes no huge table.
+/// Returns how many rows a table by these numbers needs: one more than the greatest. Never more than there are numbers,
+/// so that a single huge number makes no huge table.
 fn table_size(numbers: &[usize]) -> usize {
     numbers.iter().max().map_or(0, |most| most.saturating_add(1)).min(numbers.len())
 }

@@ -30,12 +30,12 @@ pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Resul
     Ok(())
 }
 
-/// The pairs of two columns.
+/// Returns the pairs of two columns.
 pub(super) fn pairs(x: &[f64], y: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     x.iter().copied().zip(y.iter().copied())
 }
 
-/// The values times a power of two that brings the largest near 1: squares neither overflow nor vanish.
+/// Returns the values times a power of two that brings the largest near 1: squares neither overflow nor vanish.
 pub(super) fn scaled(values: &[f64]) -> Vec<f64> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;
@@ -44,7 +44,7 @@ pub(super) fn scaled(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value * half * rest).collect()
 }
 
-/// The values less their mean. Of equal values all deviations are 0.
+/// Returns the values less their mean. Of equal values all deviations are 0.
 pub(super) fn deviations(values: &[f64]) -> Vec<f64> {
     let first = values.first().copied().unwrap_or(0.0);
     let mean = mean(values.iter().map(|value| value - first)).unwrap_or(0.0);

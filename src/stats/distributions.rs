@@ -35,17 +35,18 @@ pub(super) fn normal_two_sided_p(z: f64) -> f64 {
     chi_squared_tail(z * z, 1.0)
 }
 
-/// The `q` quantile, `q` in [0, 1]; infinite at its ends.
+/// Returns the `q` quantile, `q` in [0, 1]; infinite at its ends.
 pub(super) fn normal_quantile(q: f64) -> f64 {
     Normal::standard().inverse_cdf(q)
 }
 
-/// The `t` with `P(|T| <= t) = confidence`, at `dof >= 1` degrees of freedom; infinite if the confidence rounds to 1.
+/// Returns the `t` with `P(|T| <= t) = confidence`, at `dof >= 1` degrees of freedom; infinite if the confidence rounds
+/// to 1.
 pub(super) fn t_quantile(confidence: f64, dof: f64) -> f64 {
     StudentsT::new(0.0, 1.0, dof).map_or(f64::NAN, |t| t.inverse_cdf(f64::midpoint(1.0, confidence)))
 }
 
-/// The probability that a sample from uncorrelated normal columns has a coefficient at least as far
+/// Returns the probability that a sample from uncorrelated normal columns has a coefficient at least as far
 /// from 0 as `r`, which lies in [-1, 1], at `dof >= 1` degrees of freedom.
 ///
 /// `t = r sqrt(v / (1 - r²))` follows Student's t (Fisher 1915), and `P(|T| >= |t|)` is the regularized incomplete beta

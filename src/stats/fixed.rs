@@ -29,7 +29,7 @@ const PRODUCT_BITS: u32 = 60;
 pub(super) struct Fixed(i128);
 
 impl Fixed {
-    /// The nearest multiple of 2^-42; `None` for values beyond ±2^20.
+    /// Returns the nearest multiple of 2^-42; `None` for values beyond ±2^20.
     pub(super) fn of(value: f64) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^63")]
         let units = |value: f64| (value * scale(VALUE_BITS)).round_ties_even() as i128;
@@ -101,7 +101,7 @@ fn nearest(integer: i128) -> f64 {
     integer as f64
 }
 
-/// The integer as the sum of two floats, off by less than one part in 2^105.
+/// Returns the integer as the sum of two floats, off by less than one part in 2^105.
 fn pair(integer: i128) -> (f64, f64) {
     let high = nearest(integer);
     #[expect(clippy::cast_possible_truncation, reason = "a float that was an integer of 128 bits")]

@@ -34,7 +34,7 @@ impl From<Interval> for [f64; 2] {
     }
 }
 
-/// The Wilson score interval of the proportion `successes / trials`.
+/// Returns the Wilson score interval of the proportion `successes / trials`.
 ///
 /// ```
 /// use wrongturn::stats::wilson;

@@ -11,7 +11,7 @@
 //!
 //! Errors: none; without counts on a side there is no distance.
 
-/// The Jensen–Shannon distance of two columns of counts, place by place.
+/// Returns the Jensen–Shannon distance of two columns of counts, place by place.
 ///
 /// A column that is shorter has none at its end. `None` where a side counts nothing.
 ///

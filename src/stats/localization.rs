@@ -17,7 +17,7 @@ use std::ops::RangeInclusive;
 
 use super::float;
 
-/// The Jaccard index of two ranges; 0 when both are empty.
+/// Returns the Jaccard index of two ranges; 0 when both are empty.
 ///
 /// ```
 /// use wrongturn::stats::jaccard;
@@ -31,7 +31,7 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
     if union > 0.0 { overlap / union } else { 0.0 }
 }
 
-/// The mean over `predicted` of the best Jaccard index with a labelled range.
+/// Returns the mean over `predicted` of the best Jaccard index with a labelled range.
 ///
 /// `None` when nothing was predicted; 0 when something was, but nothing is labelled.
 ///
@@ -50,7 +50,7 @@ pub fn localization_similarity(
     mean_best(predicted, labelled)
 }
 
-/// The mean over `labelled` of the best Jaccard index with a predicted range.
+/// Returns the mean over `labelled` of the best Jaccard index with a predicted range.
 ///
 /// `None` when nothing is labelled; 0 when something is, but nothing was predicted. [`localization_similarity`] has an
 /// example of both.
@@ -62,14 +62,14 @@ pub fn localization_recall(
     mean_best(labelled, predicted)
 }
 
-/// The mean over `of` of the best Jaccard index with a range of `against`.
+/// Returns the mean over `of` of the best Jaccard index with a range of `against`.
 fn mean_best(of: &[RangeInclusive<u64>], against: &[RangeInclusive<u64>]) -> Option<f64> {
     let best = |range| against.iter().map(|other| jaccard(range, other)).fold(0.0, f64::max);
     let sum: f64 = of.iter().map(best).sum();
     (!of.is_empty()).then(|| sum / float(of.len() as u64))
 }
 
-/// How many numbers lie from `first` to `last`.
+/// Returns how many numbers lie from `first` to `last`.
 fn length(first: u64, last: u64) -> f64 {
     last.checked_sub(first).map_or(0.0, |steps| float(steps) + 1.0)
 }

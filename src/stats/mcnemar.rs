@@ -15,7 +15,8 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only second.
+/// Returns the p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only
+/// second.
 ///
 /// ```
 /// use wrongturn::stats::mcnemar;

@@ -79,7 +79,7 @@ pub use spearman::spearman;
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;
 
-/// A count as a float.
+/// Returns a count as a float.
 #[expect(
     clippy::cast_precision_loss,
     reason = "exact up to 2^53, above that off by less than one part in 2^53"
@@ -88,12 +88,12 @@ pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// A quotient of counts; undefined over nothing.
+/// Returns a quotient of counts; undefined over nothing.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
 }
 
-/// The mean of some values, summed in their order; undefined over nothing. Large values do not overflow.
+/// Returns the mean of some values, summed in their order; undefined over nothing. Large values do not overflow.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     const SMALL: f64 = 1.0 / 9_223_372_036_854_775_808.0;
     let (mut sum, mut small, mut count) = (0.0_f64, 0.0, 0);

@@ -26,7 +26,7 @@ pub struct TaskTrials {
     pub successes: u32,
 }
 
-/// The chance that `k` independent trials of a task all succeed (pass^k), as a mean over tasks.
+/// Returns the chance that `k` independent trials of a task all succeed (pass^k), as a mean over tasks.
 ///
 /// ```
 /// use wrongturn::stats::{TaskTrials, pass_hat_k};

@@ -7,10 +7,9 @@
 //! ```
 //!
 //! Columns are scaled by a power of two and measured from their means before anything is squared, and a common offset
-//! costs no digits. An r within 1e-15 of 0 or ±1 is set to it, as the
-//! difference is rounding. The sums of a [`PearsonAccumulator`] are in
-//! [fixed point](super::fixed); their r differs from that of the columns by rounding of the addends, about 1e-13 divided
-//! by the standard deviation of the values.
+//! costs no digits. An r within 1e-15 of 0 or ±1 is set to it, as the difference is rounding. The sums of a
+//! [`PearsonAccumulator`] are in [fixed point](super::fixed); their r differs from that of the columns by rounding of
+//! the addends, about 1e-13 divided by the standard deviation of the values.
 //!
 //! References: Pearson, "Notes on regression and inheritance in the case of two parents", Proc. R.
 //! Soc. 58 (1895); Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
@@ -111,7 +110,7 @@ pub struct PearsonAccumulator {
 }
 
 impl PearsonAccumulator {
-    /// An accumulator without pairs.
+    /// Creates an accumulator without pairs.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -152,25 +151,25 @@ impl PearsonAccumulator {
         }
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     #[must_use]
     pub fn count(&self) -> usize {
         usize::try_from(self.n).unwrap_or(usize::MAX)
     }
 
-    /// The mean of x; none without pairs.
+    /// Returns the mean of x; none without pairs.
     #[must_use]
     pub fn mean_x(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sums[0].value() / float(self.n))
     }
 
-    /// The mean of y; none without pairs.
+    /// Returns the mean of y; none without pairs.
     #[must_use]
     pub fn mean_y(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sums[1].value() / float(self.n))
     }
 
-    /// The correlation of the pairs so far. A column with a standard deviation below 3e-8 counts as constant.
+    /// Returns the correlation of the pairs so far. A column with a standard deviation below 3e-8 counts as constant.
     ///
     /// # Errors
     ///
@@ -192,14 +191,15 @@ impl PearsonAccumulator {
         [squares(xx, x), squares(yy, y), xy.around_means(x, y, n)]
     }
 
-    /// The correlation as a statistic of the cluster bootstrap, from the sums of each cluster.
+    /// Returns the correlation as a statistic of the cluster bootstrap, from the sums of each cluster.
     pub(crate) fn clustered(clusters: &[Self]) -> ClusteredPearson {
         let mut all = Self::default();
         for one in clusters {
             all.merge(one);
         }
         let (x_mean, y_mean) = (all.mean_x().unwrap_or(0.0), all.mean_y().unwrap_or(0.0));
-        // Σ(x - a)(y - b) is the sum around the means of the cluster, and n times the product of their distances to a, b.
+        // Σ(x - a)(y - b) is the sum around the means of the cluster, and n times the product of their distances to a,
+        // b.
         let centred = |one: &Self| {
             let n = float(one.n);
             let [xx, yy, xy] = one.spreads();

@@ -81,7 +81,7 @@ pub fn permutation_test(
     Ok(Some(test))
 }
 
-/// The strata in which both columns vary.
+/// Returns the strata in which both columns vary.
 fn strata(x: &[f64], y: &[f64], stratum: &[usize]) -> Vec<Stratum> {
     let mut strata: BTreeMap<usize, Stratum> = BTreeMap::new();
     let (x_unit, y_unit) = (largest(x), largest(y));
@@ -93,14 +93,14 @@ fn strata(x: &[f64], y: &[f64], stratum: &[usize]) -> Vec<Stratum> {
     strata.into_values().filter_map(Stratum::centred).collect()
 }
 
-/// The magnitude from which an arrangement is as far from chance as the observed one.
+/// Returns the magnitude from which an arrangement is as far from chance as the observed one.
 fn bar(strata: &[Stratum]) -> f64 {
     let observed: f64 = strata.iter().map(|stratum| stratum.comoment(&stratum.y)).sum();
     let most: f64 = strata.iter().map(Stratum::most).sum();
     observed.abs() - ROUNDING * most
 }
 
-/// The test over all arrangements.
+/// Returns the test over all arrangements.
 fn counted(strata: &[Stratum], bar: f64) -> PermutationTest {
     let sums = strata.iter().fold(vec![0.0], |sums, stratum| {
         let values = stratum.all_comoments();
@@ -111,7 +111,7 @@ fn counted(strata: &[Stratum], bar: f64) -> PermutationTest {
     PermutationTest { p: float(hits) / float(arrangements), arrangements, exact: true }
 }
 
-/// The test over arrangements that are drawn.
+/// Returns the test over arrangements that are drawn.
 fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> PermutationTest {
     let is_hit = |number: &usize| {
         let mut rng = Rng::stream(seed, *number as u64);
@@ -131,7 +131,7 @@ fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> Permutati
     PermutationTest { p: float(hits + 1) / float(arrangements + 1), arrangements, exact: false }
 }
 
-/// The largest magnitude, or 1 where all are 0.
+/// Returns the largest magnitude, or 1 where all are 0.
 fn largest(values: &[f64]) -> f64 {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     if largest > 0.0 { largest } else { 1.0 }
@@ -145,7 +145,7 @@ struct Stratum {
 }
 
 impl Stratum {
-    /// The stratum with both columns around their means; `None` where one of them does not vary.
+    /// Returns the stratum with both columns around their means; `None` where one of them does not vary.
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
             let first = column.first().copied()?;
@@ -188,7 +188,7 @@ impl Stratum {
         orders
     }
 
-    /// The co-moments of all orders of y.
+    /// Returns the co-moments of all orders of y.
     fn all_comoments(&self) -> Vec<f64> {
         let mut order = self.y.clone();
         order.sort_unstable_by(f64::total_cmp);
@@ -200,7 +200,7 @@ impl Stratum {
     }
 }
 
-/// The next order in the sorted list of all orders; `false` after the last one.
+/// Returns the next order in the sorted list of all orders; `false` after the last one.
 fn next_order(items: &mut [f64]) -> bool {
     let rises = |pair: &[f64]| matches!(pair, [a, b] if a < b);
     let Some(pivot) = items.windows(2).rposition(rises) else { return false };

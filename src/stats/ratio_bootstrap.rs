@@ -13,7 +13,7 @@ use super::bootstrap::without_tails;
 use super::interval::Interval;
 use super::rng::SplitMix;
 
-/// The 95% interval of Σ parts / Σ wholes.
+/// Returns the 95% interval of Σ parts / Σ wholes.
 pub(crate) fn ratio_bootstrap(clusters: &[(f64, f64)], resamples: u32, seed: u64) -> Option<Interval> {
     let mut draws = SplitMix::new(seed);
     let mut values = Vec::new();

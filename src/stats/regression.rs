@@ -90,8 +90,8 @@ pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Res
 
 /// Regresses the log odds of a yes/no outcome on the columns of `rows`, by maximum likelihood.
 ///
-/// `exp` of an estimate and of the ends of its interval is the odds ratio of one unit of its column. A column of ones is
-/// the intercept; none is added.
+/// `exp` of an estimate and of the ends of its interval is the odds ratio of one unit of its column. A column of ones
+/// is the intercept; none is added.
 ///
 /// ```
 /// use wrongturn::stats::logistic_regression;
@@ -275,7 +275,7 @@ impl Factor {
     }
 }
 
-/// The dot product, over the length of the shorter.
+/// Returns the dot product, over the length of the shorter.
 fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }

@@ -15,19 +15,19 @@ pub(crate) struct Rng {
 }
 
 impl Rng {
-    /// The generator for `seed`.
+    /// Creates the generator for `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let mut counter = seed;
         Self { state: std::array::from_fn(|_| split_mix_64(&mut counter)) }
     }
 
-    /// The generator of one of many streams of `seed`, each as good as a generator of its own.
+    /// Creates the generator of one of many streams of `seed`, each as good as a generator of its own.
     pub(crate) fn stream(seed: u64, number: u64) -> Self {
         let (mut of_seed, mut of_number) = (seed, number);
         Self::new(split_mix_64(&mut of_seed) ^ split_mix_64(&mut of_number).rotate_left(32))
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
         let [s0, s1, s2, s3] = self.state;
         let result = s0.wrapping_add(s3).rotate_left(23).wrapping_add(s0);
@@ -36,7 +36,7 @@ impl Rng {
         result
     }
 
-    /// A uniform integer in `0..bound`; 0 when `bound` is 0.
+    /// Returns a uniform integer in `0..bound`; 0 when `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let (mut result, mut fraction) = self.widening_draw(bound);
         if fraction < bound {
@@ -48,7 +48,7 @@ impl Rng {
         result
     }
 
-    /// A uniform element; `None` when there is none.
+    /// Returns a uniform element; `None` when there is none.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let index = self.below(items.len() as u64);
         items.get(usize::try_from(index).ok()?)
@@ -81,7 +81,7 @@ pub(crate) struct SplitMix {
 }
 
 impl SplitMix {
-    /// The generator for `seed`.
+    /// Creates the generator for `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         Self { counter: seed }
     }

@@ -47,7 +47,7 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     Ok(correlation)
 }
 
-/// The ranks of the values, from 1; equal values share the mean of theirs.
+/// Returns the ranks of the values, from 1; equal values share the mean of theirs.
 fn ranks(values: &[f64]) -> Vec<f64> {
     // Adding 0 makes the two zeros one.
     let mut order: Vec<(f64, usize)> = values.iter().map(|value| value + 0.0).zip(0..).collect();

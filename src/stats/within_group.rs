@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
-/// The correlation of `x` with `y` within the groups that `group` numbers.
+/// Returns the correlation of `x` with `y` within the groups that `group` numbers.
 ///
 /// ```
 /// use wrongturn::stats::{pearson, within_group};
@@ -55,7 +55,7 @@ pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation
     Ok(Correlation::of(r, n, dof))
 }
 
-/// The pairs, measured from their means.
+/// Returns the pairs, measured from their means.
 fn centred(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     deviations(&x).into_iter().zip(deviations(&y)).collect()

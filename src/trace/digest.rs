@@ -235,7 +235,7 @@ impl Digest {
         }
     }
 
-    /// The digest of a run without steps.
+    /// Creates the digest of a run without steps.
     pub(crate) fn of_nothing() -> Self {
         Self::tagged(ARRAY, b"")
     }

@@ -13,7 +13,7 @@ const REVISITED: f64 = 0.6;
 /// Cosine of action counts from which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
 
-/// The scorer that the published analyses used.
+/// Returns the scorer that the published analyses used.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = match (case.task.as_str(), case.target.class()) {
@@ -25,7 +25,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// The older scorer.
+/// Returns the older scorer.
 pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = if case.target.class() == "operation" {
@@ -125,7 +125,7 @@ fn other_result(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<b
     Ok(!failing.iter().any(|then| now.iter().any(|now| same_result(then, now))))
 }
 
-/// The first word of each step's action and, if present, the observation of the next step.
+/// Returns the first word of each step's action and, if present, the observation of the next step.
 fn results(steps: &[EvolutionStep]) -> Vec<(String, Option<String>)> {
     let after = steps.iter().skip(1).map(|step| Some(norm(step.obs.as_deref()))).chain([None]);
     let verb = |step: &EvolutionStep| {
@@ -142,9 +142,8 @@ fn same_result(then: &(String, Option<String>), now: &(String, Option<String>)) 
     }
 }
 
-/// The place of each step: the first line of its observation if it is short and not a sentence about the player, else
-/// the place of the step before.
-/// place of the step before.
+/// Returns the place of each step: the first line of its observation if it is short and not a sentence about the
+/// player, else the place of the step before. place of the step before.
 fn places(steps: &[EvolutionStep]) -> Vec<String> {
     let mut place = "unknown".to_owned();
     let mut places = Vec::with_capacity(steps.len());

@@ -43,7 +43,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) })
 }
 
-/// The normalized result of each action; `None` if unknown.
+/// Returns the normalized result of each action; `None` if unknown.
 fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<Option<String>> {
     let own = || steps.iter().map(|step| Some(norm(step.obs.as_deref())));
     match timing {
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(outcome(&huge), Ok(Outcome { avoided: true, repeats: Some(0) }));
     }
 
-    /// The observations of a window, counted anew for each.
+    /// Returns the observations of a window, counted anew for each.
     fn naive(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) -> u64 {
         let hit = |start: usize| {
             let seen: BTreeSet<String> =

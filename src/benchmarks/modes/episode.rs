@@ -84,7 +84,7 @@ impl ModeEpisode {
         }
     }
 
-    /// The room of each step: from its own heading, else the room of the step before.
+    /// Returns the room of each step: from its own heading, else the room of the step before.
     pub(super) fn current_rooms(&self) -> Vec<Option<String>> {
         let mut current = None;
         let rooms = self.trajectory.iter().map(|step| {
@@ -94,7 +94,7 @@ impl ModeEpisode {
         rooms.collect()
     }
 
-    /// The room in each step's own heading.
+    /// Returns the room in each step's own heading.
     pub(super) fn headed_rooms(&self) -> Vec<Option<String>> {
         self.trajectory.iter().map(|step| rooms::room(&step.obs).map(str::to_owned)).collect()
     }

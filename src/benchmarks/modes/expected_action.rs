@@ -25,7 +25,7 @@ pub struct ExpectedActions {
 }
 
 impl ExpectedActions {
-    /// The rule over a reference route.
+    /// Creates the rule over a reference route.
     #[must_use]
     pub fn new(expected: &[ExpectedCall]) -> Self {
         let mut calls = ExpectedCalls::default();
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The expected calls as text: the order of their arguments counts.
+    /// Returns the expected calls as text: the order of their arguments counts.
     fn run(expected: &str, actions: Value) -> Value {
         let expected: Vec<ExpectedCall> = serde_json::from_str(expected).unwrap();
         let mut fold = ExpectedActions::new(&expected);

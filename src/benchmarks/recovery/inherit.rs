@@ -50,7 +50,7 @@ impl CheckedCall {
     }
 }
 
-/// The canonical arguments, without trailing line ends, and only keystrokes if there are any.
+/// Returns the canonical arguments, without trailing line ends, and only keystrokes if there are any.
 fn arguments(value: &Value) -> Digest {
     let Value::Object(given) = value else { return Digest::of_arguments(value) };
     let trimmed = |(key, value): (&String, &Value)| {

@@ -93,7 +93,7 @@ named! {
 }
 
 impl Figure {
-    /// The contribution of one episode to the sum and count of the figure.
+    /// Returns the contribution of one episode to the sum and count of the figure.
     fn share(self, episode: &EpisodeScore) -> (f64, f64) {
         let localized = |value: fn(&super::LocalizationScore) -> f64| {
             episode.localization.as_ref().map_or((0.0, 0.0), |score| (value(score), 1.0))
@@ -186,7 +186,7 @@ impl ReflectionGroup {
         }
     }
 
-    /// A figure of the group.
+    /// Returns a figure of the group.
     #[must_use]
     pub fn figure(&self, figure: Figure) -> Option<f64> {
         match figure {
@@ -232,7 +232,7 @@ impl Averages {
 }
 
 impl Reflection {
-    /// The 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
+    /// Returns the 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
     ///
     /// Episodes are drawn whole with all their failures. The same seed gives the same intervals.
     ///

@@ -89,7 +89,7 @@ impl FunnelRule {
     }
 }
 
-/// The three funnels of the benchmark's code: `figure2`, `cascade`, `table5`.
+/// Returns the three funnels of the benchmark's code: `figure2`, `cascade`, `table5`.
 #[must_use]
 pub fn funnel_presets() -> BTreeMap<String, FunnelRule> {
     [("figure2", FunnelRule::FIGURE_2), ("cascade", FunnelRule::CASCADE), ("table5", FunnelRule::TABLE_5)]

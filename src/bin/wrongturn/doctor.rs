@@ -78,7 +78,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// A line that says what is wrong, without the count.
+    /// Returns a line that says what is wrong, without the count.
     fn title(&self) -> String {
         match self {
             Self::UnknownFormat => "files of no known format".into(),

@@ -121,7 +121,7 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The state of a session, locked until it is closed: agents call hooks of parallel tools at one time.
+/// Returns the state of a session, locked until it is closed: agents call hooks of parallel tools at one time.
 fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
     let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
     fs::create_dir_all(&folder)?;

@@ -141,7 +141,7 @@ pub(crate) fn schema() -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The schema of a key by its default. A key whose default is absent takes any value.
+/// Returns the schema of a key by its default. A key whose default is absent takes any value.
 fn key_schema(default: &Value) -> Value {
     let name = match default {
         Value::Null => return json!({}),

@@ -132,7 +132,7 @@ fn show<'d>(
     Ok(())
 }
 
-/// The runs of a file, one below the other.
+/// Returns the runs of a file, one below the other.
 fn list(runs: &[Trace], width: usize) -> String {
     let mut text = String::new();
     for (place, trace) in runs.iter().enumerate() {

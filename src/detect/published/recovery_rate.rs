@@ -88,7 +88,7 @@ impl RecoveryRate {
         self.errors.iter().filter(|error| error.recovered.is_some()).count() as u64
     }
 
-    /// The measures that the replication correlates with rewards.
+    /// Returns the measures that the replication correlates with rewards.
     pub(in crate::detect) fn measures(&self) -> [Measure; 4] {
         let (errors, recovered) = (self.errors.len() as u64, self.recovered());
         [

@@ -54,7 +54,7 @@ impl Attempt {
         self.answer.failure.as_deref()
     }
 
-    /// Whether a later poll brought the outcome.
+    /// Returns true if a later poll brought the outcome.
     pub(crate) fn was_polled(&self) -> bool {
         self.told_at != self.step
     }
@@ -266,7 +266,7 @@ impl AnswerState {
     }
 }
 
-/// Whether the answer to a poll says that the command is over.
+/// Returns true if the answer to a poll says that the command is over.
 fn is_final(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     let text = answer.to_str().to_lowercase();
@@ -283,14 +283,14 @@ fn is_final(action: &Action<'_>) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// Whether a command was stopped at a time limit, which is no fault of a remote side.
+/// Returns true if a command was stopped at a time limit, which is no fault of a remote side.
 fn is_time_limit(answer: &Facts, action: &Action<'_>) -> bool {
     let text = action.error_type.unwrap_or_default().to_lowercase()
         + &action.observation.present().map_or_else(String::new, |answer| answer.head(300).to_lowercase());
     answer.call.does == Does::Run && ["timeout", "timed out"].iter().any(|phrase| text.contains(phrase))
 }
 
-/// The id of the session in which a command was left running: `session fast-lagoon`, `session ID 28895`.
+/// Returns the id of the session in which a command was left running: `session fast-lagoon`, `session ID 28895`.
 fn session(action: &Action<'_>) -> Option<String> {
     let answer = action.observation.present()?.head(300).to_lowercase();
     let (_, rest) = answer.split_once("session")?;

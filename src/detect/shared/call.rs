@@ -119,7 +119,7 @@ static NAMES: LazyLock<Hints> = LazyLock::new(|| {
     Hints::new(names.iter().map(String::as_str).chain(["\"*** "]))
 });
 
-/// The name of an argument in lower case, without `_` and `-`.
+/// Returns the name of an argument in lower case, without `_` and `-`.
 fn folded(name: &str) -> Cow<'_, str> {
     if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(name);
@@ -195,7 +195,7 @@ fn hands_over(name: &str) -> bool {
 }
 
 impl<'c> Part<'c> {
-    /// The name of the program, without its subcommand.
+    /// Returns the name of the program, without its subcommand.
     pub(crate) fn name(&self) -> &'c str {
         self.program.split(' ').next().unwrap_or_default()
     }
@@ -243,7 +243,7 @@ impl Call {
         }
     }
 
-    /// Its simple commands, in order; the call itself if it is not a command line.
+    /// Returns its simple commands, in order; the call itself if it is not a command line.
     pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = Part<'_>> {
         let text = |place: Place| self.names.get(place);
         self.own.iter().chain(&self.commands).map(move |part| Part {
@@ -258,7 +258,7 @@ impl Call {
         })
     }
 
-    /// The file, path or address that it is about.
+    /// Returns the file, path or address that it is about.
     pub(crate) fn target(&self) -> Option<&str> {
         self.target.map(|target| self.names.get(target))
     }
@@ -333,26 +333,26 @@ impl Call {
         })
     }
 
-    /// The digest of the command line of an action as it was given, white space collapsed.
+    /// Returns the digest of the command line of an action as it was given, white space collapsed.
     pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
         let mut text = String::new();
         append_words(&mut text, Given::by(action, tool).line.as_deref()?);
         Some(Digest::of_text(&text))
     }
 
-    /// The program of the last simple command: the one whose status a command line ends with.
+    /// Returns the program of the last simple command: the one whose status a command line ends with.
     pub(crate) fn last_program(&self) -> &str {
         self.parts().next_back().map_or("", |part| part.program)
     }
 
-    /// The parts that decide the status of a command line, last first: those that `&&` joins to the last one.
+    /// Returns the parts that decide the status of a command line, last first: those that `&&` joins to the last one.
     fn deciding(&self) -> impl Iterator<Item = Part<'_>> {
         let mut is_over = false;
         self.parts().rev().take_while(move |part| !std::mem::replace(&mut is_over, part.apart))
     }
 
-    /// Whether a failure without a word may be an answer: a part that decides the status tests or searches, and no other
-    /// fails in silence. What runs or writes complains, unless its complaints are thrown away.
+    /// Returns true if a failure without a word may be an answer: a part that decides the status tests or searches, and
+    /// no other fails in silence. What runs or writes complains, unless its complaints are thrown away.
     pub(crate) fn may_say_no(&self) -> bool {
         let looks = |part: &Part<'_>| is_search(part.program) || part.does == Does::Read && part.silenced;
         let last_reads = self.parts().next_back().is_some_and(|last| last.does == Does::Read);
@@ -369,7 +369,8 @@ impl Call {
     }
 }
 
-/// Whether a simple command says what a line does: it is not a filter at its end, and does not only set the scene.
+/// Returns true if a simple command says what a line does: it is not a filter at its end, and does not only set the
+/// scene.
 fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
     let is_aside =
         command.is_empty() || meaning.is(Meaning::SCENE) || command.piped && meaning.is(Meaning::FILTER);
@@ -404,7 +405,7 @@ fn append_words(text: &mut String, words: &str) {
     }
 }
 
-/// The file that a tool changes which is called like a program: `edit 3:4`, `str_replace_editor create a.py`.
+/// Returns the file that a tool changes which is called like a program: `edit 3:4`, `str_replace_editor create a.py`.
 fn own_file(command: &Command<'_>) -> Option<String> {
     const EDITS: [&str; 7] = ["edit", "write", "patch", "replace", "insert", "append", "create"];
     let edits = |word: &str| EDITS.contains(&&*lower(word));
@@ -412,12 +413,12 @@ fn own_file(command: &Command<'_>) -> Option<String> {
     target_of(command).map(|path| last_part(path).to_lowercase()).or(unnamed)
 }
 
-/// The file that a command is about: the one it writes, else its first word that looks like a path.
+/// Returns the file that a command is about: the one it writes, else its first word that looks like a path.
 fn target_of<'c>(command: &Command<'c>) -> Option<&'c str> {
     command.writes.or_else(|| command.arguments().find(|word| is_path(word)))
 }
 
-/// Whether a word looks like a file or an absolute path: `src/lib.rs`, `/etc`, `setup.py`.
+/// Returns true if a word looks like a file or an absolute path: `src/lib.rs`, `/etc`, `setup.py`.
 pub(crate) fn is_path(word: &str) -> bool {
     let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./@+-~".contains(&byte));
     let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -505,7 +506,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A command line as an argument holds it: a text, or a list of words such as `["bash", "-lc", "make"]`.
+/// Returns a command line as an argument holds it: a text, or a list of words such as `["bash", "-lc", "make"]`.
 fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(items) = value.items() else { return value.string() };
     let words: Vec<Cow<'_, str>> = items.into_iter().map(Raw::string).collect::<Option<_>>()?;
@@ -541,7 +542,7 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     found
 }
 
-/// Whether one of the arguments is a value with a digit that stands in a text, without case.
+/// Returns true if one of the arguments is a value with a digit that stands in a text, without case.
 pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     let (mut names, lower) = (false, OnceCell::new());
     each_text(action, |_, value| {

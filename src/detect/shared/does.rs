@@ -236,7 +236,7 @@ impl Does {
     }
 }
 
-/// Whether a script on the command line opens files for writing.
+/// Returns true if a script on the command line opens files for writing.
 fn writes_files(command: &Command<'_>) -> bool {
     let writes = |code: &str| {
         code.len() >= 8
@@ -332,7 +332,7 @@ impl Check {
         (check, script)
     }
 
-    /// Whether a tool checks something by its name: `run_tests`, `lint`.
+    /// Returns true if a tool checks something by its name: `run_tests`, `lint`.
     pub(crate) fn of_tool(name: &str) -> Option<Self> {
         const CHECKS: [&str; 8] =
             ["build", "check", "compile", "lint", "pytest", "test", "tests", "typecheck"];
@@ -343,7 +343,8 @@ impl Check {
     }
 }
 
-/// The file that a simple command writes, by its base name; `?` if it writes one that is not named, `None` if none.
+/// Returns the file that a simple command writes, by its base name; `?` if it writes one that is not named, `None` if
+/// none.
 pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     let base = |path: &str| last_part(path).to_lowercase();
     if let Some(file) = command.writes {
@@ -369,14 +370,14 @@ pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     }
 }
 
-/// The first file that a patch names.
+/// Returns the first file that a patch names.
 pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     const HEADERS: [&str; 4] = ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/"];
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
 }
 
-/// What the commands of a normal text install: packages without their versions, files and folders; the installer if they
-/// name none.
+/// What the commands of a normal text install: packages without their versions, files and folders; the installer if
+/// they name none.
 pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in text.split(" ; ") {
@@ -398,23 +399,23 @@ pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Whether a program installs something by its subcommand.
+/// Returns true if a program installs something by its subcommand.
 pub(crate) fn installs(program: &str, subcommand: &str) -> bool {
     Meaning::of(program).is(Meaning::INSTALLER) && Meaning::of(subcommand).is(Meaning::INSTALLS)
 }
 
-/// Whether a program or tool looks for something that may not be there.
+/// Returns true if a program or tool looks for something that may not be there.
 pub(crate) fn is_search(program: &str) -> bool {
     Meaning::of(program.strip_prefix("git ").unwrap_or(program)).is(Meaning::SEARCHES)
 }
 
-/// A word in lower case.
+/// Returns a word in lower case.
 pub(crate) fn lower(word: &str) -> Cow<'_, str> {
     let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
     if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) }
 }
 
-/// The words of a name: cut at camel-case borders and at everything that is not a letter or digit.
+/// Returns the words of a name: cut at camel-case borders and at everything that is not a letter or digit.
 pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {

@@ -168,13 +168,14 @@ impl Failure {
         })
     }
 
-    /// Whether the line that told it names the type of an error.
+    /// Returns true if the line that told it names the type of an error.
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
 }
 
-/// Whether the lines of a failed answer only say no: a test, search or comparison that fails without a complaint.
+/// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
+/// complaint.
 fn answers_no(call: &Call, all: &[&str]) -> bool {
     let compares = call.does == Does::Read && matches!(call.last_program(), "cmp" | "diff" | "git diff");
     if compares && all.iter().all(|line| !names_itself(line, call)) {
@@ -185,7 +186,7 @@ fn answers_no(call: &Call, all: &[&str]) -> bool {
     is_short && call.may_say_no() && !all.iter().any(|line| complains(line, call))
 }
 
-/// Whether the answer to a structured call begins with what the call says itself: `finish`, `say`.
+/// Returns true if the answer to a structured call begins with what the call says itself: `finish`, `say`.
 fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
     let head = answer.head(HEAD);
@@ -193,14 +194,14 @@ fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     !call.is_shell && said.zip(arguments).is_some_and(|(said, given)| said.len() > 20 && given.contains(said))
 }
 
-/// The last characters of a text, about so many.
+/// Returns the last characters of a text, about so many.
 fn last_chars(text: &str, bytes: usize) -> &str {
     let start = (text.len().saturating_sub(bytes)..=text.len()).find(|at| text.is_char_boundary(*at));
     start.and_then(|start| text.get(start..)).unwrap_or_default()
 }
 
-/// Whether a line that tells a cause speaks of the call: not of the code under work, as the lines of a report and the
-/// exceptions of that code do.
+/// Returns true if a line that tells a cause speaks of the call: not of the code under work, as the lines of a report
+/// and the exceptions of that code do.
 fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
     let of_code = is_report || DIAGNOSTIC.is_match(line);
     !call.is_shell
@@ -211,7 +212,7 @@ fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
         }
 }
 
-/// Whether a failed answer reports on files as a linter does, line by line.
+/// Returns true if a failed answer reports on files as a linter does, line by line.
 pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     lines(&plain(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
@@ -225,8 +226,8 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     if USAGE.is_match(line) { FailureKind::Usage } else { FailureKind::Refused }
 }
 
-/// Whether the text of an answer states a failure. What is read may say anything, so only an answer that is no more than
-/// a complaint counts there.
+/// Returns true if the text of an answer states a failure. What is read may say anything, so only an answer that is no
+/// more than a complaint counts there.
 fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if !call.is_shell {
         let start = answer.start(HEAD + 40);
@@ -272,7 +273,7 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
 }
 
-/// Whether a line says that something failed. The words of the command itself say nothing.
+/// Returns true if a line says that something failed. The words of the command itself say nothing.
 fn complains(line: &str, call: &Call) -> bool {
     if line.len() > HEAD {
         return false;
@@ -289,7 +290,7 @@ fn complains(line: &str, call: &Call) -> bool {
     !lower.contains("warning") && (call.text.is_empty() || !call.text.contains(&lower))
 }
 
-/// Whether a line begins with a program of the command line: `grep: Unmatched ( or \(`.
+/// Returns true if a line begins with a program of the command line: `grep: Unmatched ( or \(`.
 fn names_itself(line: &str, call: &Call) -> bool {
     let colon =
         memchr::memchr_iter(b':', line.as_bytes()).find(|at| line.as_bytes().get(at + 1) == Some(&b' '));
@@ -297,7 +298,7 @@ fn names_itself(line: &str, call: &Call) -> bool {
     name.is_some_and(|name| call.is_shell && call.parts().any(|part| part.name() == name))
 }
 
-/// The lines of a failed answer that tell what failed, at most eight.
+/// Returns the lines of a failed answer that tell what failed, at most eight.
 fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
     let traceback = all.iter().rposition(|line| line.starts_with("Traceback (most recent"));
     if let Some(raised) = traceback.and_then(|at| all.iter().skip(at).rfind(|line| TYPED.is_match(line))) {
@@ -323,7 +324,7 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
     told
 }
 
-/// Whether an action is a search that found nothing: its answer is empty, or says that there is nothing.
+/// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.
 pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
     /// What these find is no thing: their silence is an answer.

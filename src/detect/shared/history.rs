@@ -135,7 +135,7 @@ impl History {
         self.past.get(self.past.len().checked_sub(newer)?)
     }
 
-    /// The earlier attempts with the key of this one in earlier turns, latest first.
+    /// Returns the earlier attempts with the key of this one in earlier turns, latest first.
     pub(crate) fn same_calls<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         let mut turn = past.turn;
         std::iter::successors(past.same_key.and_then(|number| self.at(number)), |past| {
@@ -144,7 +144,7 @@ impl History {
         .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
     }
 
-    /// The earlier attempts with the failure of this one in earlier turns, latest first.
+    /// Returns the earlier attempts with the failure of this one in earlier turns, latest first.
     pub(crate) fn same_failures<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         let mut turn = past.turn;
         std::iter::successors(past.same_failure.and_then(|number| self.at(number)), |past| {
@@ -153,7 +153,7 @@ impl History {
         .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
     }
 
-    /// The failures of the program of this one since it last succeeded, this one first.
+    /// Returns the failures of the program of this one since it last succeeded, this one first.
     pub(crate) fn row<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         std::iter::successors(Some(past), |past| self.at(past.same_row?))
     }

@@ -103,7 +103,7 @@ impl Look {
     }
 }
 
-/// The lines of an answer, by their digests.
+/// Returns the lines of an answer, by their digests.
 fn line_digests(answer: &str) -> Vec<Digest> {
     lines(answer).filter(|line| line.len() >= 3).map(Digest::of_text).collect()
 }
@@ -126,7 +126,8 @@ impl Bigrams {
         Self(words.take(Self::MOST).map(pair).collect())
     }
 
-    /// The share of pairs that both texts have, of those that either has (Jaccard): 0 to 1; 1 if both are empty.
+    /// Returns the share of pairs that both texts have, of those that either has (Jaccard): 0 to 1; 1 if both are
+    /// empty.
     #[expect(clippy::cast_precision_loss, reason = "at most 2,000 words")]
     fn likeness(&self, other: &Self) -> f64 {
         let both = self.0.intersection(&other.0).count();

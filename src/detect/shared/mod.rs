@@ -1,5 +1,5 @@
-//! What all rules know of an action: what its call does, a key by which equal calls are found, what its answer says, and
-//! whether it failed. One file holds each notion: a table and a few small functions.
+//! What all rules know of an action: what its call does, a key by which equal calls are found, what its answer says,
+//! and whether it failed. One file holds each notion: a table and a few small functions.
 //!
 //! The facts of a step are found once, when the first rule asks, and shared by all rules of a scan or monitor.
 
@@ -103,8 +103,8 @@ fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Dige
 }
 
 impl Facts {
-    /// The call as a message shows it: the tool and the beginning of the command that failed, else of the main one, or
-    /// what it is about.
+    /// Returns the call as a message shows it: the tool and the beginning of the command that failed, else of the main
+    /// one, or what it is about.
     pub(crate) fn shown(&self) -> String {
         let failed = self.failure.as_ref().and_then(|failure| self.call.failed_part(&failure.line));
         let main = || self.call.parts().find(|part| *part.program == *self.call.program);
@@ -127,7 +127,7 @@ impl Facts {
         self.shown_given(self.given(action))
     }
 
-    /// The arguments that [`Facts::shown_with`] shows.
+    /// Returns the arguments that [`Facts::shown_with`] shows.
     pub(crate) fn given<'a>(&self, action: &'a Action<'_>) -> Option<&'a str> {
         let is_plain = !self.call.is_shell && self.call.target().is_none();
         let given = action.arguments.as_ref().present().filter(|_| action.name.trim() == &*self.tool);
@@ -143,7 +143,7 @@ impl Facts {
     }
 }
 
-/// The program that a command line runs; `None` if the step is not a command line.
+/// Returns the program that a command line runs; `None` if the step is not a command line.
 pub(super) fn program_in(step: &Step<'_>) -> Option<Arc<str>> {
     facts(step).filter(|facts| facts.call.is_shell).map(|facts| Arc::clone(&facts.call.program))
 }
@@ -163,7 +163,7 @@ pub(super) fn after_colon(line: &str) -> String {
     if line.trim().is_empty() { String::new() } else { format!(": {}", excerpt(line, 100)) }
 }
 
-/// Whether the name of a tool says something to a detector: that it polls, checks, or what it does.
+/// Returns true if the name of a tool says something to a detector: that it polls, checks, or what it does.
 #[cfg(feature = "statistics")]
 pub(crate) fn is_known_tool(name: &str) -> bool {
     polling::is_known(name) || Does::of_tool(name) != Does::Run || Check::of_tool(name).is_some()
@@ -181,7 +181,7 @@ pub(super) struct ProgressTracker {
 }
 
 impl ProgressTracker {
-    /// Whether the step begins a new segment.
+    /// Returns true if the step begins a new segment.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> bool {
         let Some(now) = step.progress() else { return false };
         self.before.replace(now).is_some_and(|before| now > before)

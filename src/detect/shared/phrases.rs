@@ -22,7 +22,7 @@ impl Phrases {
         Self { has_case: phrases.iter().any(|phrase| phrase.contains(has_case)), searcher: searcher(phrases) }
     }
 
-    /// Whether one of them stands in the text.
+    /// Returns true if one of them stands in the text.
     pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
         self.searcher.as_ref().is_some_and(|searcher| {
             if self.has_case { searcher.is_match(&text.to_lowercase()) } else { searcher.is_match(text) }
@@ -30,8 +30,8 @@ impl Phrases {
     }
 }
 
-/// A searcher for texts without the case of ASCII, of which the leftmost is found, and of several there the longest. `None`: there are none, or
-/// more than a searcher can hold.
+/// Returns a searcher for texts without the case of ASCII, of which the leftmost is found, and of several there the
+/// longest. `None`: there are none, or more than a searcher can hold.
 pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
     if texts.is_empty() {
         return None;
@@ -73,7 +73,7 @@ impl Pattern {
         self.compiled.get_or_init(|| RegexBuilder::new(&text()).unicode(false).build().ok()).as_ref()
     }
 
-    /// How many bytes the first match has, if there is one. For a pattern that matches at the start only.
+    /// Returns how many bytes the first match has, if there is one. For a pattern that matches at the start only.
     pub(crate) fn length(&self, text: &[u8]) -> Option<usize> {
         self.get()?.find(text).map(|found| found.end())
     }
@@ -82,14 +82,14 @@ impl Pattern {
         self.get().is_some_and(|regex| regex.is_match(text.as_bytes()))
     }
 
-    /// The first group that took part in the first match.
+    /// Returns the first group that took part in the first match.
     pub(crate) fn group<'t>(&self, text: &'t str) -> Option<&'t str> {
         let found = self.get()?.captures(text.as_bytes())?;
         let group = found.iter().skip(1).flatten().next()?;
         text.get(group.range())
     }
 
-    /// The first group of each match.
+    /// Returns the first group of each match.
     pub(crate) fn groups<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let found = self.get().into_iter().flat_map(|regex| regex.captures_iter(text.as_bytes()));
         found.filter_map(|found| text.get(found.get(1)?.range()))
@@ -135,7 +135,7 @@ impl Hints {
         })
     }
 
-    /// Whether bytes hold one of them. True if that cannot be found out quickly.
+    /// Returns true if bytes hold one of them. True if that cannot be found out quickly.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
     }

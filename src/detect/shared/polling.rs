@@ -71,12 +71,13 @@ impl From<PollingCall> for Wire {
 }
 
 impl PollingCall {
-    /// Every call of this tool; names are compared trimmed and without case.
+    /// Creates every call of this tool; names are compared trimmed and without case.
     pub fn tool(tool: impl Into<String>) -> Self {
         Self { tool: tool.into(), condition: None }
     }
 
-    /// The calls of this tool in which the argument has one of these values; `None` is an argument that is not given.
+    /// Creates the calls of this tool in which the argument has one of these values; `None` is an argument that is not
+    /// given.
     pub fn with<'v>(
         tool: impl Into<String>,
         argument: impl Into<String>,
@@ -86,7 +87,7 @@ impl PollingCall {
         Self { tool: tool.into(), condition: Some(Condition { argument: argument.into(), values }) }
     }
 
-    /// The polling calls of common agents.
+    /// Returns the polling calls of common agents.
     #[must_use]
     pub fn known() -> Vec<Self> {
         vec![
@@ -101,7 +102,7 @@ impl PollingCall {
 }
 
 impl PollingCall {
-    /// Whether a call is one of these. If the text of its arguments was not kept, the tool decides.
+    /// Returns true if a call is one of these. If the text of its arguments was not kept, the tool decides.
     fn matches(&self, action: &Action<'_>) -> bool {
         if fold_name(&self.tool) != fold_name(action.name) {
             return false;
@@ -146,18 +147,18 @@ impl PassedOver {
         transient.map_or(Ok(()), |rules| rules.validate("transient"))
     }
 
-    /// Whether the call is meant to be made again and again.
+    /// Returns true if the call is meant to be made again and again.
     pub(in crate::detect) fn is_exempt(&self, action: &Action<'_>, digests: &Digests) -> bool {
         self.tools.contains(&digests.folded_name) && self.exempt.iter().any(|call| call.matches(action))
     }
 
-    /// Whether the action failed transiently.
+    /// Returns true if the action failed transiently.
     pub(in crate::detect) fn is_transient(&self, action: &Action<'_>) -> bool {
         self.transient.as_ref().is_some_and(|rules| rules.matches(action))
     }
 }
 
-/// Whether some calls of the tool are known to be polling.
+/// Returns true if some calls of the tool are known to be polling.
 #[cfg(feature = "statistics")]
 pub(super) fn is_known(name: &str) -> bool {
     PollingCall::known().iter().any(|call| fold_name(&call.tool) == fold_name(name))

@@ -27,22 +27,22 @@ pub(crate) struct Command<'c> {
 }
 
 impl<'c> Command<'c> {
-    /// The program as it was spelled.
+    /// Returns the program as it was spelled.
     pub(crate) fn path(&self) -> &'c str {
         self.words.first().map_or("", |word| word)
     }
 
-    /// The program and the words after it.
+    /// Returns the program and the words after it.
     pub(crate) fn words(&self) -> impl Iterator<Item = &'c str> + use<'c> {
         (!self.words.is_empty()).then_some(self.program).into_iter().chain(self.arguments())
     }
 
-    /// The words after the program.
+    /// Returns the words after the program.
     pub(crate) fn arguments(&self) -> impl DoubleEndedIterator<Item = &'c str> + Clone + use<'c> {
         self.words.iter().skip(1).map(|word| &**word)
     }
 
-    /// The first word after the program that is not an option.
+    /// Returns the first word after the program that is not an option.
     pub(crate) fn subcommand(&self) -> Option<&'c str> {
         self.arguments().find(|word| !word.starts_with('-'))
     }
@@ -116,7 +116,7 @@ pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&Commands<'_>) -> T) ->
     }
 }
 
-/// The line that `bash -c '…'` is given.
+/// Returns the line that `bash -c '…'` is given.
 fn given_line(command: Command<'_>) -> Option<&str> {
     let is_shell = matches!(command.program, "bash" | "sh" | "zsh" | "dash" | "ash");
     let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
@@ -131,7 +131,7 @@ const WRAPPERS: [&str; 14] = ["builtin", "command", "doas", "env", "exec", "ioni
 const VALUED: [&str; 8] = ["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
 const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];
 
-/// How many words stand before the program.
+/// Returns how many words stand before the program.
 fn before_program(words: &[Cow<'_, str>]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -168,7 +168,7 @@ fn is_assignment(word: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(crate) fn last_part(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     let slash = path.bytes().rposition(|byte| byte == b'/');
@@ -259,7 +259,7 @@ impl<'l> Lexer<'l> {
         self.commands
     }
 
-    /// The rest after so many bytes.
+    /// Returns the rest after so many bytes.
     fn after(&self, bytes: usize) -> &'l str {
         self.rest.get(bytes..).unwrap_or_default()
     }
@@ -414,7 +414,8 @@ impl Word<'_> {
     }
 }
 
-/// Whether a byte may end a word or begin something other than plain text. White space may be spelled in several bytes.
+/// Returns true if a byte may end a word or begin something other than plain text. White space may be spelled in
+/// several bytes.
 #[inline]
 fn is_special(byte: u8) -> bool {
     matches!(

@@ -56,7 +56,7 @@ pub(crate) fn lines(answer: &str) -> impl DoubleEndedIterator<Item = &str> {
     answer.lines().map(bare).filter(move |line| !line.is_empty() && !wraps(line))
 }
 
-/// Whether a line begins like one in which a harness wraps what a command printed.
+/// Returns true if a line begins like one in which a harness wraps what a command printed.
 fn may_wrap(line: &str) -> bool {
     let Some(start) = line.as_bytes().first_chunk::<2>() else { return false };
     matches!(
@@ -122,9 +122,9 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Finds the places of a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words that
-/// begin with a digit, seven hexadecimal digits, or two letters of a name such as `pid`. One bit for each byte, lowest
-/// first.
+/// Finds the places of a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words
+/// that begin with a digit, seven hexadecimal digits, or two letters of a name such as `pid`. One bit for each byte,
+/// lowest first.
 struct Starts<'t>(&'t [u8]);
 
 impl Task for Starts<'_> {
@@ -162,7 +162,7 @@ impl Task for Starts<'_> {
     }
 }
 
-/// Whether a text may begin with something that varies: no for most words, at little cost.
+/// Returns true if a text may begin with something that varies: no for most words, at little cost.
 fn may_vary(text: &[u8]) -> bool {
     let lower = |at: usize| text.get(at).map_or(0, u8::to_ascii_lowercase);
     let run = |is: fn(&u8) -> bool| text.iter().take(7).take_while(|byte| is(byte)).count();
@@ -189,14 +189,15 @@ fn may_vary(text: &[u8]) -> bool {
     }
 }
 
-/// Whether a short text may hold a time of day.
+/// Returns true if a short text may hold a time of day.
 pub(crate) fn holds_clock(text: &Text<'_>) -> bool {
     let bytes = text.start(600);
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     text.len() <= 600 && memchr::memchr_iter(b':', bytes).any(|at| at > 0 && digit(at - 1) && digit(at + 1))
 }
 
-/// Returns a text with what varies by chance masked: `done in 0.31 s, pid 71, 2 passed` becomes `done in #, #, 2 passed`.
+/// Returns a text with what varies by chance masked: `done in 0.31 s, pid 71, 2 passed` becomes `done in #, #, 2
+/// passed`.
 pub(crate) fn template(text: &str) -> String {
     String::from_utf8_lossy(&mask(text.as_bytes())).into_owned()
 }

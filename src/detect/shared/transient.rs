@@ -56,7 +56,7 @@ impl Default for TransientRules {
 }
 
 impl TransientRules {
-    /// Whether the action failed, and failed transiently.
+    /// Returns true if the action failed, and failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
         action.status == Status::Error && Matcher::new(self).is_transient(action)
@@ -91,13 +91,13 @@ impl Matcher {
         }
     }
 
-    /// Whether the action of this step failed, and failed transiently.
+    /// Returns true if the action of this step failed, and failed transiently.
     #[inline]
     pub(in crate::detect) fn matches(&self, action: &Action<'_>) -> bool {
         action.status == Status::Error && self.is_transient(action)
     }
 
-    /// Whether an action that failed did so transiently.
+    /// Returns true if an action that failed did so transiently.
     fn is_transient(&self, action: &Action<'_>) -> bool {
         if let Some(error_type) = action.error_type {
             let plain = plain_type(error_type);
@@ -123,7 +123,7 @@ impl Matcher {
     }
 }
 
-/// Whether no digit, `.digit` or `,digit` adjoins the number at these bytes.
+/// Returns true if no digit, `.digit` or `,digit` adjoins the number at these bytes.
 fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
     let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
     let mark = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| b".,".contains(byte));

@@ -39,7 +39,7 @@ struct FailedCheck {
 }
 
 impl Checks {
-    /// Whether a part is a linter: it reports on files line by line, or has done so.
+    /// Returns true if a part is a linter: it reports on files line by line, or has done so.
     pub(super) fn is_linter(&mut self, part: &Part<'_>, failed: bool, action: &Action<'_>) -> bool {
         if failed && diagnoses(action) {
             self.linters.insert(part.program.to_owned());
@@ -91,7 +91,7 @@ impl Checks {
         passed
     }
 
-    /// The failed checks that nothing made good, if a source file was changed before the last of them.
+    /// Returns the failed checks that nothing made good, if a source file was changed before the last of them.
     fn failing(&self) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
@@ -105,7 +105,7 @@ impl Checks {
         if changed { &since.failed } else { &[] }
     }
 
-    /// The failing checks as one finding.
+    /// Returns the failing checks as one finding.
     pub(super) fn finding(&self) -> Option<Finding> {
         let ([first, .., last] | [first @ last]) = self.failing() else { return None };
         let (count, line) = (self.failing().len() as u64, after_colon(&last.line));

@@ -303,7 +303,7 @@ impl Goals {
         }
     }
 
-    /// The open goals, those in vain of one tool and those that end the run as one.
+    /// Returns the open goals, those in vain of one tool and those that end the run as one.
     pub(super) fn findings(&self) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
@@ -347,7 +347,8 @@ impl Goals {
         };
         finding(group.place, reason, &group.goal.program, count, message)
     }
-    /// How many goals count, how many of them were reached, and how many are open. Look-ups that were dropped do not count.
+    /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
+    /// do not count.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
         let (mut all, mut reached, mut open) = (0, 0, 0);
         for goal in &self.all {
@@ -360,7 +361,7 @@ impl Goals {
         (all, reached, open)
     }
 
-    /// The goals that wait and are not open yet.
+    /// Returns the goals that wait and are not open yet.
     pub(super) fn near_misses(&self) -> Vec<NearMiss> {
         let waiting = self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal).is_none());
         let near = waiting.map(|goal| {

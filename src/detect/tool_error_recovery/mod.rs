@@ -55,7 +55,7 @@ impl Default for ToolErrorRecoveryConfig {
 }
 
 impl ToolErrorRecoveryConfig {
-    /// The published rule: an error is recovered by any later success of its tool.
+    /// Creates the published rule: an error is recovered by any later success of its tool.
     #[must_use]
     pub fn published() -> Self {
         Self { definition: RecoveryDefinition::Rate, by_program: false, ..Self::default() }

@@ -60,7 +60,7 @@ impl<'g> Follow<'g> {
         }
     }
 
-    /// The runs, with the calls that only hooks have shown at the end of the first.
+    /// Returns the runs, with the calls that only hooks have shown at the end of the first.
     pub(super) fn finish(mut self) -> Vec<Followed> {
         if self.runs.is_empty() {
             self.runs.push(self.start());
@@ -121,7 +121,7 @@ impl StepSink for Follow<'_> {
     }
 }
 
-/// The step with this event, without its number.
+/// Returns the step with this event, without its number.
 fn step_input<'s>(step: &Step<'s>, event: Event<'s>) -> StepInput<'s> {
     let mut input = match event {
         Event::Message(text) => StepInput::message(step.actor(), text),
@@ -172,52 +172,52 @@ impl Followed {
         }
     }
 
-    /// Whether the run has this call.
+    /// Returns true if the run has this call.
     pub(super) fn has(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
 
-    /// The ids of the calls without an answer.
+    /// Returns the ids of the calls without an answer.
     pub(super) fn open_calls(&self) -> impl Iterator<Item = &str> {
         self.calls.iter().filter(|(id, answered)| !**answered && !id.is_empty()).map(|(id, _)| id.as_str())
     }
 
-    /// Whether the session file has the answer to this call.
+    /// Returns true if the session file has the answer to this call.
     pub(super) fn is_answered(&self, id: Option<&str>) -> bool {
         id.and_then(|id| self.calls.get(id)).copied().unwrap_or_default()
     }
 
-    /// How many steps it has.
+    /// Returns how many steps it has.
     pub(super) fn steps(&self) -> u64 {
         self.next - self.start
     }
 
-    /// The number of the last action.
+    /// Returns the number of the last action.
     pub(super) fn last_action(&self) -> u64 {
         self.actions.last().copied().unwrap_or_default()
     }
 
-    /// How many actions follow a step.
+    /// Returns how many actions follow a step.
     pub(super) fn actions_after(&self, step: u64) -> u64 {
         self.actions.iter().filter(|action| **action > step).count() as u64
     }
 
-    /// The confirmed findings that reach the latest action.
+    /// Returns the confirmed findings that reach the latest action.
     pub(super) fn open_findings(&self) -> Vec<Finding> {
         self.monitor.open_findings()
     }
 
-    /// The confirmed findings.
+    /// Returns the confirmed findings.
     pub(super) fn confirmed(&self) -> Vec<Finding> {
         self.monitor.confirmed()
     }
 
-    /// All findings, as if the run were over.
+    /// Returns all findings, as if the run were over.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
     }
 
-    /// The open finding that a call would go on with if it had the answer that it had last time.
+    /// Returns the open finding that a call would go on with if it had the answer that it had last time.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
         let input = call.input.to_string();
         let mut action = Action::new(&call.tool);

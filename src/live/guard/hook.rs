@@ -1,7 +1,7 @@
 //! What the hooks of coding agents hand over, and what they take as an answer.
 //!
-//! Claude Code and Codex speak one protocol (`PreToolUse`, `PostToolUse`, `PostToolUseFailure`, `Stop`, `SubagentStop`),
-//! Gemini CLI another (`BeforeTool`, `AfterTool`, `AfterAgent`).
+//! Claude Code and Codex speak one protocol (`PreToolUse`, `PostToolUse`, `PostToolUseFailure`, `Stop`,
+//! `SubagentStop`), Gemini CLI another (`BeforeTool`, `AfterTool`, `AfterAgent`).
 
 use serde_json::{Map, Value, json};
 
@@ -84,24 +84,24 @@ impl Hook {
         Ok(Self { moment, session: required("session_id")?, event, transcript, call })
     }
 
-    /// The id of the session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// The file in which the agent records the session.
+    /// Returns the file in which the agent records the session.
     #[must_use]
     pub fn transcript(&self) -> Option<&str> {
         self.transcript.as_deref()
     }
 
-    /// Whether the agent can be told something now that reaches its model.
+    /// Returns true if the agent can be told something now that reaches its model.
     pub(super) fn can_warn(&self) -> bool {
         self.moment == Moment::AfterCall || self.event == "PreToolUse"
     }
 
-    /// The answer to print on standard output; `None` if nothing is to be said.
+    /// Returns the answer to print on standard output; `None` if nothing is to be said.
     #[must_use]
     pub fn answer(&self, advice: &Advice) -> Option<Value> {
         let text = advice.text()?;
@@ -123,7 +123,7 @@ impl Hook {
     }
 }
 
-/// The text and the status of an answer, in the shapes of the agents.
+/// Returns the text and the status of an answer, in the shapes of the agents.
 fn answer(hook: &Value, of_codex: bool) -> (String, Status) {
     if let Some(error) = hook.get("error").filter(|error| !error.is_null()) {
         return (text_of(error), Status::Error);

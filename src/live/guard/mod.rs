@@ -25,8 +25,8 @@ const WINDOW: usize = 1 << 19;
 /// How many reported findings and blocked calls are remembered.
 const MOST: usize = 256;
 
-/// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that go
-/// on with it.
+/// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that
+/// go on with it.
 ///
 /// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads what the
 /// session file holds of the last steps, adds the call that the hook is about if the file, which agents write with a
@@ -119,7 +119,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// The finding.
+    /// Returns the finding.
     #[must_use]
     pub fn finding(&self) -> Option<&Finding> {
         match self {
@@ -128,7 +128,7 @@ impl Advice {
         }
     }
 
-    /// The advice as a sentence for the model.
+    /// Returns the advice as a sentence for the model.
     pub(super) fn text(&self) -> Option<String> {
         let finding = self.finding()?;
         let end = match self {
@@ -140,7 +140,7 @@ impl Advice {
 }
 
 impl Guard {
-    /// A guard that warns and blocks nothing.
+    /// Creates a guard that warns and blocks nothing.
     ///
     /// # Errors
     /// As [`Monitor::new`](crate::Monitor::new).
@@ -149,8 +149,8 @@ impl Guard {
         Ok(Self { detectors, block_after: None })
     }
 
-    /// Blocks a call that repeats an earlier one and goes on with a reported finding, once so many actions have followed
-    /// the warning.
+    /// Blocks a call that repeats an earlier one and goes on with a reported finding, once so many actions have
+    /// followed the warning.
     #[must_use]
     pub fn block_after(mut self, actions: u64) -> Self {
         self.block_after = Some(actions);
@@ -197,8 +197,8 @@ impl Guard {
         }
     }
 
-    /// Returns the confirmed findings of a session that have not been reported yet, the earliest first. `session` is what
-    /// it holds from [`GuardState::offset`] to its end.
+    /// Returns the confirmed findings of a session that have not been reported yet, the earliest first. `session` is
+    /// what it holds from [`GuardState::offset`] to its end.
     pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
         let mut all = Vec::new();
         for run in self.follow(state, session) {
@@ -245,7 +245,7 @@ impl Guard {
         runs
     }
 
-    /// The lines up to a place, with those after it that answer their calls.
+    /// Returns the lines up to a place, with those after it that answer their calls.
     fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
         // Answers follow soon, and seldom come with calls that are answered later.
         for _ in 0..4 {
@@ -331,7 +331,8 @@ impl GuardState {
         );
     }
 
-    /// The reported finding that this one is, or has become part of: of the same detector, in overlapping steps.
+    /// Returns the reported finding that this one is, or has become part of: of the same detector, in overlapping
+    /// steps.
     fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
         self.reported.iter().find(|known| {
             known.run == run.id
@@ -378,7 +379,7 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Whether this is one JSON value in each line.
+/// Returns true if this is one JSON value in each line.
 fn is_lines(session: &[u8]) -> bool {
     let mut lines = session.split_inclusive(|byte| *byte == b'\n');
     lines.next().is_some_and(|first| {
@@ -386,7 +387,7 @@ fn is_lines(session: &[u8]) -> bool {
     })
 }
 
-/// Where the last line that ends before a place ends.
+/// Returns where the last line that ends before a place ends.
 fn line_end(bytes: &[u8], place: usize) -> usize {
     let before = bytes.get(..place).unwrap_or_default();
     memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)

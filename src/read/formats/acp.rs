@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
-/// The parameters of a message, and the update in them.
+/// Returns the parameters of a message, and the update in them.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
     let params = if message.has("params") { message.object("params") } else { message.clone() };
     let update = if params.has("sessionUpdate") { params.clone() } else { params.object("update") };

@@ -61,7 +61,7 @@ fn is_codex(members: &Members<'_>) -> bool {
     of_agent(members, "name").is_some_and(|name| name == "codex")
 }
 
-/// The parent of a trajectory in a separate file.
+/// Returns the parent of a trajectory in a separate file.
 fn parent(agent: Option<Raw<'_>>) -> Option<String> {
     let id = agent?.member("extra")?.member("parent_session_id")?;
     common::name(id).map(Cow::into_owned)
@@ -119,7 +119,7 @@ fn read_step<'a>(json: &mut Json<'a>) -> Read<Step<'a>> {
     Ok(step)
 }
 
-/// A call without a turn. `None` if it is not an object.
+/// Returns a call without a turn. `None` if it is not an object.
 fn tool_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     let (mut id, mut other_id, mut name, mut other_name) = (None, None, None, None);
     let mut call = Call::new(0, None, "");

@@ -46,7 +46,7 @@ pub enum Alignment {
 
 named! { Alignment, "alignment" { Before => "before", After => "after" } }
 
-/// The game of all episodes without one of their own.
+/// Returns the game of all episodes without one of their own.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
         header.flat_domain = json.string_or_null()?.map(Arc::from);

@@ -124,7 +124,7 @@ fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
     form_of(source, enough, true)
 }
 
-/// The same for elements among which calls may come late unless they are chat messages.
+/// Returns the same for elements among which calls may come late unless they are chat messages.
 fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
@@ -186,7 +186,7 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
-/// The same for an object that was claimed, if it has one such list, or two of a response.
+/// Returns the same for an object that was claimed, if it has one such list, or two of a response.
 fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     match (list("messages"), list("items"), list("input"), list("output")) {

@@ -76,7 +76,7 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     Ok(is_call.then_some(call))
 }
 
-/// A call `{name, arguments}` that was skipped.
+/// Returns a call `{name, arguments}` that was skipped.
 pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
     // Parts that are read here were checked.
     function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))

@@ -225,7 +225,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// The reward, or the success of the task.
+/// Returns the reward, or the success of the task.
 fn reward(members: &Members<'_>) -> Option<f64> {
     let number = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
     let resolved = || members.get("resolved")?.boolean().map(|resolved| f64::from(u8::from(resolved)));

@@ -89,7 +89,7 @@ impl<'a> Sessions<'a> {
         if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
     }
 
-    /// The part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
+    /// Returns the part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
     fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
         let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();
         let part = line.agent.take().or_else(known).or_else(|| line.uuid.clone()).unwrap_or_default();

@@ -226,7 +226,7 @@ impl<'a> Payload<'a> {
         Item::Call { id: self.call_id.or(self.id), name: self.name.unwrap_or_default(), arguments, answer }
     }
 
-    /// A call that contains its answer.
+    /// Returns a call that contains its answer.
     fn mcp_call(mut self, arguments: Content<Arguments<'a>>) -> Item<'a> {
         let output = self.output.take();
         let error = self.error.and_then(words::result);
@@ -240,7 +240,7 @@ impl<'a> Payload<'a> {
         self.call(arguments, answer)
     }
 
-    /// A call whose type is its name. The server answers some of them, by their status alone.
+    /// Returns a call whose type is its name. The server answers some of them, by their status alone.
     fn named_call(mut self, is_answered: bool) -> Item<'a> {
         let arguments =
             self.action.or(self.arguments).or(self.queries).map_or(Content::Absent, wire::Value::arguments);

@@ -160,7 +160,7 @@ fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<TextCow
     (text, outcome)
 }
 
-/// The tokens of a response of the API.
+/// Returns the tokens of a response of the API.
 pub(super) fn usage(metadata: Option<Raw<'_>>) -> Option<Usage> {
     let members = recorded::members(metadata);
     let count = |names: [&str; 2]| {

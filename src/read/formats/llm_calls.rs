@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
         Some(Self { request, response, is_whole, id })
     }
 
-    /// A request whose members are next to its response, as OpenHands logs it.
+    /// Returns a request whose members are next to its response, as OpenHands logs it.
     fn flat(members: &Members<'a>) -> Option<Self> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]

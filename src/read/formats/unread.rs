@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::read::{ReadOptions, read_traces};
 
-    /// The marks of a format.
+    /// Returns the marks of a format.
     fn members(mark: &Mark) -> Vec<String> {
         match mark {
             Has(keys) => keys.iter().map(|key| format!("{key:?}: null")).collect(),

@@ -27,7 +27,7 @@ enum MemberFault {
 }
 
 impl Walk<'_, '_, '_> {
-    /// An object that holds a list of runs.
+    /// Returns an object that holds a list of runs.
     pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut header = self.companion.cloned().unwrap_or_default();
         let place = window.place(0);

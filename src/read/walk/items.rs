@@ -34,7 +34,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// The same, for the part that is present.
+    /// Returns the same, for the part that is present.
     fn items_here(
         &mut self,
         window: &Window<'_>,

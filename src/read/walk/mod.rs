@@ -81,7 +81,7 @@ pub(super) struct Walk<'w, 's, 'p> {
 }
 
 impl<'w, 's> Walk<'w, 's, '_> {
-    /// A walk over an input without context.
+    /// Creates a walk over an input without context.
     pub(super) fn new(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self {
             runs,

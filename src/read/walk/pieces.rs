@@ -218,7 +218,7 @@ impl Piece {
         self.format
     }
 
-    /// The bytes, and the position of the first.
+    /// Returns the bytes, and the position of the first.
     pub(in crate::read) fn lines(&self) -> (&[u8], Place) {
         (&self.bytes, self.place)
     }

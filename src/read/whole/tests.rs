@@ -56,7 +56,7 @@ fn document(format: Format) -> &'static str {
     DOCUMENTS.iter().find(|(other, _)| *other == format).map_or("", |(_, document)| document)
 }
 
-/// A document of about 20 KB.
+/// Returns a document of about 20 KB.
 fn padded(document: &str) -> String {
     document.replace("PAD", &"x y ".repeat(5000))
 }

@@ -33,7 +33,7 @@ fn agrees(x: &[f64], y: &[f64], r: f64, p: f64, ci95: Option<(f64, f64)>) {
     }
 }
 
-/// The accumulator over shards of the given size, merged from the last to the first.
+/// Returns the accumulator over shards of the given size, merged from the last to the first.
 fn sharded(x: &[f64], y: &[f64], size: usize) -> PearsonAccumulator {
     let mut whole = PearsonAccumulator::new();
     for (x, y) in x.chunks(size).zip(y.chunks(size)).rev() {

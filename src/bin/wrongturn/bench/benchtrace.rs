@@ -408,12 +408,12 @@ fn tabled<T: Record, R: Serialize>(
     Ok(0)
 }
 
-/// The path that was given, or that of a bundled file.
+/// Returns the path that was given, or that of a bundled file.
 fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
     records::input(path, &format!("benchtrace/{name}"))
 }
 
-/// A share of a whole.
+/// Returns a share of a whole.
 fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),

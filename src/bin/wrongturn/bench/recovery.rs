@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     })
 }
 
-/// The paths that were given, or those of bundled files.
+/// Returns the paths that were given, or those of bundled files.
 fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() {
         bundled.iter().map(|name| golden(&format!("recovery/{name}"))).collect()
@@ -142,7 +142,7 @@ fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     }
 }
 
-/// The path that was given, or that of a bundled file.
+/// Returns the path that was given, or that of a bundled file.
 fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     records::input(path, &format!("recovery/{bundled}"))
 }
@@ -228,7 +228,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// How many replies of the model there were, by the files next to the result.
+/// Returns how many replies of the model there were, by the files next to the result.
 fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     let folder = result.parent()?;
     if trial.format == TrialFormat::Harbor {
@@ -284,7 +284,7 @@ fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The trials in the result files of one side. Summaries of jobs are passed over.
+/// Returns the trials in the result files of one side. Summaries of jobs are passed over.
 fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Failure> {
     let mut files = Vec::new();
     if side.path.is_dir() {

@@ -157,7 +157,7 @@ fn run_row(record: &TraceRecord) -> Result<String, String> {
     csv_line(plain.into_iter().chain(of_detectors))
 }
 
-/// A recorded text as a cell. Spreadsheets run cells that begin like a formula, so those get an apostrophe.
+/// Returns a recorded text as a cell. Spreadsheets run cells that begin like a formula, so those get an apostrophe.
 fn text(value: &str) -> String {
     if value.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{value}") } else { value.to_owned() }
 }
@@ -169,7 +169,7 @@ pub(super) fn csv_line(cells: impl Iterator<Item = String>) -> Result<String, St
     String::from_utf8(line).map_err(|error| error.to_string())
 }
 
-/// The head of a SARIF log, up to the list of results.
+/// Returns the head of a SARIF log, up to the list of results.
 pub(super) fn sarif_head() -> String {
     let rules: Vec<Value> = ALL
         .iter()
@@ -230,7 +230,7 @@ fn sarif_result(record: &TraceRecord, finding: &Finding) -> String {
     .to_string()
 }
 
-/// A path as a relative or absolute URI reference.
+/// Returns a path as a relative or absolute URI reference.
 fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for byte in path.to_string_lossy().replace('\\', "/").bytes() {

@@ -63,7 +63,7 @@ impl FromStr for FailOn {
 }
 
 impl FailOn {
-    /// A sentence if the condition holds.
+    /// Returns a sentence if the condition holds.
     #[expect(clippy::cast_precision_loss, reason = "a share of runs needs no more digits")]
     pub(crate) fn broken_by(&self, summary: &ScanSummary) -> Option<String> {
         let (name, (flagged, applicable)) = match self.detector {
@@ -125,7 +125,7 @@ impl Baseline {
         config::remove(record, |finding| known.contains(&finding.id))
     }
 
-    /// The findings of a run as a baseline lists them.
+    /// Returns the findings of a run as a baseline lists them.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
         let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
         findings.map(|finding| Known::of(record, finding)).collect()

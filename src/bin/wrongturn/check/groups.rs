@@ -57,7 +57,7 @@ impl Groups {
         group.flagged += u64::from(is_flagged);
     }
 
-    /// A paragraph per group, those with the highest share of flagged runs first.
+    /// Returns a paragraph per group, those with the highest share of flagged runs first.
     pub(crate) fn render(&self) -> String {
         let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
         // Shares are compared by cross multiplication.

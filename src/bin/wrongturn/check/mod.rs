@@ -204,7 +204,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
 }
 
-/// The settings, and the detectors that they and the arguments choose.
+/// Returns the settings, and the detectors that they and the arguments choose.
 fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     let settings =
         if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
@@ -217,8 +217,8 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     Ok((settings, judges))
 }
 
-/// The exit status, after reporting the conditions that fail the check. That nothing was read is an error unless
-/// `may_read_nothing`.
+/// Returns the exit status, after reporting the conditions that fail the check. That nothing was read is an error
+/// unless `may_read_nothing`.
 fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
     for condition in broken {
         common::note(&format!("error: --fail-on: {condition}"));
@@ -232,7 +232,7 @@ fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<
     Ok(inputs.status())
 }
 
-/// The outputs that were asked for: documents that are written at the end, and streams.
+/// Returns the outputs that were asked for: documents that are written at the end, and streams.
 fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::Failure> {
     let mut files = arguments.files.clone();
     let mut streams = Vec::new();
@@ -255,7 +255,7 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
     Ok((files, streams))
 }
 
-/// The options that findings depend on. They are part of every partial state.
+/// Returns the options that findings depend on. They are part of every partial state.
 fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
     let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
     let mut options = serde_json::json!({

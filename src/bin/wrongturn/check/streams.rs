@@ -78,7 +78,7 @@ impl std::str::FromStr for FormattedFile {
 }
 
 impl OutputFormat {
-    /// The format that the name of a file asks for.
+    /// Creates the format that the name of a file asks for.
     fn of_path(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
             return Err("`-` is not a file: --output-format sets what standard output gets".to_owned());

@@ -25,8 +25,8 @@ pub(crate) struct Reading {
     /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
     #[arg(long)]
     pub(crate) alignment: Option<Alignment>,
-    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats are
-    /// read as always
+    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
+    /// are read as always
     #[arg(long)]
     pub(crate) join: bool,
 }
@@ -50,8 +50,8 @@ impl Reading {
 /// What is known of the runs from elsewhere.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Metadata {
-    /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`, `trial`
-    /// or labels, which fill what the runs do not record
+    /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`,
+    /// `trial` or labels, which fill what the runs do not record
     #[arg(long, value_name = "FILE.csv|jsonl")]
     meta: Option<PathBuf>,
     /// Let the table of --meta replace what the runs record
@@ -68,7 +68,7 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 impl Metadata {
-    /// The table, if one was asked for.
+    /// Returns the table, if one was asked for.
     pub(crate) fn table(&self) -> Result<Option<Arc<RunTable>>, Failure> {
         if self.meta.is_none() && self.model_alias.is_empty() {
             return Ok(None);
@@ -107,12 +107,12 @@ pub(crate) struct Surety {
     pub(crate) min_confidence: Confidence,
 }
 
-/// A name in a list, without the space that may stand around it.
+/// Returns a name in a list, without the space that may stand around it.
 pub(crate) fn name() -> impl TypedValueParser<Value = String> {
     StringValueParser::new().map(|text| text.trim().to_owned())
 }
 
-/// The id of a detector in a list.
+/// Returns the id of a detector in a list.
 pub(crate) fn detector() -> impl TypedValueParser<Value = String> {
     name().try_map(|id| {
         let known = || ALL.iter().map(|info| info.id);
@@ -133,12 +133,12 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// How many were asked for.
+    /// Returns how many were asked for.
     pub(crate) fn wanted(self) -> Option<usize> {
         self.threads.map(usize::from)
     }
 
-    /// A pool of them.
+    /// Returns a pool of them.
     pub(crate) fn pool(self) -> Result<rayon::ThreadPool, Failure> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.wanted().unwrap_or(0)).build()?)
     }

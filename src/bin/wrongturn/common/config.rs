@@ -144,7 +144,7 @@ impl Config {
         }
     }
 
-    /// The profiles by name, in the order of the file.
+    /// Returns the profiles by name, in the order of the file.
     fn profiles(&self) -> Result<Vec<(&str, RunProfile)>, String> {
         let mut profiles = Vec::new();
         for (name, profile) in &self.profiles {
@@ -188,7 +188,7 @@ impl Config {
         Ok(Judges { own, profiles })
     }
 
-    /// All that findings depend on, for partial states.
+    /// Returns all that findings depend on, for partial states.
     pub(crate) fn state(&self) -> Result<Value, Failure> {
         let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
         let profiles = self.profiles()?;
@@ -235,7 +235,7 @@ pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&Finding) -> bool) 
     removed
 }
 
-/// The nearest `wrongturn.toml` of the working directory and those above it, up to the root of the repository.
+/// Returns the nearest `wrongturn.toml` of the working directory and those above it, up to the root of the repository.
 fn nearest() -> Option<PathBuf> {
     let start = std::env::current_dir().ok()?;
     for folder in start.ancestors() {
@@ -250,7 +250,7 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
-/// The tables of a table, with their names.
+/// Returns the tables of a table, with their names.
 fn tables(value: Option<&toml::Value>) -> impl Iterator<Item = (&str, &toml::Table)> {
     let members = value.and_then(toml::Value::as_table).into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)))
@@ -264,7 +264,7 @@ fn check_keys(table: &toml::Table, known: &[&str], place: &str) -> Result<(), St
     }
 }
 
-/// A hint at the known name that is most like a misspelt one.
+/// Returns a hint at the known name that is most like a misspelt one.
 pub(crate) fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
     let near = near.max_by(|(one, _), (other, _)| one.total_cmp(other));

@@ -25,7 +25,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     text + &totals(part, width)
 }
 
-/// The heading of a run, and a line for each finding.
+/// Returns the heading of a run, and a line for each finding.
 fn render_run(run: &FlaggedRun, width: usize) -> String {
     let file = run.file().display().to_string();
     let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
@@ -120,14 +120,14 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-/// A share in whole per cent; below one, as `<1%`.
+/// Returns a share in whole per cent; below one, as `<1%`.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     let share = u128::from(part) * 100;
     let all = u128::from(all.max(1));
     if part > 0 && share < all { "<1%".to_owned() } else { format!("{}%", (share + all / 2) / all) }
 }
 
-/// A count with commas.
+/// Returns a count with commas.
 fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -53,7 +53,7 @@ impl Inputs {
         }
     }
 
-    /// The exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
+    /// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
     pub(crate) fn status(&self) -> u8 {
         status([&self.files])
     }
@@ -89,7 +89,7 @@ pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
     }
 }
 
-/// The most frequent endings, with how many files have them.
+/// Returns the most frequent endings, with how many files have them.
 fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     let mut sorted: Vec<(&String, &u64)> = endings.iter().collect();
     sorted.sort_by_key(|(ending, files)| (Reverse(**files), *ending));
@@ -160,7 +160,7 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// How many files were read whole, in part, and not at all.
+/// Returns how many files were read whole, in part, and not at all.
 fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
     let sum = |[whole, some, none]: [u64; 3], files: &Files| {
         let [more_whole, more_some, more_none] = files.read_counts();
@@ -169,7 +169,7 @@ fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
     files.into_iter().fold([0; 3], sum)
 }
 
-/// The exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
+/// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
 pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
     match counts(files) {
         [whole, 0, 0] if whole > 0 => 0,
@@ -205,7 +205,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     }
 }
 
-/// An error without what every format would have wanted; the first that loses it says where that is told.
+/// Returns an error without what every format would have wanted; the first that loses it says where that is told.
 fn without_wants(error: &str, hinted: &mut bool) -> String {
     const FOREIGN: &str = "the input is of no known format: ";
     let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
@@ -243,7 +243,7 @@ impl Faults {
     }
 }
 
-/// The value by which a run is grouped: `model`, `agent`, `domain`, `task`, or a label of this name.
+/// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, or a label of this name.
 pub(crate) fn group_name<'r>(record: &'r TraceRecord, by: &str) -> Option<&'r str> {
     let metadata = &record.metadata;
     match by {

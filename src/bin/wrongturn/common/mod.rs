@@ -46,7 +46,7 @@ impl Unread {
     }
 }
 
-/// The end of a help text: inputs, outputs, exit statuses, and an example.
+/// Returns the end of a help text: inputs, outputs, exit statuses, and an example.
 pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
@@ -80,13 +80,13 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     own.or(json) == Some(io::ErrorKind::BrokenPipe)
 }
 
-/// A value as a line of JSON.
+/// Returns a value as a line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<Vec<u8>, String> {
     let line = serde_json::to_string(value).map_err(|error| error.to_string())?;
     Ok((terminal::printable_json(line) + "\n").into_bytes())
 }
 
-/// A value as indented JSON.
+/// Returns a value as indented JSON.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(terminal::printable_json(serde_json::to_string_pretty(value)?) + "\n")
 }

@@ -58,7 +58,7 @@ impl Known {
     }
 }
 
-/// Where a path leads, with links resolved.
+/// Returns where a path leads, with links resolved.
 fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }

@@ -38,7 +38,7 @@ impl PartialFile {
         self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
 
-    /// The state of what was found in these inputs.
+    /// Returns the state of what was found in these inputs.
     pub(crate) fn state(
         &self,
         inputs: &[PathBuf],
@@ -146,7 +146,7 @@ pub(crate) fn report_scan(
     }
 }
 
-/// The tables of a scan, and its figures as JSON.
+/// Returns the tables of a scan, and its figures as JSON.
 pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
     // The page has the flagged runs, which are read again for it.
     let tables = TableFiles { html: None, ..files.clone() };

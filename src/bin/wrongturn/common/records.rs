@@ -7,7 +7,7 @@ use wrongturn::benchmarks::{Lines, Record, read_lines};
 use super::inputs::Faults;
 use super::{Failure, Unread, output};
 
-/// The records of a file, one per line.
+/// Returns the records of a file, one per line.
 pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
     Ok(read_lines(&output::read(path)?))
 }
@@ -21,12 +21,12 @@ pub(crate) fn valid<T>(path: &Path, lines: Lines<T>, faults: &mut Faults) -> Res
     Ok(lines.into_records())
 }
 
-/// The path that was given, or that of a bundled file.
+/// Returns the path that was given, or that of a bundled file.
 pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     path.map_or_else(|| golden(bundled), Clone::clone)
 }
 
-/// The path of a bundled file.
+/// Returns the path of a bundled file.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden")).join(name)
 }

@@ -97,7 +97,7 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines + &line
 }
 
-/// The width of the terminal, or 80 if standard output is not one.
+/// Returns the width of the terminal, or 80 if standard output is not one.
 pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }

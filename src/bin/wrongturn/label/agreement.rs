@@ -8,7 +8,7 @@ use wrongturn::stats::cohens_kappa;
 use super::cells::{Labelled, labelled};
 use crate::common::{Failure, print};
 
-/// The labels of a reader, by what they are labels of.
+/// Returns the labels of a reader, by what they are labels of.
 fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
     Ok(labelled(path)?.into_iter().map(|label| (label.key.clone(), label)).collect())
 }

@@ -79,7 +79,7 @@ pub(crate) struct RowOf {
 }
 
 impl Labelled {
-    /// Whether two labels are of one run and one detector; what differs where they are not.
+    /// Returns true if two labels are of one run and one detector; what differs where they are not.
     pub(crate) fn same_run(&self, other: &Self) -> Result<(), String> {
         if self.detector != other.detector {
             return Err(format!("the label is for `{}`, the first for `{}`", other.detector, self.detector));
@@ -92,8 +92,8 @@ impl Labelled {
     }
 }
 
-/// The rows of a sheet, or the entries of a golden file, that have a label. Each has all that belongs to a label; what
-/// is wrong with any is told of all at once.
+/// Returns the rows of a sheet, or the entries of a golden file, that have a label. Each has all that belongs to a
+/// label; what is wrong with any is told of all at once.
 pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     let text = read_text(path)?;
     let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -130,7 +130,7 @@ const ENTRY: &[&str] = &[
     "trace",
 ];
 
-/// A line; `None` where it has no label yet.
+/// Returns a line; `None` where it has no label yet.
 fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let (key, is_row) = match (object.get("id"), object.get("n")) {
@@ -192,7 +192,7 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     Ok(Some(Labelled { key: cells.key, detector, label, range, difficulty, description, row }))
 }
 
-/// The first and the last step of a run.
+/// Returns the first and the last step of a run.
 fn steps_of(trace: &Value) -> Option<Span> {
     let trace: Trace = serde_json::from_value(trace.clone()).ok()?;
     let mut steps = trace.steps().map(|step| step.index());

@@ -28,7 +28,7 @@ pub(crate) struct Label<'e> {
 }
 
 impl Label<'_> {
-    /// The entry that is appended to `out`.
+    /// Returns the entry that is appended to `out`.
     pub(crate) fn made(
         &self,
         arguments: &Arguments,
@@ -59,7 +59,7 @@ impl Label<'_> {
     }
 }
 
-/// The way from a folder to a file.
+/// Returns the way from a folder to a file.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let place = |path: &Path| fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
     let (file, folder) = (place(file)?, place(folder)?);
@@ -70,8 +70,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// A trace without what no detector reads: messages, what the run is called, how it went. The steps keep their numbers.
-/// Messages are kept where the place of the failure reaches to one of them.
+/// Returns a trace without what no detector reads: messages, what the run is called, how it went. The steps keep their
+/// numbers. Messages are kept where the place of the failure reaches to one of them.
 fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, Failure> {
     let mut json = blind(trace)?;
     // Where nobody acts, the messages are all there is.
@@ -89,7 +89,7 @@ fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, 
     Ok(json)
 }
 
-/// A trace without its names, its reward and the failures that somebody found in it.
+/// Returns a trace without its names, its reward and the failures that somebody found in it.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {

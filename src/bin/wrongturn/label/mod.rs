@@ -140,7 +140,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// The runs of a file, its format, and what of it was not read.
+/// Returns the runs of a file, its format, and what of it was not read.
 fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
     let (mut runs, mut format, mut inputs) = (Vec::new(), "recorded".to_owned(), Inputs::default());
     protect([file])?;
