@@ -1,4 +1,4 @@
-//! What a finding cost: the usage of the steps in its range.
+//! The cost of a finding: the usage of the steps in its range.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Finding, Verdict};
 use crate::trace::{SpanId, Step, Usage, lean_push};
 
-/// What the steps of a finding took, as far as the source says. No verdict depends on it.
+/// Time, tokens and money spent on the steps of a finding, as far as recorded. No verdict depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Cost {
@@ -65,7 +65,7 @@ pub(crate) struct Meter {
     spans: Vec<(u64, SpanId)>,
 }
 
-/// What a step took.
+/// The usage of a step.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     index: u64,
@@ -119,7 +119,7 @@ impl Meter {
     }
 
     fn mark(&mut self, step: &Step<'_>, usage: Usage) {
-        // What the turn has brought already is not brought again.
+        // The usage of a turn counts once.
         let before = self.marks.last().filter(|before| before.turn == step.turn());
         let input = before.and_then(Mark::input).or(usage.input_tokens);
         let output = before.and_then(Mark::output).or(usage.output_tokens);
@@ -134,12 +134,12 @@ impl Meter {
         lean_push(&mut self.marks, mark);
     }
 
-    /// What the whole trace took so far.
+    /// Returns the cost of the trace so far.
     pub(crate) fn total(&self) -> Cost {
         self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
     }
 
-    /// What the steps inside of these ranges took, each step once. The ranges come in order.
+    /// Returns the cost of the steps inside these ranges, each step once. The ranges must be in order.
     pub(crate) fn inside(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Cost {
         let mut sum = Cost::default();
         let mut open: Option<(u64, u64)> = None;
@@ -162,7 +162,7 @@ impl Meter {
         self.steps_up_to(last).saturating_sub(before)
     }
 
-    /// What the steps from `first` to `last` took; `None` where none of them has usage.
+    /// Returns the cost of the steps from `first` to `last`; `None` if none of them has usage.
     pub(crate) fn cost(&self, first: u64, last: u64) -> Option<Cost> {
         let start = self.marks.partition_point(|mark| mark.index < first);
         let end = self.marks.partition_point(|mark| mark.index <= last);
@@ -201,7 +201,7 @@ impl Meter {
         self.spans.get(place).map(|(_, span)| *span)
     }
 
-    /// About how many bytes are held beside the meter itself.
+    /// Returns an estimate of the bytes held on the heap.
     pub(crate) fn memory(&self) -> usize {
         self.stretches.capacity() * size_of::<(u64, u64)>()
             + self.marks.capacity() * size_of::<Mark>()
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(inside(&[]), (0, None, None));
         assert_eq!(inside(&[(3, 3)]), (1, None, None));
         assert_eq!(inside(&[(3, 5), (4, 9)]), (4, Some(18), Some(440)));
-        // Beside one another within a turn: its tokens count once.
+        // Within one turn: its tokens count once.
         assert_eq!(inside(&[(3, 4), (5, 5), (10, 10)]), (4, Some(19), Some(330)));
         let total = meter.total();
         assert_eq!((total.steps, total.duration_ns, total.tokens()), (5, Some(26), Some(660)));

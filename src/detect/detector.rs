@@ -86,8 +86,7 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// Takes the next step.
     fn observe(&mut self, step: &Step<'_>);
 
-    /// What is certain already, in the order in which it became certain, each finding as it was then; only ever
-    /// appended to.
+    /// Confirmed findings, oldest first, each as it was when it was confirmed. The list only grows.
     ///
     /// A finding listed here is part of every later verdict, under the same [`Finding::id`], where it may have grown;
     /// or another finding has taken it in and names it in [`Finding::merged`].

@@ -41,7 +41,7 @@ impl ExpectedActionConfig {
     }
 }
 
-/// What became of an expected action that was missed.
+/// How an expected action was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Miss {
@@ -83,7 +83,7 @@ impl Rule for ExpectedAction {
 /// Evidence of `expected_action`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExpectedActionEvidence {
-    /// What became of the action.
+    /// How the action was missed.
     pub kind: Miss,
     /// The milestone of the reference route, counted from 0.
     pub expected: u64,

@@ -1,4 +1,4 @@
-//! What became of each call that a reference expects.
+//! Tracks each call that a reference expects.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ enum Fate<S> {
 }
 
 impl Expectation {
-    /// What a reference route expects: the arguments that it compares, or else all that it gives.
+    /// Creates the expectation of a reference action: the arguments that it compares, or else all that it has.
     pub(crate) fn of(action: &ReferenceAction) -> Self {
         let given = Members::of(action.arguments());
         let names = action.compare().map_or_else(|| member_names(action.arguments()), <[String]>::to_vec);

@@ -213,7 +213,7 @@ impl Search<'_> {
     }
 }
 
-/// What makes two calls equal; `None` if the arguments were not recorded.
+/// Returns the key of equal calls; `None` if the arguments were not recorded.
 fn call(step: &Step<'_>) -> Option<Digest> {
     step.digested(Actors::All).and_then(|(_, digests)| digests.call())
 }
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
     use crate::detect::Judgement;
 
-    /// Fires if it is told to, and counts its verdicts.
+    /// Fires on demand and counts its verdicts.
     #[derive(Debug)]
     struct Told(bool, Arc<AtomicU32>);
 

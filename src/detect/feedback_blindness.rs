@@ -25,7 +25,7 @@ const QUOTED: usize = 200;
 /// Which repeats are blind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlindnessDefinition {
-    /// A repeat that meets the cause again that it was told, nothing relevant having changed.
+    /// A repeat that fails for the cause that the agent had seen, with nothing relevant changed.
     SameCause,
     /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
     Phrases,
@@ -45,7 +45,7 @@ pub struct FeedbackBlindnessConfig {
     pub max_failures: u64,
     /// Calls that are meant to be made again and again (`same_cause`).
     pub exempt: Vec<PollingCall>,
-    /// Failures that are sound to try again (`same_cause`); `null` is none.
+    /// Failures that may be retried (`same_cause`); `null` for none.
     pub transient: Option<TransientRules>,
     /// How many earlier actions are remembered (`phrases`); `null` is all of them.
     pub window: Option<u64>,
@@ -132,7 +132,7 @@ impl Rule for FeedbackBlindness {
 pub struct FeedbackBlindnessEvidence {
     /// The step at which it was refused before: the latest such step, under the published rule the earliest.
     pub first_attempt: u64,
-    /// What came back (first 200 characters).
+    /// The answer (first 200 characters).
     pub observation: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a detector says: verdict, finding, typed evidence.
+//! Verdicts, findings and typed evidence.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::trace::SpanId;
 pub enum FailureClass {
     /// The frame around the agent: formats, limits.
     System,
-    /// What the agent sets out to do.
+    /// The goals that the agent pursues.
     Strategy,
     /// How it carries out a single action.
     Operation,
@@ -60,7 +60,7 @@ impl FromStr for FailureMode {
     /// Reads `class/name`.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where there is no such class, or no name.
+    /// [`ErrorKind::Config`] for an unknown class or a missing name.
     fn from_str(text: &str) -> Result<Self> {
         match text.split_once('/') {
             Some((class, name)) if !name.is_empty() => {
@@ -122,7 +122,7 @@ pub struct Finding {
     pub message: String,
     /// The facts.
     pub evidence: Evidence,
-    /// What the steps of the range took, where the source says.
+    /// The cost of the steps of the range, if recorded.
     pub cost: Option<Cost>,
     /// The ids of findings that were reported before the end, and have become part of this one.
     pub merged: Vec<String>,
@@ -253,10 +253,10 @@ impl<'de> Deserialize<'de> for Finding {
     }
 }
 
-/// What a detector says of one trace.
+/// The verdict of a detector on one trace.
 ///
-/// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`, where `score` is
-/// left out by detectors that have none. `"stopped_at"` is written where there is one. The measures are not written.
+/// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`. Detectors without a
+/// score omit `score`. `"stopped_at"` is present if the detector stopped early. Measures are not part of the JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// The detector can say nothing of this trace, which is not the same as a pass.
@@ -277,7 +277,7 @@ pub struct Judgement {
     pub score: Option<f64>,
     /// The failures in the order of their places; those of a route, in the order of its milestones.
     pub findings: Vec<Finding>,
-    /// The numbers behind the judgement; not part of its JSON.
+    /// The numbers that the judgement rests on; not part of its JSON.
     pub measures: Measures,
     /// The last step that was looked at, where a cap on memory ended the judgement before the trace
     /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Action, Actors, Digest, Event, RouteStatus, Step, Text};
 
-/// What counts as a loop.
+/// The definition of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoopDefinition {
     /// The agent is stuck: equal calls with equal answers, equal failures, looks that bring nothing new.
@@ -36,7 +36,7 @@ named! { LoopDefinition, "definition" { Stuck => "stuck", Repeat => "repeat" } }
 pub struct LoopConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// What counts as a loop. `repeat` reads `min_repeats` alone of the limits below.
+    /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
     pub definition: LoopDefinition,
     /// Equal calls with equal answers, nothing changed in between, that make a loop; at least 2. Three directly after
     /// one another do in any case.
@@ -50,9 +50,9 @@ pub struct LoopConfig {
     pub min_looks: u64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
-    /// Equal answers in a row to one exempt call that are too many all the same; at least 2.
+    /// The number of equal answers in a row at which an exempt call counts as a loop after all; at least 2.
     pub max_polls: u64,
-    /// Failures that are sound to try again a few times; `null` is none.
+    /// Failures that may be retried a few times; `null` for none.
     pub transient: Option<TransientRules>,
 }
 
@@ -120,7 +120,7 @@ impl Rule for Loop {
     }
 }
 
-/// What repeats in a loop.
+/// The kind of repetition in a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LoopKind {
@@ -149,7 +149,7 @@ named! {
 /// Evidence of `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopEvidence {
-    /// What repeats; of several loops that overlap, what repeats most.
+    /// The kind of repetition; for overlapping loops, the kind of the one with the most repeats.
     pub kind: LoopKind,
     /// How often it occurs in the range.
     pub repeat_count: u64,
@@ -170,7 +170,7 @@ struct Stuck {
     config: Arc<LoopConfig>,
     attempts: Attempts,
     gains: ProgressTracker,
-    /// What was done since progress was last made.
+    /// The actions since the last progress.
     history: History,
     looks: Looks,
     /// Where a row of looks begins, how many of it brought nothing new, and whether the latest did.
@@ -180,7 +180,7 @@ struct Stuck {
     /// The latest message that answered a turn without a call, where it came first, and how often it came.
     no_call: NoCall,
     spans: Vec<Span>,
-    /// What came nearest to being a loop, one of each kind.
+    /// The longest span of each kind that is not a loop yet.
     nearest: Vec<Span>,
     confirmed: Vec<Finding>,
 }
@@ -356,7 +356,7 @@ impl Stuck {
         (count >= self.config.min_looks).then(span)
     }
 
-    /// Passes on a loop; keeps what is none yet, if nothing of its kind came as near.
+    /// Returns the span if it is a loop; otherwise keeps it if it is the longest of its kind.
     fn keep(&mut self, (span, is_loop): (Span, bool)) -> Option<Span> {
         if is_loop {
             return Some(span);
@@ -390,7 +390,7 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            // What is certain stays so.
+            // A confirmed finding stays confirmed.
             let rank = |span: &Span| (span.confidence, span.count);
             let most = if rank(&other) > rank(&span) { other } else { span };
             span = Span { place, found, merged, ..most };

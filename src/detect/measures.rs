@@ -5,7 +5,7 @@ use std::ops::Deref;
 /// A number that a detector took on a trace, for correlations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
-    /// What was measured.
+    /// The name of the measure.
     pub name: &'static str,
     /// The value; counts are whole numbers.
     pub value: f64,
@@ -20,7 +20,7 @@ impl Measure {
     }
 }
 
-/// The numbers behind a judgement, in the order in which the detector names them: a list of [`Measure`]s.
+/// The numbers that a judgement rests on, in the detector's order: a list of [`Measure`]s.
 ///
 /// ```
 /// use wrongturn::detect::{Measure, Measures};

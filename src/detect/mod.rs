@@ -62,7 +62,7 @@ macro_rules! detectors {
         /// Every detector of this crate, the opt-in ones included, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
-        /// The facts behind a finding. In JSON the facts stand alone, without a tag.
+        /// The facts that a finding rests on. The JSON has no tag.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         #[non_exhaustive]

@@ -134,7 +134,7 @@ impl Rule for RouteInefficiency {
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
     pub reference_step: u64,
-    /// What is done there: an action, or `start`.
+    /// The action at the milestone, or `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The score with which it is reached.

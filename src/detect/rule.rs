@@ -1,4 +1,4 @@
-//! What the rules of this crate have in common, and those of others may: an id, documentation, a configuration.
+//! The common parts of a rule: an id, documentation, a configuration. Other crates may use them as well.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,7 +46,7 @@ pub struct Grid {
 /// use serde_json::json;
 /// use wrongturn::{Detector, Finding, Fold, Registry, Result, Status, Step, Trace, Verdict, detect::{Evidence, DetectorInfo, FailureClass, Judgement, Preset, Configured, Rule}, trace::{Actors, RouteStatus}};
 ///
-/// /// Runs of more actions than somebody wants to pay for.
+/// /// Runs with more actions than the budget allows.
 /// #[derive(Debug, Default)]
 /// struct TooLong(Config);
 ///
@@ -155,7 +155,7 @@ pub trait Rule: Configured {
     }
 }
 
-/// What is made from a configuration.
+/// A rule that is made from a configuration.
 pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it
     /// has one, says whose actions count.
@@ -299,7 +299,7 @@ pub struct DetectorInfo {
     pub summary: &'static str,
     /// The whole documentation, in Markdown.
     pub docs: &'static str,
-    /// Whether it runs only where it is asked for: it is none of the [`default_detectors`](crate::default_detectors).
+    /// True if the detector runs only on request and is not one of the [`default_detectors`](crate::default_detectors).
     pub opt_in: bool,
     default: fn() -> Arc<dyn Detector>,
     preset: fn(Preset, Actors) -> Value,
@@ -379,7 +379,7 @@ fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<A
     Ok(Arc::new(R::from_config(config).map_err(|error| name(error.message()))?))
 }
 
-/// Reads field by field, so that a wrong type names its field as well.
+/// Parses field by field, which makes an error about a wrong type name its field.
 fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, String> {
     serde_json::from_value::<C>(config.clone()).map_err(|error| {
         let culprit = config.as_object().and_then(|fields| {

@@ -33,7 +33,7 @@ pub struct WastedActionsConfig {
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
-    /// Failures that are passed over; `null` is none.
+    /// Failures that are not counted; `null` for none.
     pub transient: Option<TransientRules>,
 }
 
@@ -146,7 +146,7 @@ named! {
 }
 
 impl WasteReason {
-    /// What happened to the action, as messages say it.
+    /// Returns the phrase for messages.
     fn told(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -160,7 +160,7 @@ impl WasteReason {
         }
     }
 
-    /// What it weighs, in halves: whoever does it again could have known.
+    /// Returns its weight in half actions.
     fn halves(self) -> u64 {
         match self {
             Self::FailedAgain | Self::KnownAgain | Self::NothingFound => 2,

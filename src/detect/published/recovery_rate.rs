@@ -17,7 +17,7 @@ use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 pub(in crate::detect) struct RecoveryRate {
     actors: Actors,
     threshold: f64,
-    /// Whether a shell is told apart by the program that it runs.
+    /// True if shell calls are distinguished by the program that they run.
     by_program: bool,
     calls: u64,
     /// Places in the list of tools.

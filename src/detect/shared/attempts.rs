@@ -1,4 +1,4 @@
-//! What rules judge: each call with the outcome that it came to, also where a later poll brought it.
+//! Attempts: each call with its outcome, which a later poll may deliver.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
@@ -17,13 +17,13 @@ pub(crate) struct Attempt {
     /// The step and turn of the call.
     pub(crate) step: u64,
     pub(crate) turn: u64,
-    /// The step that told the outcome: a later one if the call was polled.
+    /// The step with the outcome: a later one if the call was polled.
     pub(crate) told_at: u64,
     /// Whether it is itself a poll, of a call that is not known.
     pub(crate) polls: bool,
-    /// What the call does.
+    /// The facts of the call.
     pub(crate) call: Arc<Facts>,
-    /// What its answer says.
+    /// The facts of its answer.
     pub(crate) answer: Arc<Facts>,
     /// Equal for calls that came to the same; `None` if the answer was not recorded.
     pub(crate) outcome: Option<Digest>,
@@ -213,7 +213,7 @@ pub(crate) enum AnswerState {
     Waiting,
 }
 
-/// What an answer holds that says so, in lower case.
+/// Phrases in an answer that say so, in lower case.
 const RUNNING: [&str; 4] =
     ["still running", "running in the background", "running in background", "process running"];
 const WAITING: [&str; 7] =
@@ -283,7 +283,7 @@ fn is_final(action: &Action<'_>) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// Returns true if a command was stopped at a time limit, which is no fault of a remote side.
+/// Returns true if a command was stopped at a time limit, as opposed to a timeout of a remote service.
 fn is_time_limit(answer: &Facts, action: &Action<'_>) -> bool {
     let text = action.error_type.unwrap_or_default().to_lowercase()
         + &action.observation.present().map_or_else(String::new, |answer| answer.head(300).to_lowercase());

@@ -11,7 +11,7 @@ use super::shell::{self, Command, last_part};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, DigestMap, Digests, Members, Step, first_chars, fold_name};
 
-/// What rules know of one call.
+/// The normal form of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) does: Does,
@@ -19,8 +19,8 @@ pub(crate) struct Call {
     pub(crate) is_shell: bool,
     /// Whether it is a command line that fails if any of its commands fails: they are joined by `&&` alone.
     pub(crate) is_strict: bool,
-    /// What it runs, as messages name it: the main program of a command line (`pytest`, `git commit`), else the folded
-    /// name of the tool, with its subcommand (`str_replace_editor view`).
+    /// The program as messages name it: the main program of a command line (`pytest`, `git commit`), otherwise the
+    /// folded name of the tool with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
     /// Its simple commands, in order; the call itself if it is not a command line.
     own: Option<Stored>,
@@ -28,8 +28,8 @@ pub(crate) struct Call {
     /// The texts of the parts.
     names: Names,
     target: Option<Place>,
-    /// The normal text of a command line, in lower case: its commands without wrappers, scene setting and trailing
-    /// filters. The arguments of any other call are told apart by their digest alone.
+    /// The normal text of a command line, in lower case: its commands without wrappers, setup and trailing filters.
+    /// Empty for other calls, whose arguments are compared by digest.
     pub(crate) text: String,
     /// Equal for calls that do the same: tool, place and normal text or arguments. `None` if the arguments were not
     /// recorded.
@@ -47,7 +47,7 @@ pub(crate) struct Part<'c> {
     pub(crate) file: Option<&'c str>,
     /// The script that it runs, by its base name.
     pub(crate) script: Option<&'c str>,
-    /// What it checks, if it runs something.
+    /// The kind of check, if it is one.
     pub(crate) check: Option<Check>,
     /// Whether it runs even if the part before it failed.
     pub(crate) apart: bool,
@@ -127,7 +127,7 @@ fn folded(name: &str) -> Cow<'_, str> {
     Cow::Owned(name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect())
 }
 
-/// What the name of a tool says, found once for each name.
+/// The facts that follow from the name of a tool, computed once for each name.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     /// The name, trimmed.
@@ -263,7 +263,7 @@ impl Call {
         self.target.map(|target| self.names.get(target))
     }
 
-    /// What a command line does: it writes if any of its commands writes, else runs if any runs.
+    /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs.
     fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
             let first = commands.iter().next();
@@ -377,7 +377,7 @@ fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
     command.writes.is_some() || !is_aside
 }
 
-/// What separates the simple commands of a normal text.
+/// The separator between the simple commands of a normal text.
 const SEPARATOR: &str = " ; ";
 
 /// Adds a simple command to a normal text: its words, its redirection and its here-document, blanks collapsed.
@@ -427,7 +427,7 @@ pub(crate) fn is_path(word: &str) -> bool {
     plain && (has_ending && !ending.contains('/') || has_folder && word.len() > 2)
 }
 
-/// What the arguments of a call say.
+/// The arguments of a call that rules know by name.
 #[derive(Debug, Default)]
 struct Given<'a> {
     line: Option<Cow<'a, str>>,
@@ -440,7 +440,7 @@ struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// What the arguments of an action say, if they hold a text or any of the names that are looked for.
+    /// Reads the known arguments of an action.
     fn by(action: &'a Action<'_>, tool: &Tool) -> Self {
         let json = action.arguments.as_ref().present().and_then(Arguments::json);
         let says_something =
@@ -523,7 +523,7 @@ const ASIDES_OF_TARGETS: [&str; 9] = ["user", "customer", "account", "payment", 
 /// Words with which the name of an argument ends that names what a call is about.
 const ID_WORDS: [&str; 7] = ["id", "number", "code", "key", "email", "url", "path"];
 
-/// What a structured call is about: the identifiers among its arguments, in lower case.
+/// Returns the identifiers among the arguments of a structured call, in lower case.
 pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_text(action, |name, value| {
@@ -542,7 +542,7 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     found
 }
 
-/// Returns true if one of the arguments is a value with a digit that stands in a text, without case.
+/// Returns true if the text contains a value with a digit from the arguments, ignoring case.
 pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     let (mut names, lower) = (false, OnceCell::new());
     each_text(action, |_, value| {

@@ -8,7 +8,7 @@ use crate::trace::first_chars;
 /// Characters of an answer that are searched for a rejection.
 pub(crate) const HEAD: usize = 300;
 
-/// What harnesses answer to a call that they do not pass on to its tool.
+/// Answers of harnesses to a call that they do not pass on to its tool.
 pub(crate) const REJECTIONS: [&str; 13] = [
     "unknown tool",
     "tool not found",
@@ -37,7 +37,7 @@ pub enum MalformedReason {
     ArgumentsNotAnObject,
     /// It failed, and the answer says that the tool was not run.
     RejectedBeforeRunning,
-    /// There is no call: the harness refused the turn for its format.
+    /// A turn without a call, which the harness refused.
     NoCall,
 }
 
@@ -85,7 +85,7 @@ impl CallRules {
     }
 }
 
-/// What a model wrote for the arguments.
+/// The form of the arguments that a model wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
     Object,

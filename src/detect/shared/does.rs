@@ -1,4 +1,4 @@
-//! What a call does: it reads, changes something, runs something, or only notes something down.
+//! Classifies calls by effect: read, write, run, or take a note.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use super::phrases::Hints;
 use super::shell::{Command, last_part};
 use crate::trace::TextMap;
 
-/// What a call does.
+/// The effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Does {
     /// Looks at something and leaves it as it is.
@@ -42,7 +42,7 @@ static TOOL_WORDS: Table = LazyLock::new(|| {
     ])
 });
 
-/// What a word of a command line says: one bit for each list that holds it.
+/// The word lists that contain a word of a command line, one bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Meaning(u16);
 
@@ -70,7 +70,7 @@ impl Meaning {
     const CHECKS_FORM: Self = Self(1 << 10);
     /// A program that runs a script or code that it is given.
     pub(crate) const INTERPRETER: Self = Self(1 << 11);
-    /// A word beside which the name of a tool that checks holds no others.
+    /// A word that may accompany a check word in the name of a checking tool.
     const NEAR_CHECK: Self = Self(1 << 12);
     /// A program or tool that says "nothing found" by failing, or by an empty answer.
     const SEARCHES: Self = Self(1 << 13);
@@ -176,7 +176,7 @@ const WRITING_CODE: [&str; 8] = [
     "writeFileSync",
 ];
 
-/// What any of these holds, and what opens a file.
+/// Substrings of all of these, and of code that opens a file.
 static CODE: LazyLock<Hints> = LazyLock::new(|| Hints::new(WRITING_CODE.into_iter().chain(["open("])));
 
 fn table(lists: &[(Does, &'static str)]) -> TextMap<&'static str, Does> {
@@ -184,7 +184,7 @@ fn table(lists: &[(Does, &'static str)]) -> TextMap<&'static str, Does> {
 }
 
 impl Does {
-    /// What a tool does, by the words of its name: `get_order` reads, `editFile` writes, `bash` runs.
+    /// Classifies a tool by the words of its name: `get_order` reads, `editFile` writes, `bash` runs.
     pub(crate) fn of_tool(name: &str) -> Self {
         let mut first = None;
         for word in words(name) {
@@ -196,7 +196,7 @@ impl Does {
         first.unwrap_or(Self::Run)
     }
 
-    /// What a simple command does. `tool` is the tool that it was given to, which may itself be called like a program.
+    /// Classifies a simple command. `tool` is the tool that runs it, whose name may itself be a program's.
     pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning, tool: &str) -> Self {
         if command.writes.is_some() {
             return Self::Write;
@@ -282,7 +282,7 @@ pub(crate) fn write_program(command: &Command<'_>, meaning: Meaning, tool: &str,
     }
 }
 
-/// What a call checks by running.
+/// The kind of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Code given on the command line.
@@ -291,12 +291,12 @@ pub(crate) enum Check {
     Script,
     /// The form of the code: a linter, a type checker.
     Form,
-    /// What the code does: tests, a build.
+    /// Tests or a build.
     Tests,
 }
 
 impl Check {
-    /// What a simple command that runs something checks, and the script that it runs, by its base name.
+    /// Returns the kind of check of a simple command that runs something, and the base name of the script that it runs.
     pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning) -> (Option<Self>, Option<String>) {
         let mut options = command.arguments().take(3);
         let is_interpreter =
@@ -376,7 +376,7 @@ pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
 }
 
-/// What the commands of a normal text install: packages without their versions, files and folders; the installer if
+/// Returns what the commands of a normal text install: packages without versions, files and folders; the installer if
 /// they name none.
 pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

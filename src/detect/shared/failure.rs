@@ -17,11 +17,12 @@ use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, first_ch
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) kind: FailureKind,
-    /// What it said, with numbers and what varies by chance masked: failures with one signature failed in the same way.
+    /// The digest of its message with numbers and volatile parts masked. Failures with equal signatures failed in the
+    /// same way.
     pub(crate) signature: Digest,
-    /// What it said, with its numbers.
+    /// The digest of its message with numbers.
     pub(crate) wording: Digest,
-    /// The line that told the cause, with numbers masked; if none did, the signature.
+    /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
     pub(crate) cause: Digest,
     /// The telling line, shortened, for messages.
     pub(crate) line: String,
@@ -29,7 +30,7 @@ pub(crate) struct Failure {
     pub(crate) recorded: bool,
 }
 
-/// What a failure says of its cause.
+/// The kind of cause that a failure states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FailureKind {
     /// Killed, or stopped at a time limit.
@@ -51,7 +52,7 @@ static STARTS: Pattern = Pattern::new(
 static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
 /// A line that begins with the type of an error.
 static TYPED: Pattern = Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
-/// What states a failure wherever it stands.
+/// Phrases that state a failure anywhere in a text.
 static STATES: Pattern = Pattern::new(
     r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
 );
@@ -75,7 +76,7 @@ static JSON_TEXT: Pattern =
 static KILLED: Pattern = Pattern::new(
     r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|timed out and (?:was|has been) killed",
 );
-/// What is missing: its name, in one of the groups.
+/// Statements that something is missing, with its name in one of the groups.
 static MISSING: Pattern = Pattern::new(
     r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
 );
@@ -85,13 +86,13 @@ static USAGE: Pattern = Pattern::new(
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
 );
-/// What tells a cause.
+/// Statements of a cause.
 static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);
 /// An answer that says that nothing was found.
 static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
 
-/// What some part of any text that states a failure holds, to pass over most answers at once.
+/// Substrings of every text that states a failure. Most answers hold none and are skipped quickly.
 #[rustfmt::skip]
 static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
@@ -168,7 +169,7 @@ impl Failure {
         })
     }
 
-    /// Returns true if the line that told it names the type of an error.
+    /// Returns true if the line with the cause names the type of an error.
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
@@ -218,7 +219,7 @@ pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
     lines(&plain(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
 }
 
-/// What a line says of the cause.
+/// Classifies the cause that a line states.
 fn kind_of(line: &str, call: &Call) -> FailureKind {
     if let Some(name) = MISSING.group(line).filter(|_| call.is_shell) {
         return FailureKind::Missing(last_part(name).to_lowercase());
@@ -327,7 +328,7 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
 /// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.
 pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
-    /// What these find is no thing: their silence is an answer.
+    /// Commands that answer by their exit status and print nothing.
     const TESTS: [&str; 5] = ["[", "cmp", "diff", "git diff", "test"];
     let program = call.last_program();
     let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);

@@ -28,7 +28,7 @@ impl Looks {
     const LIKENESS: f64 = 0.3;
     /// An answer of so few bytes says next to nothing.
     const SHORT: usize = 24;
-    /// Longer answers are not kept: no look brings nothing new beside them.
+    /// Longer answers are neither kept nor judged.
     const LONGEST: usize = 16_384;
 
     /// Takes a look and returns whether it resembles earlier ones and every line of its answer stood in theirs.

@@ -1,7 +1,7 @@
-//! What all rules know of an action: what its call does, a key by which equal calls are found, what its answer says,
-//! and whether it failed. One file holds each notion: a table and a few small functions.
+//! Facts about an action that all rules share: the effect of its call, the key of equal calls, the normal form of its
+//! answer, and its failure. Each notion has one file with a table and a few small functions.
 //!
-//! The facts of a step are found once, when the first rule asks, and shared by all rules of a scan or monitor.
+//! The facts of a step are computed once, when the first rule asks, and shared by all rules of a scan or monitor.
 
 mod attempts;
 mod call;
@@ -40,7 +40,7 @@ use crate::trace::{
     first_chars,
 };
 
-/// What is known of an action.
+/// The facts of an action.
 #[derive(Debug)]
 pub(crate) struct Facts {
     /// The name of the tool, trimmed.

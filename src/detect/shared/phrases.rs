@@ -22,7 +22,7 @@ impl Phrases {
         Self { has_case: phrases.iter().any(|phrase| phrase.contains(has_case)), searcher: searcher(phrases) }
     }
 
-    /// Returns true if one of them stands in the text.
+    /// Returns true if the text contains one of them.
     pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
         self.searcher.as_ref().is_some_and(|searcher| {
             if self.has_case { searcher.is_match(&text.to_lowercase()) } else { searcher.is_match(text) }
@@ -30,15 +30,15 @@ impl Phrases {
     }
 }
 
-/// Returns a searcher for texts without the case of ASCII, of which the leftmost is found, and of several there the
-/// longest. `None`: there are none, or more than a searcher can hold.
+/// Returns a searcher for texts that ignores ASCII case and finds the leftmost, longest match. `None` if there are no
+/// texts, or more than a searcher can hold.
 pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
     if texts.is_empty() {
         return None;
     }
     AhoCorasick::builder()
-        // What is looked for is rare, and most of a text is passed over before an automaton is asked: the one that is
-        // made quickly will do.
+        // Matches are rare, and a prefilter skips most of a text before the automaton runs, so the automaton that is
+        // quick to build suffices.
         .kind(Some(AhoCorasickKind::ContiguousNFA))
         .match_kind(MatchKind::LeftmostLongest)
         .ascii_case_insensitive(true)
@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// Parts of phrases, of which most texts hold none: looked for at memory speed, and with case.
+/// Parts of phrases that most texts lack. The search runs at memory speed and is case-sensitive.
 #[derive(Debug)]
 pub(crate) struct Hints(Option<Searcher>);
 

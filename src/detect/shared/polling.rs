@@ -124,7 +124,7 @@ impl PollingCall {
     }
 }
 
-/// What the fields `exempt` and `transient` of a configuration pass over, made ready.
+/// The compiled fields `exempt` and `transient` of a configuration.
 #[derive(Debug)]
 pub(in crate::detect) struct PassedOver {
     /// The folded names of the tools, to pass over most calls at once.

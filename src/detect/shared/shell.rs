@@ -69,7 +69,7 @@ struct Found<'l> {
     dropped: Dropped,
 }
 
-/// What of a command goes to `/dev/null`.
+/// The output streams of a command that go to `/dev/null`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Dropped {
     #[default]
@@ -123,7 +123,7 @@ fn given_line(command: Command<'_>) -> Option<&str> {
     command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
 }
 
-/// What may stand before a command, and how many words of its own follow its options.
+/// Wrappers that may precede a command, with the number of their own words after the options.
 #[rustfmt::skip]
 const WRAPPERS: [&str; 14] = ["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf",
     "sudo", "time", "timeout", "xvfb-run"];
@@ -181,8 +181,9 @@ struct Lexer<'l> {
     commands: Commands<'l>,
     current: Found<'l>,
     word: Option<Word<'l>>,
-    /// What the next word is for, and whether it takes complaints, which are printed apart from the output.
+    /// The role of the next word.
     next_word: NextWord,
+    /// True if the next word names the destination of standard error.
     complaints: bool,
     /// Here-documents whose text begins at the next line: the number of their command, and the line that ends them.
     awaited: Vec<(usize, Cow<'l, str>)>,
@@ -270,7 +271,7 @@ impl<'l> Lexer<'l> {
         match &mut self.word {
             None => self.word = Some(Word::Spelled(self.rest, bytes)),
             Some(Word::Spelled(text, length)) if *length == 0 => (*text, *length) = (self.rest, bytes),
-            // What is spelled goes on where it ended.
+            // The spelled part continues where it ended.
             Some(Word::Spelled(text, length)) if text.len() - *length == self.rest.len() => *length += bytes,
             Some(Word::Spelled(text, length)) => {
                 let made = text.get(..*length).unwrap_or_default().to_owned() + piece;

@@ -12,7 +12,7 @@ use crate::trace::{Action, Arguments, Status};
 /// How many characters of an observation are looked at.
 const HEAD: usize = 300;
 
-/// What makes an error transient. The default is the list of the definitions.
+/// The rules for transient errors. The default is the documented list.
 ///
 /// ```
 /// use wrongturn::{Action, Status, detect::TransientRules};
@@ -110,7 +110,7 @@ impl Matcher {
         };
         let mut head = observation.head(HEAD).into_owned();
         head.make_ascii_lowercase();
-        // What the call itself says, it may only be quoted.
+        // A phrase of the call itself may only be quoted in the answer.
         let given = LazyCell::new(|| {
             let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
             arguments.unwrap_or_default().to_lowercase()

@@ -1,4 +1,4 @@
-//! Checks that failed: tests, builds, linters and scripts of which none passed since.
+//! Failed checks: tests, builds, linters and scripts that have not passed since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ impl Checks {
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
-                // What a snippet prints may be meant.
+                // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
                 // A time-out tells nothing of what was checked.
                 Some(failure)

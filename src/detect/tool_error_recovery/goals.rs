@@ -1,4 +1,4 @@
-//! What a run tried to do and failed at, and whether it got there in the end.
+//! Goals: groups of failed attempts at one thing, which end reached, dropped or open.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -25,8 +25,8 @@ struct Goal {
     targets: BTreeSet<String>,
     /// How often each call failed.
     calls: Vec<(Option<Digest>, u64)>,
-    /// What failures said, how often, and the latest call that one answered: as it is shown, or its facts with its
-    /// arguments. At most eight lines.
+    /// Failure lines with their counts and the latest call that got each: as shown, or its facts with its arguments. At
+    /// most eight lines.
     lines: Vec<(String, u64, Shown)>,
     state: GoalState,
 }
@@ -178,7 +178,7 @@ impl Goals {
         for part in call.parts() {
             let goals = self.by_key.get(&key(&part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
-                // What was sent in the same turn did not know of the failure.
+                // Calls of the same turn were sent before the failure was known.
                 let Some(goal) = self.all.get(place).filter(|goal| !goal.turns.contains(&attempt.turn))
                 else {
                     continue;
@@ -395,7 +395,7 @@ impl<'g> Group<'g> {
     }
 }
 
-/// What goals of one purpose have in common.
+/// Returns the key of goals with one purpose.
 pub(super) fn key(part: &Part<'_>, is_shell: bool) -> Digest {
     if is_install(part) {
         return key_of("", INSTALL);

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step};
 
-/// What counts as poor recovery.
+/// The definition of poor recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecoveryDefinition {
     /// A goal that mattered is left open.
@@ -37,7 +37,7 @@ named! { RecoveryDefinition, "definition" { Goals => "goals", Rate => "rate" } }
 pub struct ToolErrorRecoveryConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// What counts as poor recovery.
+    /// The definition of poor recovery.
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
@@ -185,7 +185,7 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
         .confidence(Confidence::Likely)
 }
 
-/// The default rule: failed checks are told from other failures, each of which belongs to a goal.
+/// The default rule: failed checks are judged apart from other failures, each of which belongs to a goal.
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,
