@@ -167,7 +167,7 @@ pub fn agree(episodes: &[AnnotatedEpisode], definition: Definition) -> Agreement
     }
 }
 
-/// What is summed over episodes.
+/// Sums over episodes.
 #[derive(Default)]
 struct Pool<'e> {
     a: u64,

@@ -108,7 +108,7 @@ pub struct GroupComparison {
     pub far_wrong: Option<f64>,
     /// The z of the difference, with pooled variance.
     pub z: Option<f64>,
-    /// The p-value of no difference, two-sided.
+    /// The two-sided p-value under the null hypothesis of no difference.
     pub p: Option<f64>,
     /// `*` below 0.05, `**` below 0.01, `***` below 0.001.
     pub stars: Option<&'static str>,

@@ -86,7 +86,7 @@ pub struct PassKReport {
     pub k: u32,
     /// The tier that every trial is held to; null if trial 0 reaches none and none was given.
     pub gate: Option<Tier>,
-    /// 1 if every trial clears the gate, else 0; null where there is no gate.
+    /// 1 if every trial clears the gate, otherwise 0; null without a gate.
     pub pass: Option<u8>,
     /// F1 of each trial.
     pub f1: Vec<Option<f64>>,

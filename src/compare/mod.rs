@@ -34,7 +34,7 @@ pub struct ComparedRun {
     pub reward: Option<f64>,
     /// Whether it ended in an infrastructure error, and does not count.
     pub infrastructure_error: bool,
-    /// What each detector says; `None` where it does not apply.
+    /// The verdict of each detector; `None` if it does not apply.
     pub detected: Vec<(String, Option<bool>)>,
     /// Its measures by name, those of [`ComparedRun::MEASURES`] that are known.
     pub measures: Vec<(&'static str, f64)>,
@@ -94,7 +94,7 @@ fn measures(record: &TraceRecord) -> Vec<(&'static str, f64)> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ComparedSide {
-    /// What it is called.
+    /// The name of the side.
     pub label: String,
     /// Its runs.
     pub runs: u64,
@@ -292,7 +292,7 @@ impl Comparison {
             side.success_ci95 = wilson(side.successes, side.counted, options.confidence).ok();
         }
         let [first, second] = sides;
-        // Asked of one task, so that only options out of range are an error, not a side without runs.
+        // Checks the options on one task, because a side without runs is not an error here.
         mean_difference(&[TwoSides { first: (1, 0.0), second: (1, 0.0) }], options)?;
         Ok(Self {
             first,

@@ -213,7 +213,7 @@ pub struct EvaluationEvent {
     pub score: Option<f64>,
     /// The trace that was judged.
     pub trace: Option<TraceId>,
-    /// The span at fault or, where there is no finding, that of the agent.
+    /// The span at fault; without a finding, the span of the agent.
     pub span: Option<SpanId>,
     /// When it was made, in nanoseconds since 1970; 0 where that is not known.
     pub observed: u64,

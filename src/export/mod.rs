@@ -7,7 +7,7 @@ mod json;
 #[cfg(feature = "otlp")]
 mod proto;
 
-/// What events say of the service that sends them.
+/// The service name of events.
 const SERVICE: &str = env!("CARGO_PKG_NAME");
 
 pub use event::{EvaluationEvent, EventContext, EventLabel, EventValue};

@@ -234,7 +234,7 @@ impl TraceAssembler {
         self.events.pop_front()
     }
 
-    /// What became of the pieces so far.
+    /// Returns the counts of the pieces received so far.
     #[must_use]
     pub fn counts(&self) -> AssemblerCounts {
         AssemblerCounts { open: self.slots.open.pieces, parked: self.slots.parked.pieces, ..self.counts }

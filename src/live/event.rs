@@ -19,11 +19,11 @@ use crate::trace::{Metadata, Unpaired};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LiveEvent {
-    /// What became of a finding while its trace is open.
+    /// An update of a finding while its trace is open.
     Update {
         /// The trace.
         trace: Arc<str>,
-        /// What is known of it so far.
+        /// The metadata known so far.
         metadata: Arc<Metadata>,
         /// The update.
         update: Box<Update>,
@@ -90,7 +90,7 @@ impl CloseReason {
 pub struct ClosedTrace {
     /// The trace.
     pub trace: Arc<str>,
-    /// What the run is known by; its id is that of the trace or, of further agents, one that begins with it.
+    /// The metadata of the run. Its id is that of the trace; the ids of further agents begin with it.
     pub metadata: Metadata,
     /// Why it was closed.
     pub reason: CloseReason,
@@ -99,7 +99,7 @@ pub struct ClosedTrace {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// What the steps inside of findings took, each step once.
+    /// The cost of the steps inside findings, each step once.
     pub cost: Cost,
     /// Calls without an answer, and answers without a call.
     pub unpaired: Unpaired,
@@ -109,7 +109,7 @@ pub struct ClosedTrace {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OpenRun {
-    /// What the run is known by so far.
+    /// The metadata known so far.
     pub metadata: Metadata,
     /// How many steps were judged.
     pub steps: u64,
@@ -118,7 +118,7 @@ pub struct OpenRun {
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
 }
 
-/// What became of the pieces that an assembler received: calls, answers, messages, spans and log records.
+/// Counts of the pieces that an assembler received: calls, answers, messages, spans and log records.
 ///
 /// At any time `received = judged + evicted + late + ignored + open + parked`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ pub struct AssemblerCounts {
     pub evicted: u64,
     /// Pieces that came after their trace had been closed.
     pub late: u64,
-    /// Pieces of traces in which nobody acts: no agent, no model, no tool.
+    /// Pieces of traces without an agent, a model or a tool.
     pub ignored: u64,
     /// Pieces of traces that are open.
     pub open: u64,

@@ -54,8 +54,7 @@ pub struct Conclusion {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// What became of the findings since [`Monitor::updates`] was last asked: each of them is closed, or merged into
-    /// another.
+    /// The updates since the last call of [`Monitor::updates`]. Each finding ends closed or merged into another.
     pub updates: Vec<Update>,
 }
 
@@ -77,7 +76,7 @@ impl Monitor {
         Ok(Self::open(detectors, &None.into()))
     }
 
-    /// With this reference route, or this reason why there is none. Call it before the first step.
+    /// Sets the reference route, or the reason for its absence. Call it before the first step.
     #[must_use]
     pub fn with_routing(mut self, routing: &RouteStatus) -> Self {
         self.reopen(routing);
@@ -170,10 +169,10 @@ impl Monitor {
         self.folds.iter_mut().flat_map(move |open| open.new_findings(meter, steps))
     }
 
-    /// What has become of the findings since this was last asked.
+    /// Returns the updates of findings since the last call.
     ///
-    /// Called after every step, it reports a finding at the step that confirms it. Growth and merging are looked for
-    /// whenever the trace has doubled, and at the end; a finding has grown if it is half as long again.
+    /// Called after every step, it reports a finding at the step that confirms it. Growth and merging are checked when
+    /// the trace has doubled in length and at the end; a finding has grown if it is at least half as long again.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {
@@ -182,8 +181,8 @@ impl Monitor {
         updates
     }
 
-    /// Continues the updates of findings that another monitor reported on the same trace, of which this one has seen
-    /// other steps or another order.
+    /// Continues the updates of findings that another monitor reported on the same trace. That monitor may have seen
+    /// other steps, or another order.
     pub(super) fn continue_from(&mut self, before: Vec<Finding>) -> Vec<Update> {
         self.take_over(before);
         let mut updates = Vec::new();
@@ -259,13 +258,13 @@ impl Monitor {
         Some((open.detector.id(), self.meter.seal(open.verdict())))
     }
 
-    /// What the steps of the trace took so far.
+    /// Returns the cost of the trace so far.
     #[cfg(feature = "scan")]
     pub(crate) fn total_cost(&self) -> Cost {
         self.meter.total()
     }
 
-    /// What the steps inside of findings took, each step once.
+    /// Returns the cost of the steps inside findings, each step once.
     pub(crate) fn cost_inside<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) -> Cost {
         let mut ranges: Vec<_> = findings.into_iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();

@@ -29,7 +29,7 @@ enum State {
     Stopped(Box<Stopped>),
 }
 
-/// What a detector says that was stopped.
+/// The last result of a detector that was stopped.
 #[derive(Debug)]
 struct Stopped {
     certain: Vec<Finding>,

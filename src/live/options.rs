@@ -64,8 +64,7 @@ impl Default for AssemblerOptions {
 const PACE: u64 = 200_000;
 
 impl AssemblerOptions {
-    /// When a trace of so many pieces is judged again of which one came at this time, and which was last judged at
-    /// that.
+    /// Returns when to judge a trace again, from the arrival of its last piece, its last judgement and its length.
     pub(super) fn judge_again(&self, came: u64, judged: u64, pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));
         settled.max(judged.saturating_add(PACE.saturating_mul(pieces as u64)))

@@ -94,7 +94,7 @@ impl Packed {
     }
 
     pub(super) fn open(&self) -> OpenTrace {
-        // What was packed here can be read.
+        // The JSON was written by this type, so it parses.
         OpenTrace::from_json(&self.json()).unwrap_or_default()
     }
 

@@ -7,7 +7,7 @@ use crate::trace::{
     UnknownReason, Usage,
 };
 
-/// The answer to a call that was handed in before.
+/// The answer to a call that was added before.
 ///
 /// ```
 /// use wrongturn::{Status, TraceAssembler, default_detectors, live::{AssemblerOptions, Reply}};
@@ -56,7 +56,7 @@ impl<'a> Reply<'a> {
         self
     }
 
-    /// Nobody knows how the call ended, for this reason.
+    /// Sets the status to unknown, for this reason.
     #[must_use]
     pub fn unknown(mut self, reason: UnknownReason) -> Self {
         (self.status, self.reason) = (Status::Unknown, Some(reason));

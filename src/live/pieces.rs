@@ -64,7 +64,7 @@ impl Pieces {
 
     fn put(&mut self, place: Place, piece: Piece) -> Option<Place> {
         let is_last = self.last_step.is_none_or(|last| last < place);
-        // What comes in the middle is numbered when the pieces are sorted.
+        // A piece in the middle gets its number when the pieces are sorted.
         let number = if is_last { self.steps } else { 0 };
         let mut entry = Entry { number, turn: self.next_turn, piece, answer: None };
         if let Some(turn) = entry.piece.turn() {

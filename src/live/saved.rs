@@ -41,8 +41,8 @@ impl TraceAssembler {
     /// Writes all that the assembler knows, except events that have not been taken: open and parked traces, counts, and
     /// which traces are closed. [`TraceAssembler::load`] reads it.
     ///
-    /// The form is lines of JSON with a version. It holds what came, and which findings were reported, but nothing of
-    /// what detectors made of it: states can be read under other detectors and by later versions.
+    /// The format is lines of JSON with a version. It holds the received pieces and the reported findings, but no state
+    /// of detectors: other detectors and later versions can read it.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
@@ -91,12 +91,12 @@ impl TraceAssembler {
     /// Adds what [`TraceAssembler::save`] wrote. Its traces are parked and go on with their next piece, under the same
     /// finding ids; those that were about to be closed are closed at their time.
     ///
-    /// States of several assemblers can be added, one after the other: traces of one id are put together, and counts are
-    /// added up.
+    /// States of several assemblers can be added, one after the other: traces of one id are put together, and counts
+    /// are added up.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version is another, a line is not one of a state, or the state
-    /// ends early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. The lines before have been added.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version is another, a line is not one of a state, or the
+    /// state ends early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. The lines before have been added.
     pub fn load(&mut self, from: &mut dyn BufRead) -> Result<()> {
         let mut text = String::new();
         read_line(from, &mut text)?;

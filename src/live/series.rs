@@ -37,7 +37,7 @@ impl Series {
         self.live.insert(finding.id.clone(), finding.clone());
     }
 
-    /// What became of the findings that were reported, by this verdict: one has grown if it is half as long again.
+    /// Adds updates of reported findings that have grown in this verdict by at least half their length.
     pub(super) fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         for finding in verdict.findings() {
             for part in &finding.merged {
@@ -67,7 +67,7 @@ impl Series {
             if self.live.contains_key(&finding.id) {
                 continue;
             }
-            // What was merged before it could be reported is not reported by itself.
+            // A finding that was merged before it was reported is not reported by itself.
             if let Some(now) = verdict.findings().iter().find(|other| other.id == finding.id) {
                 self.open(now);
                 updates.push(Update::new(UpdateKind::Opened, now.clone()));

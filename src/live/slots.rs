@@ -43,7 +43,7 @@ pub(super) struct Share {
     pub(super) pieces: u64,
 }
 
-/// What a slot and its entries in the lists take.
+/// An estimate of the size of a slot with its list entries.
 const SLOT_BYTES: usize = size_of::<Slot>() + 160;
 
 impl Slots {

@@ -37,7 +37,7 @@ pub(super) struct HeldSpans {
 /// By run, findings that were reported and stand.
 pub(super) type Reported = BTreeMap<String, Vec<Finding>>;
 
-/// What became of a finding of a run.
+/// An update of a finding, with the metadata of its run.
 pub(super) type RunUpdate = (Arc<Metadata>, Update);
 
 impl HeldSpans {

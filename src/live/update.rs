@@ -1,11 +1,11 @@
-//! What becomes of a finding while its trace is open.
+//! Updates of findings while their traces are open.
 
 use serde::Serialize;
 
 use crate::detect::Finding;
 use crate::names::named;
 
-/// What an update says of a finding: opened, grown, merged, closed or withdrawn.
+/// The kind of an update: opened, grown, merged, closed or withdrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum UpdateKind {
@@ -17,8 +17,8 @@ pub enum UpdateKind {
     Merged,
     /// The trace is over: this is what the verdict holds.
     Closed,
-    /// It is taken back. No detector does that by itself; of an open trace of spans, later spans may show that steps are
-    /// of another agent, of another turn, or other steps than they seemed.
+    /// It is taken back. No detector does that by itself; of an open trace of spans, later spans may show that steps
+    /// are of another agent, of another turn, or other steps than they seemed.
     Withdrawn,
 }
 
@@ -32,20 +32,20 @@ named! {
     }
 }
 
-/// What became of a finding while its trace is open: one of a series of updates with the same id.
+/// An update of a finding while its trace is open: one of a series with the same id.
 ///
-/// A finding is perhaps *opened*, then *grown* any number of times, and in the end either *merged* into another finding,
-/// *closed* or, of spans alone, *withdrawn*. What only the end of a trace makes certain is closed without having been
+/// A finding may be *opened*, then *grown* any number of times, and ends *merged* into another finding, *closed* or,
+/// with spans only, *withdrawn*. A finding that only the end of the trace confirms is closed without having been
 /// opened.
 ///
-/// To see every finding once, take those that are closed. To know at once, take those that are opened, and find them
-/// again by their ids among the closed ones or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an example.
+/// Use the closed findings to see each once. Use the opened ones to react at once; their ids come back among the closed
+/// ones or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an example.
 ///
 /// In JSON: `{"kind", "finding", "into"?}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Update {
-    /// What became of the finding.
+    /// The kind.
     pub kind: UpdateKind,
     /// The finding as it stands now; of one that was merged or withdrawn, as it was last reported.
     pub finding: Finding,

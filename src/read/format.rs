@@ -12,7 +12,7 @@ pub(super) struct Entry {
     pub(super) format: Format,
     /// A description in words.
     pub(super) about: &'static str,
-    /// What shows that an input is of the format. One of these is enough.
+    /// The shapes by which the format is recognised. One of them is enough.
     pub(super) signature: &'static [Shape],
     pub(super) reader: Reader,
 }
@@ -43,7 +43,7 @@ impl Entry {
         self.signature.iter().any(|shape| shape.fits(look, document))
     }
 
-    /// What the signature says, in words.
+    /// Returns the signature in words.
     pub(super) fn decisive(&self) -> String {
         self.signature.iter().map(ToString::to_string).collect::<Vec<_>>().join("; or ")
     }
@@ -103,7 +103,7 @@ macro_rules! formats {
                 }
             }
 
-            /// What the format is.
+            /// Returns a description of the format.
             #[must_use]
             pub fn about(self) -> &'static str {
                 self.entry().about

@@ -72,7 +72,7 @@ pub(super) struct Runs<'s> {
     pub(super) is_recount: bool,
     /// Whether the sink has steps of the run that comes next.
     is_begun: bool,
-    /// What is wrong with that run.
+    /// The error of that run.
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,

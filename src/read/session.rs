@@ -68,7 +68,7 @@ pub(super) struct Finder {
     lines: usize,
 }
 
-/// What a [`Finder`] has found.
+/// The result of a [`Finder`].
 pub(super) enum Found {
     /// The lines are a session of this format.
     Session(&'static Entry),

@@ -18,11 +18,11 @@ use crate::trace::{
 
 /// A way to write calls as text.
 struct Grammar {
-    /// What a text with a call contains, and a prompt that defines the grammar.
+    /// Substrings of a text with a call, and of a prompt that defines the grammar.
     marks: &'static [&'static str],
     /// Finds the calls of a text.
     calls: fn(&str) -> Vec<Written>,
-    /// What else a prompt contains that defines the grammar; `None` if no prompt is enough.
+    /// Further substrings of a prompt that defines the grammar; `None` if a prompt does not suffice.
     prompt: Option<&'static [&'static str]>,
     /// The beginning of every answer, if the calls may be in messages of any role.
     answer: Option<&'static str>,

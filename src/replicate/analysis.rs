@@ -135,7 +135,7 @@ pub struct ReplicationAnalysis {
     pub unknown: Option<Group>,
     /// Runs left out because another copy of them counts.
     pub duplicates: Vec<Duplicate>,
-    /// What a cluster is.
+    /// The unit of resampling.
     pub cluster: ClusterBy,
     /// Runs that name no task, each a cluster of its own if clusters are tasks.
     pub alone: u64,

@@ -19,7 +19,7 @@ const FEW_CLUSTERS: u64 = 20;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClusteredInterval {
-    /// What a cluster is.
+    /// The unit of resampling.
     pub by: ClusterBy,
     /// The intervals.
     #[serde(flatten)]

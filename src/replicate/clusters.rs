@@ -6,7 +6,7 @@ use super::row::SimulationRow;
 use crate::names::named;
 use crate::trace::Digest;
 
-/// What makes runs depend on each other, so that they are resampled together.
+/// The unit of resampling: runs of one cluster depend on each other and are drawn together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum ClusterBy {
@@ -47,8 +47,8 @@ impl ClusterBy {
     }
 }
 
-/// Strata inside of which rewards may be permuted: the runs of one cluster in one model and domain, and, in each
-/// model and domain, the runs that are alone in theirs.
+/// Returns the strata within which rewards may be permuted: the runs of one cluster in one model and domain, and, for
+/// each model and domain, the runs that are alone in their cluster.
 pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     let pair = |row: &&SimulationRow| (row.model.clone(), row.domain.clone());
     let keys: Vec<_> = rows.iter().map(pair).zip(cluster).collect();

@@ -58,7 +58,7 @@ pub enum Better {
     Second,
     /// The interval holds 0.
     Neither,
-    /// There is no interval.
+    /// The interval is missing.
     Unknown,
 }
 

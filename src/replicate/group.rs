@@ -6,7 +6,7 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::stats::{Correlation, StatsError, mean, pearson};
 
-/// A correlation, or why there is none.
+/// A correlation, or the reason why it is undefined.
 ///
 /// In JSON `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
 #[derive(Debug, Clone, PartialEq)]

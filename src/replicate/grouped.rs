@@ -1,4 +1,4 @@
-//! The replication over groups of one's choice, with recovery by program beside the published rule.
+//! The replication over chosen groups, with recovery by program next to the published rule.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::names::named;
 use crate::stats::pearson;
 
-/// What the runs of a replication can be grouped by.
+/// The keys by which the runs of a replication can be grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GroupBy {
@@ -77,7 +77,7 @@ pub struct NamedGroup {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupedReplication {
-    /// What the runs are grouped by.
+    /// The keys of the groups.
     pub by: Vec<GroupBy>,
     /// Recovery, by both rules, against the reward over all runs that count.
     pub overall: Vec<Association>,
@@ -85,7 +85,7 @@ pub struct GroupedReplication {
     pub groups: Vec<NamedGroup>,
 }
 
-/// What is held against the reward over all runs.
+/// The measures that are correlated with the reward over all runs.
 const RELATIONS: [Relation; 4] = [
     Relation::Recovery,
     Relation::RecoveryByProgram,

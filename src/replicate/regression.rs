@@ -36,7 +36,7 @@ const SUCCESS: f64 = 1.0 - 1e-6;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RewardRegression {
-    /// What a cluster is.
+    /// The unit of clustering.
     pub cluster: ClusterBy,
     /// The log odds of success, a reward of at least 1.
     pub logistic: RewardModel,
@@ -58,7 +58,7 @@ pub struct RewardModel {
     pub left_out: u64,
     /// The effects of one unit; empty if undefined.
     pub effects: Vec<MeasureEffect>,
-    /// Why there are no effects.
+    /// The reason if the effects are undefined.
     pub undefined: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is correlated with the reward.
+//! The measures that are correlated with the reward.
 
 use std::fmt;
 

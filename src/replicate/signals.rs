@@ -51,7 +51,7 @@ fn distance_from_zero(interval: Interval) -> f64 {
 pub(super) fn adjust<'a>(associations: impl Iterator<Item = &'a mut Association>) {
     let mut tested: Vec<&mut Association> = associations.filter(|one| one.permutation.is_some()).collect();
     let p_values: Vec<f64> = tested.iter().filter_map(|one| one.permutation.map(|test| test.p)).collect();
-    // The p-values are probabilities, so that there is an answer.
+    // The p-values lie in [0, 1], so this does not fail.
     for (one, q) in tested.iter_mut().zip(benjamini_hochberg(&p_values).unwrap_or_default()) {
         one.q = Some(q);
     }

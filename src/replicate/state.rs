@@ -14,10 +14,10 @@ use crate::trace::{Digest, Distinct};
 
 /// The runs of a replication, in a state that merges with those of other parts of a corpus.
 ///
-/// Up to as many runs as the state is made for are kept one by one, in the order of a scan, and every figure can be
-/// made of them. Of more, sums are kept for each task of a model in a domain, of which
-/// [`SummedReplication`](super::SummedReplication) is made. How the runs were divided, and in which order they were
-/// added, cannot show in it.
+/// Up to its limit a state keeps runs one by one, in scan order, and every figure can be computed from them. Beyond the
+/// limit it keeps sums for each task of a model in a domain, from which
+/// [`SummedReplication`](super::SummedReplication) is computed. The state does not depend on how the runs were divided
+/// or on the order in which they were added.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationState, SimulationRow}, scan::ScanOptions};
@@ -50,7 +50,7 @@ enum Form {
     Sums(Box<Sums>),
 }
 
-/// What is kept of too many runs.
+/// The sums kept beyond the limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sums {
     /// The contents of the runs.

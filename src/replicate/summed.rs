@@ -82,7 +82,7 @@ pub struct SummedReplication {
     pub out_of_range: u64,
     /// How many different contents the runs have, of those whose content is known.
     pub different_contents: DistinctCount,
-    /// What a cluster is.
+    /// The unit of resampling.
     pub cluster: ClusterBy,
     /// Resamples of each bootstrap.
     pub resamples: usize,
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::replicate::{ReplicationAnalysis, SimulationRow, pass_k_by_pair, tests::row};
 
-    /// Runs of four models in two domains, of which some name no task, or have no reward.
+    /// Runs of four models in two domains, some without a task or a reward.
     fn rows() -> Vec<SimulationRow> {
         (0..600_u32)
             .map(|n| {

@@ -1,4 +1,4 @@
-//! What counts and what does not, on rows whose answers are known.
+//! Tests on rows with known answers.
 
 use super::*;
 use crate::stats::Resampling;
@@ -63,7 +63,7 @@ fn what_only_repeats_is_not_significant() {
     assert!(inference.changes.iter().any(|change| change.relation == one.relation
         && change.scope == "all runs"
         && change.differing().unwrap().by == ClusterBy::Task));
-    // Inside of a task nothing varies, so that there is nothing to permute.
+    // Within a task nothing varies, so nothing can be permuted.
     assert_eq!((one.permutation, one.q), (None, None));
 
     let options = ReplicationOptions { cluster: ClusterBy::None, ..ReplicationOptions::default() };

@@ -3,7 +3,7 @@
 /// The width of every chart, in its own units.
 pub(super) const WIDTH: f64 = 400.0;
 
-/// What is left free on either side.
+/// The margin on either side.
 pub(super) const MARGIN: f64 = 8.0;
 
 /// A linear axis.

@@ -111,7 +111,7 @@ fn figures(report: &CalibrationReport) -> Table {
     table
 }
 
-/// What is lacking for the next tier, and for the proof over always firing.
+/// Returns the shortfall from the next tier, and from the proof over always firing.
 fn needs(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
         "needs",

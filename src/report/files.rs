@@ -1,4 +1,4 @@
-//! What was read of the files of a scan, and what of it was not judged.
+//! The files of a scan: how much was read, and how much of it was not judged.
 
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn summed(counts: &ReadCounts) -> String {
 /// How many files that could not be read whole a page lists.
 const LISTED: usize = 200;
 
-/// Returns the files of which not everything could be read, with the first reason of each; none where there are none.
+/// Returns the files that were not read in full, with the first reason of each.
 pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",

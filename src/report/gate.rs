@@ -1,4 +1,4 @@
-//! What a calibration says to CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
+//! A calibration for CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
 
 use super::calibration::calibration_document;
 use super::cell::Cell;
@@ -171,7 +171,7 @@ impl Suite<'_> {
     }
 }
 
-/// Returns a text as it may stand in an attribute; what XML cannot hold at all is replaced.
+/// Escapes a text for an attribute. Characters that XML does not allow are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

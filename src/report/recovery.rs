@@ -122,7 +122,7 @@ fn means(comparison: &Comparison) -> Table {
     table
 }
 
-/// What result files hold, as a table.
+/// Returns a table of the contents of result files.
 #[must_use]
 pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
     let mut table = Table::new(

@@ -15,7 +15,7 @@ use crate::stats::{Interval, ratio};
 
 const TITLE: &str = "Recovery from tool errors and reward";
 
-/// What the short text of a replication shows besides the answer.
+/// The parts of the short report of a replication, apart from the answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplicationView<'r> {
     /// Whether it has the table of pass^k.
@@ -177,7 +177,7 @@ fn analysis_interval(one: Option<&ClusteredInterval>) -> String {
     })
 }
 
-/// What is resampled, in the singular.
+/// Returns the name of the resampled unit, in the singular.
 pub(super) fn unit(by: ClusterBy) -> &'static str {
     match by {
         ClusterBy::ModelDomain => "model and domain",

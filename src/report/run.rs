@@ -1,4 +1,4 @@
-//! A run as a reader sees it: steps with the numbers that `where` uses, findings beside them.
+//! A run for a reader: numbered steps with the findings next to them.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::wrap::wrapped;
 use crate::detect::Finding;
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// How many findings are marked beside the steps.
+/// The number of findings marked next to the steps.
 const MARKS: usize = 26;
 
 /// Returns a run as text, a line of at most `width` columns per step, with its findings.

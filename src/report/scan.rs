@@ -44,7 +44,7 @@ const COUNTS: &str =
     "traces=runs # + | applicable=judged # | detected=flagged # | rate # | rate_ci95=95% CI ~";
 
 impl ScanSummary {
-    /// What the findings of each detector cost in the runs of each model, of the runs to which it applies.
+    /// Returns the cost of the findings by detector and model, over the runs to which the detector applies.
     #[must_use]
     pub fn costs(&self) -> Vec<FailureCost> {
         let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
@@ -131,7 +131,7 @@ impl ScanSummary {
     }
 }
 
-/// What lies inside of the findings of each detector, where time or tokens are known.
+/// Returns time and tokens inside the findings of each detector, if recorded.
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;

@@ -7,7 +7,7 @@ use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
-/// Bytes that the steps of one run may take, so that 50 runs stay below 5 MB.
+/// The largest size of the steps of one run, which keeps 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
 
 /// Bytes that the findings of one run may take.

@@ -11,8 +11,8 @@ use crate::detect::Detector;
 use crate::read::Format;
 use crate::trace::Metadata;
 
-/// Conditions on a run, all of which must hold. Each is a pattern for the whole text: `*` stands for any characters and
-/// `?` for one.
+/// Conditions on a run that must all hold. Each is a pattern for the whole text: `*` matches any characters and `?`
+/// matches one.
 ///
 /// ```
 /// use wrongturn::{Metadata, scan::RunFilter};

@@ -146,7 +146,7 @@ where
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a piece. If other threads fall behind, the calling thread reads the oldest piece itself.
+    /// Queues a piece. If other threads are too slow, the calling thread reads the oldest piece itself.
     pub(super) fn queue_job(&self, job: Job) -> Option<Job> {
         let mut queue = self.lock();
         queue.jobs.push_back(job);

@@ -4,13 +4,13 @@
 //! q(i) = min over j >= i of p(j) * m / j,   p(1) <= … <= p(m)
 //! ```
 //!
-//! Calling everything with q <= 0.05 a finding keeps the expected share of false ones among them below
-//! 5%, where the tests are independent or positively dependent.
+//! Among the tests with q <= 0.05 the expected share of false discoveries is below 5%, if the tests are
+//! independent or positively dependent.
 //!
 //! Reference: Benjamini & Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995). Oracle:
 //! `statsmodels.stats.multitest.multipletests(p, method="fdr_bh")`.
 //!
-//! Errors: a value that is no probability.
+//! Errors: a value outside [0, 1].
 
 use super::{Side, StatsError, float};
 

@@ -14,12 +14,12 @@ use serde::Serialize;
 use super::bootstrap::{BootstrapInterval, bootstrap_tails};
 use super::float;
 
-/// A yes/no answer beside the label that says what is true.
+/// A yes/no answer with its true label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outcome {
-    /// What is true.
+    /// The true label.
     pub label: bool,
-    /// What was answered.
+    /// The answer.
     pub predicted: bool,
 }
 
@@ -81,7 +81,7 @@ impl Confusion {
         ratio(float(self.tp), float(self.tp) + float(self.fp))
     }
 
-    /// Returns the share of yes labels that were found; `None` when there is none.
+    /// Returns the share of yes labels that were found; `None` without yes labels.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         ratio(float(self.tp), float(self.tp) + float(self.fn_))

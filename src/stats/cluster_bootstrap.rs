@@ -2,8 +2,8 @@
 //! the runs of one task.
 //!
 //! A resample draws as many clusters as there are, with replacement, and takes all observations of each.
-//! The statistic is a function of sums over clusters, so that a resample costs one addition per cluster,
-//! however many observations there are.
+//! The statistic is a function of sums over clusters, so a resample costs one addition per cluster,
+//! whatever the number of observations.
 //!
 //! ```text
 //! percentile: the (1 - c)/2 and (1 + c)/2 quantiles of the B values (Hyndman & Fan type 7)
@@ -12,7 +12,7 @@
 //!   a  = Σ U³ / 6 (Σ U²)^(3/2),  U(i) = mean of θ(-j) - θ(-i), where θ(-i) leaves out cluster i
 //! ```
 //!
-//! With few clusters both are too narrow. The widened interval cuts at probabilities that make up for it,
+//! With few clusters both are too narrow. The widened interval cuts at probabilities that compensate,
 //!
 //! ```text
 //! widened: the α and 1 - α quantiles, α = Φ(-sqrt(k/(k - 1)) t),  t the quantile of Student's t at k - 1
@@ -38,16 +38,15 @@ use super::interval::Interval;
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
-/// With fewer clusters there is no widened interval: too few samples can be drawn from them.
+/// The smallest number of clusters for a widened interval. Fewer allow too few distinct samples.
 const MIN_WIDENED: usize = 5;
 
-/// There is no widened interval if one in so many resamples is undefined.
+/// The widened interval is omitted if one in this many resamples is undefined.
 const MOST_UNDEFINED: u64 = 100;
 
 /// A statistic of sums over clusters, for [`cluster_bootstrap()`].
 ///
-/// Correlations and differences are there ([`ClusteredPearson`](super::ClusteredPearson) and its like). One of your
-/// own:
+/// [`ClusteredPearson`](super::ClusteredPearson) and others are provided. A statistic of your own:
 ///
 /// ```
 /// use wrongturn::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
@@ -86,13 +85,13 @@ const MOST_UNDEFINED: u64 = 100;
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 pub trait ClusterStatistic: Sync {
-    /// What is summed.
+    /// The sums.
     type Sums: Clone + Send + Sync;
 
     /// Returns the number of clusters.
     fn clusters(&self) -> usize;
 
-    /// Returns the sums of no cluster.
+    /// Returns the sums over zero clusters.
     fn nothing(&self) -> Self::Sums;
 
     /// Adds a cluster, `times` times; -1 takes it away. Clusters that do not exist add nothing.
@@ -229,8 +228,8 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     a.is_finite().then_some(a)
 }
 
-/// Returns the probability to leave out on either side, so that an interval is as much wider as Student's t is than the
-/// normal distribution, and as resampling understates a variance.
+/// Returns the tail probability that widens an interval by the ratio of Student's t to the normal quantile, and by the
+/// factor by which resampling understates a variance.
 fn widened_tail(confidence: f64, clusters: usize) -> f64 {
     let k = float(clusters as u64);
     normal_cdf(-(k / (k - 1.0)).sqrt() * t_quantile(confidence, k - 1.0))

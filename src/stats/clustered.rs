@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`ClusteredPearson`] | n, Σx, Σy, Σx², Σy², Σxy around the means of all |
 //! | [`ClusteredWithin`] | the sums of Pearson, and n, Σx, Σy per group |
-//! | [`PairedDifference`] | what both of its statistics sum, of the same draw |
+//! | [`PairedDifference`] | the sums of both statistics, from the same draw |
 //!
 //! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values
 //! the estimates equal up to rounding.
@@ -167,8 +167,8 @@ impl<A: ClusterStatistic, B: ClusterStatistic> ClusterStatistic for PairedDiffer
     }
 }
 
-/// Returns how many rows a table by these numbers needs: one more than the greatest. Never more than there are numbers,
-/// so that a single huge number makes no huge table.
+/// Returns the number of rows of a table indexed by these numbers: one more than the greatest, but at most their count,
+/// which bounds memory if a number is huge.
 fn table_size(numbers: &[usize]) -> usize {
     numbers.iter().max().map_or(0, |most| most.saturating_add(1)).min(numbers.len())
 }

@@ -69,7 +69,7 @@ pub enum StatsError {
     InvalidArgument {
         /// The argument.
         name: &'static str,
-        /// What it must be.
+        /// The requirement.
         why: &'static str,
     },
     /// More successes than trials.

@@ -42,8 +42,8 @@ pub struct Kappa {
 
 /// Cohen's kappa of a square table of counts.
 ///
-/// Rows are the first reader's categories, columns the second's. `None`: undefined, as both readers use one and the same
-/// category only.
+/// Rows are the first reader's categories, columns the second's. `None`: undefined, as both readers use one and the
+/// same category only.
 ///
 /// ```
 /// use wrongturn::stats::cohens_kappa;
@@ -73,8 +73,8 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
 
 /// Cohen's kappa of things that two readers have labelled.
 ///
-/// It is that of [`cohens_kappa`]. `None`: undefined, as there are no things, or both readers use one and the same label
-/// only.
+/// Same as [`cohens_kappa`] for the table of labels. `None` without items, or if both readers use one and the same
+/// label only.
 ///
 /// ```
 /// use wrongturn::stats::kappa_of_labels;

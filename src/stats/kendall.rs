@@ -8,7 +8,7 @@
 //! ```
 //!
 //! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment of
-//! ties in ranking problems", Biometrika 33 (1945). Every pair is looked at: it is meant for some thousands of things.
+//! ties in ranking problems", Biometrika 33 (1945). The time is quadratic: it is meant for some thousands of items.
 //!
 //! Errors: a value that is not finite. With fewer than two things, or where one side is all tied, τ-b is undefined.
 

@@ -6,7 +6,7 @@
 //! recall     = mean over labels L of max over predictions P of J(P, L)
 //! ```
 //!
-//! with ranges that include both ends, so that `5..=5` holds one number.
+//! with ranges that include both ends: `5..=5` holds one number.
 //!
 //! Reference: Jaccard, "The distribution of the flora in the alpine zone", New Phytologist 11
 //! (1912); the two means are those of BenchTrace, section 3.3.1.

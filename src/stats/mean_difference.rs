@@ -25,7 +25,7 @@ use super::distributions::t_quantile;
 use super::interval::Interval;
 use super::{Resampling, StatsError, float};
 
-/// What both sides of a comparison observed in one cluster, such as a task.
+/// The observations of both sides of a comparison in one cluster, such as a task.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TwoSides {
     /// Observations of the first side, and their sum.
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(mean_difference(&[bad], &usual), Err(StatsError::NonFinite { side: Side::Y, index: 0 }));
         let one = mean_difference(&tasks(&[(1.0, 2.0)]), &usual).unwrap();
         assert_eq!((one.difference, one.se, one.ci95, one.bootstrap.percentile), (0.5, None, None, None));
-        // Clusters of nothing are no clusters.
+        // Clusters without observations do not count.
         let mut padded = tasks(&[(1.0, 2.0), (0.0, 1.0)]);
         padded.push(TwoSides::default());
         assert_eq!(mean_difference(&padded, &usual).unwrap().bootstrap.clusters, 2);

@@ -6,8 +6,8 @@
 //! ci95 = tanh(artanh(r) ± 1.96/sqrt(n - 3))     Fisher's z, n > 3
 //! ```
 //!
-//! Columns are scaled by a power of two and measured from their means before anything is squared, and a common offset
-//! costs no digits. An r within 1e-15 of 0 or ±1 is set to it, as the difference is rounding. The sums of a
+//! Columns are scaled by a power of two and centred on their means before squaring, so a common offset does not lose
+//! digits. An r within 1e-15 of 0 or ±1 is set to it, as the difference is rounding. The sums of a
 //! [`PearsonAccumulator`] are in [fixed point](super::fixed); their r differs from that of the columns by rounding of
 //! the addends, about 1e-13 divided by the standard deviation of the values.
 //!
@@ -41,7 +41,7 @@ pub struct Correlation {
     pub r: f64,
     /// The number of pairs.
     pub n: usize,
-    /// The two-sided p-value of no correlation. As a function of r it is steepest at ±1: with three
+    /// The two-sided p-value under the null hypothesis r = 0. As a function of r it is steepest at ±1: with three
     /// pairs a change of r in its last digit moves p by up to 1e-8.
     pub p: f64,
     /// The 95% interval; `None`, serialized as `[null, null]`, for fewer than four pairs.
@@ -232,8 +232,8 @@ impl Correlation {
         Ok(Self::of(r, n, float(n as u64) - 2.0))
     }
 
-    /// What follows from a coefficient that was taken over `n` observations and left `dof` degrees of
-    /// freedom, at least 1: its p-value, and Fisher's interval where more than one is left.
+    /// Creates the correlation from a coefficient over `n` observations with `dof >= 1` degrees of freedom: its
+    /// p-value, and Fisher's interval if `dof > 1`.
     pub(super) fn of(r: f64, n: usize, dof: f64) -> Self {
         let r = r.clamp(-1.0, 1.0);
         let half_width = normal_quantile(0.975) / (dof - 1.0).sqrt();

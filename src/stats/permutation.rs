@@ -45,7 +45,7 @@ pub struct PermutationTest {
 
 /// Tests whether `x` and `y` are associated within the strata that `stratum` numbers.
 ///
-/// `None`: in no stratum do both vary, so that there is nothing to rearrange.
+/// Returns `None` if there is no stratum in which both vary.
 ///
 /// ```
 /// use wrongturn::stats::{Resampling, permutation_test};
@@ -164,7 +164,7 @@ impl Stratum {
         self.x.iter().zip(y).map(|(x, y)| x * y).sum()
     }
 
-    /// What the co-moment cannot exceed.
+    /// Returns an upper bound of the co-moment.
     fn most(&self) -> f64 {
         let squares = |column: &[f64]| column.iter().map(|value| value * value).sum::<f64>();
         (squares(&self.x) * squares(&self.y)).sqrt()

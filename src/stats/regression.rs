@@ -41,7 +41,7 @@ pub struct Effect {
     pub estimate: f64,
     /// Its standard error, robust to clusters.
     pub se: f64,
-    /// The two-sided p-value of no effect.
+    /// The two-sided p-value under the null hypothesis that the effect is 0.
     pub p: f64,
     /// The 95% interval.
     pub ci95: Interval,

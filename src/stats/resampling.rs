@@ -1,7 +1,7 @@
 //! How often, from which seed and to which level statistics are resampled.
 //!
-//! Every resample has a generator of its own, made from the seed and its number. Whichever thread draws
-//! it, it is the same, so that results do not depend on the number of threads.
+//! Every resample has its own generator, made from the seed and its number, so results do not depend on the
+//! number of threads.
 //!
 //! Errors: a confidence outside (0, 1), no resamples.
 

@@ -25,7 +25,7 @@ use super::float;
 pub struct TwoProportions {
     /// Positive where the first group succeeds more often.
     pub z: f64,
-    /// The p-value of no difference, two-sided.
+    /// The two-sided p-value under the null hypothesis of equal proportions.
     pub p: f64,
     /// The correlation of group and success.
     pub phi: f64,

@@ -229,7 +229,7 @@ impl ReferenceRoute {
 pub enum RouteStatus {
     /// The route is known.
     Known(std::sync::Arc<ReferenceRoute>),
-    /// There is no route, for this reason.
+    /// The route is missing, for this reason.
     Unknown(Cow<'static, str>),
 }
 

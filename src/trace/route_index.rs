@@ -125,7 +125,7 @@ impl RouteIndex {
     }
 }
 
-/// Returns the digest of a name with some of the arguments, each of which may be missing.
+/// Returns the digest of a name with some of the arguments. Each of them may be missing.
 fn with_members(name: Digest, members: &[String], given: &Members) -> Digest {
     members.iter().fold(name, |digest, member| {
         digest.and(Digest::of_text(member)).and(given.get(member).unwrap_or(Digest::NONE))

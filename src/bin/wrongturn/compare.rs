@@ -224,7 +224,7 @@ fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
     format!("no run of the model `{model}` in {}; models there: {there}", path.display())
 }
 
-/// What a side is called: its model, or else its path.
+/// Returns the name of a side: its model, otherwise its path.
 fn label(path: &Path, model: Option<&str>) -> String {
     model.map_or_else(|| path.display().to_string(), str::to_owned)
 }

@@ -58,7 +58,7 @@ impl Problem {
     }
 }
 
-/// What can be wrong with inputs. Sorted from the worst to the least.
+/// Problems with inputs, sorted from the worst to the least.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     UnknownFormat,
@@ -98,7 +98,7 @@ impl Kind {
         }
     }
 
-    /// What to do about it.
+    /// Returns the remedy.
     fn remedy(&self) -> &'static str {
         match self {
             Self::UnknownFormat => {

@@ -187,7 +187,7 @@ fn line(finding: &Finding) -> String {
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 
-/// What to put into the settings of an agent.
+/// Returns the lines for the settings of an agent.
 fn settings(agent: Agent, command: &str) -> Value {
     let hook =
         |timeout: u64| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);

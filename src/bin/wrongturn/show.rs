@@ -1,5 +1,5 @@
-//! Shows recorded runs with the step numbers that findings and labels use, findings beside their steps, and why a
-//! detector fires or does not.
+//! Shows recorded runs with the step numbers of findings and labels, findings next to their steps, and the reasons why
+//! a detector fires or does not.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ fn show<'d>(
             return common::print(&list(runs, width));
         }
         None => first,
-        // A number that is nobody's id is a place.
+        // A number that is not an id is a position.
         Some(name) => {
             run_of(runs, name).or_else(|error| run_of(runs, &format!("#{name}")).map_err(|_| error))?
         }

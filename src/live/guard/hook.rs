@@ -1,4 +1,4 @@
-//! What the hooks of coding agents hand over, and what they take as an answer.
+//! The hook protocols of coding agents: input and answer.
 //!
 //! Claude Code and Codex speak one protocol (`PreToolUse`, `PostToolUse`, `PostToolUseFailure`, `Stop`,
 //! `SubagentStop`), Gemini CLI another (`BeforeTool`, `AfterTool`, `AfterAgent`).
@@ -18,7 +18,7 @@ pub(super) enum Moment {
     Other,
 }
 
-/// What an agent hands to a hook on standard input: where its session is recorded, and which call it is about.
+/// The input of a hook on standard input: the session file, and the call that it is about.
 ///
 /// ```
 /// use wrongturn::live::Hook;
@@ -43,7 +43,7 @@ pub(super) struct HookCall {
     pub(super) tool: String,
     pub(super) input: Value,
     pub(super) id: Option<String>,
-    /// What the tool answered, after a call.
+    /// The answer of the tool, after a call.
     pub(super) answer: Option<(String, Status)>,
 }
 
@@ -96,7 +96,7 @@ impl Hook {
         self.transcript.as_deref()
     }
 
-    /// Returns true if the agent can be told something now that reaches its model.
+    /// Returns true if a warning at this hook reaches the model.
     pub(super) fn can_warn(&self) -> bool {
         self.moment == Moment::AfterCall || self.event == "PreToolUse"
     }
@@ -144,7 +144,7 @@ fn text_of(response: &Value) -> String {
     let part = |name: &str| response.get(name).and_then(Value::as_str);
     match response {
         Value::String(text) => text.clone(),
-        // What commands print.
+        // The output of a command.
         Value::Object(_) if part("stdout").is_some() => {
             let parts =
                 [part("stdout"), part("stderr")].into_iter().flatten().filter(|text| !text.is_empty());

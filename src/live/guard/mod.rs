@@ -28,10 +28,9 @@ const MOST: usize = 256;
 /// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that
 /// go on with it.
 ///
-/// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads what the
-/// session file holds of the last steps, adds the call that the hook is about if the file, which agents write with a
-/// delay, does not have it yet, and returns [`Advice`]. Calls that were blocked are no part of the history: they do not
-/// make another finding.
+/// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads the new
+/// part of the session file and adds the call of the hook if the file lacks it, as agents write with a delay. It
+/// returns [`Advice`]. Blocked calls are left out of the history and therefore never cause a finding.
 ///
 /// The state between two calls is a [`GuardState`], which the caller keeps for each session; `wrongturn guard` is a
 /// program around this. [`Guard::watch`] does the same for a session without hooks.
@@ -67,8 +66,8 @@ pub struct Guard {
     block_after: Option<u64>,
 }
 
-/// What a [`Guard`] keeps of a session between two calls. It is written as JSON, and is small: an offset into the
-/// session file, and what has been said.
+/// The state of a [`Guard`] for one session between two calls. Its JSON is small: an offset into the session file and
+/// the reported findings.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
     version: u32,
@@ -84,7 +83,7 @@ pub struct GuardState {
     recent: Vec<Recent>,
 }
 
-/// A finding that the agent has been told.
+/// A finding that was reported to the agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Reported {
     run: Option<String>,
@@ -106,7 +105,7 @@ struct Recent {
     status: Status,
 }
 
-/// What to tell an agent: [`Hook::answer`] puts it in the words of its hooks.
+/// The decision of a guard. [`Hook::answer`] writes it in the protocol of the agent.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
@@ -198,7 +197,7 @@ impl Guard {
     }
 
     /// Returns the confirmed findings of a session that have not been reported yet, the earliest first. `session` is
-    /// what it holds from [`GuardState::offset`] to its end.
+    /// its content from [`GuardState::offset`] to the end.
     pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
         let mut all = Vec::new();
         for run in self.follow(state, session) {
@@ -210,7 +209,7 @@ impl Guard {
         all
     }
 
-    /// What the whole session shows, in the end.
+    /// Returns the advice at the end of a session.
     fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
         let mut first = None;
         for run in runs {

@@ -25,7 +25,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
-/// What a trace is of: a session, and the part of it that is a sub-agent's.
+/// The key of a trace: a session and, for a sub-agent, its part.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The sessions of a file, in the order of their first lines.

@@ -48,7 +48,7 @@ fn what_cannot_be_summed_is_refused() {
     let mismatch = StatsError::LengthMismatch { x: 3, y: 2 };
     assert_eq!(ClusteredPearson::new(&plain, &plain, &each(2)).unwrap_err(), mismatch);
     assert_eq!(ClusteredWithin::new(&plain, &plain, &[0; 2], &each(3)).unwrap_err(), mismatch);
-    // Numbers of clusters without end are no reason for tables without end.
+    // A huge cluster number does not make a huge table.
     let statistic = ClusteredPearson::new(&plain, &plain, &[usize::MAX; 3]).unwrap();
     assert_eq!(statistic.estimate(), None);
 }

@@ -13,7 +13,7 @@ fn trial(model: &str, context: &str, task: usize, resolved: bool) -> ComparedTri
     }
 }
 
-/// 89 tasks of which the first `count` are solved.
+/// Trials of 89 tasks; the first `count` are solved.
 fn solved(model: &str, context: &str, count: usize) -> Vec<ComparedTrial> {
     (0..89).map(|task| trial(model, context, task, task < count)).collect()
 }

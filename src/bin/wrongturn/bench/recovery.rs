@@ -38,14 +38,14 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read result files: per file its trials, or why there are none
+    /// Read result files and print the trials of each
     #[command(after_help = common::STATUS)]
     Read(Files),
     /// Select failed trials that are worth recovering
     ///
     /// FILES are result files, or *.jsonl with one candidate per line:
     ///   {"trial", "task", "resolved", "interactions", "context_bytes"?}
-    /// How many interactions there were is told by what lies beside a result file:
+    /// The number of interactions comes from the files next to a result file:
     /// agent/trajectory.json (Harbor), agent-logs/episode-N (Terminal-Bench v1).
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Select(Select),

@@ -1,4 +1,4 @@
-//! What each format of output says of a run: records, rows, SARIF results, test cases, annotations.
+//! A run in each output format: records, rows, SARIF results, test cases, annotations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use wrongturn::{
 use super::streams::OutputFormat;
 use crate::common::{self, terminal::name};
 
-/// What an output says of one run.
+/// One run in an output.
 pub(crate) struct Entry {
     pub(super) bytes: Vec<u8>,
     pub(super) is_flagged: bool,

@@ -90,7 +90,7 @@ pub(crate) struct Baseline {
     findings: BTreeSet<Known>,
 }
 
-/// What a known finding is recognised by. Steps do not count: they move from run to run.
+/// The identity of a known finding. It has no steps, because they move from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Known {

@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     reading: Reading,
     #[command(flatten)]
     metadata: Metadata,
-    /// Detectors, with commas between; default: all but the opt-in ones, of which those with an entry in --config
+    /// Detectors, separated by commas; default: all but opt-in ones without an entry in --config
     #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)

@@ -22,7 +22,7 @@ pub(crate) struct Reading {
     /// Format of the inputs; default: as their content says. See `wrongturn formats`
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// What `obs` is in BenchTrace episodes (before, after); default: as each episode's first entry tells
+    /// Position of `obs` in BenchTrace episodes (before, after); default: by each episode's first entry
     #[arg(long)]
     pub(crate) alignment: Option<Alignment>,
     /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
@@ -47,7 +47,7 @@ impl Reading {
     }
 }
 
-/// What is known of the runs from elsewhere.
+/// Metadata of the runs from other files.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Metadata {
     /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`,
@@ -99,7 +99,7 @@ impl Metadata {
     }
 }
 
-/// Which findings are told.
+/// The filter of findings.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Surety {
     /// Tell only findings that are at least this sure (likely, certain)
@@ -144,7 +144,7 @@ impl Threads {
     }
 }
 
-/// What is drawn, and from where.
+/// The options of resampling.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Resamples {
     /// Resamples of each bootstrap and permutation test

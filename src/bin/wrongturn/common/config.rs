@@ -63,7 +63,7 @@ pub(crate) struct Judges {
     pub(crate) profiles: Vec<Profile>,
 }
 
-/// What the command line says about detectors.
+/// The options about detectors on the command line.
 pub(crate) struct Choice<'c> {
     /// Detectors that run; empty means those of the file.
     pub(crate) ids: &'c [String],
@@ -72,7 +72,7 @@ pub(crate) struct Choice<'c> {
     pub(crate) min_confidence: Confidence,
 }
 
-/// Findings that are left out: those of which all that is given here holds.
+/// An ignore rule: drops findings that meet all conditions given.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ignore {

@@ -107,7 +107,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
     wrapped(&text, width, 0) + "\n"
 }
 
-/// Runs in which nobody acts.
+/// Returns the number of runs without actions.
 fn runs_without_actions(files: &Files) -> u64 {
     match (files.listed(), files.sums()) {
         (Some(listed), _) => listed.iter().map(|(_, report)| report.counts.runs_without_actions).sum(),

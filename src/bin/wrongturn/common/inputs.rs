@@ -1,4 +1,4 @@
-//! What became of the inputs: gathered while they are read, told on stderr when the results are out.
+//! The state of the inputs: collected while reading, reported on stderr after the results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,22 +17,22 @@ use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 /// How many errors of a file are kept.
 const TOLD: usize = 10;
 
-/// How many endings of names are told.
+/// The number of file endings reported.
 const ENDINGS: usize = 4;
 
-/// What became of the files that were read.
+/// The files that were read, with errors and counts.
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Files,
     /// Those of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories, and how many files of them have names of no input, by ending.
+    /// Directories with the number of files that were skipped for their names, by ending.
     not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
 impl Inputs {
-    /// Takes what is told of a file; a run is nothing of that.
+    /// Takes an event about a file; runs are ignored.
     pub(crate) fn take<T>(&mut self, event: ScanEvent<T>) {
         match event {
             ScanEvent::Error(error) => {
@@ -205,7 +205,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     }
 }
 
-/// Returns an error without what every format would have wanted; the first that loses it says where that is told.
+/// Returns an error without the list of expected formats. The first shortened error says where to find it.
 fn without_wants(error: &str, hinted: &mut bool) -> String {
     const FOREIGN: &str = "the input is of no known format: ";
     let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());

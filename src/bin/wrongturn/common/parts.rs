@@ -24,7 +24,7 @@ pub(crate) struct PartialFile {
     /// Write what was found as a partial state, which `merge` puts together with those of other parts
     #[arg(long = "partial", value_name = "OUT.json")]
     pub(crate) path: Option<PathBuf>,
-    /// What the part is called in the partial state; a part that comes twice counts once. Default: its paths
+    /// Name of the part in the partial state; a part that comes twice counts once. Default: its paths
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
     /// Write the partial state and the rows that were asked for, and no report
@@ -155,7 +155,7 @@ pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Fail
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
 }
 
-/// What `merge` has to know of a scan to read the worst runs again.
+/// Returns the options that `merge` needs to read the worst runs again.
 pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
     let field = |name: &str| options.get(name).cloned().unwrap_or(Value::Null);
     Ok(ReadOptions {

@@ -36,7 +36,7 @@ pub(crate) enum Duplicates {
     List,
 }
 
-/// What the figures depend on besides the runs. It is part of every partial state.
+/// The options that the figures depend on. They are part of every partial state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     pub(crate) actors: Actors,
@@ -99,7 +99,7 @@ struct Summary<'r, F: Serialize, I: Serialize> {
     config: Config,
 }
 
-/// What the figures depend on, and nothing else.
+/// The options that the figures depend on, and no others.
 #[derive(Serialize)]
 struct Config {
     actors: Actors,

@@ -1,4 +1,4 @@
-//! What a reader fills in, held to what it may be: a cell that is not is told with its row and what was expected.
+//! Checks the cells that a reader filled in. Errors name the row, the value and what was expected.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -59,7 +59,7 @@ impl Serialize for Span {
 
 /// A row of a sheet or a golden entry that has a label.
 pub(crate) struct Labelled {
-    /// What it is a label of: `run` and the number of the row, or the id of the entry.
+    /// The key of the label: `run` and the number of the row, or the id of the entry.
     pub(crate) key: String,
     pub(crate) detector: String,
     pub(crate) label: bool,
@@ -92,8 +92,7 @@ impl Labelled {
     }
 }
 
-/// Returns the rows of a sheet, or the entries of a golden file, that have a label. Each has all that belongs to a
-/// label; what is wrong with any is told of all at once.
+/// Returns the labelled rows of a sheet, or entries of a golden file. One error reports the faults of all rows.
 pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     let text = read_text(path)?;
     let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -207,7 +206,7 @@ struct Cells<'o> {
 }
 
 impl Cells<'_> {
-    /// What a cell holds; `None` where there is no such cell.
+    /// Returns the value of a cell; `None` without such a cell.
     fn read<T>(
         &self,
         name: &str,
@@ -224,7 +223,7 @@ impl Cells<'_> {
     }
 }
 
-/// A cell as it is told of, cut where it is long.
+/// A cell for an error message, shortened.
 struct Shown<'c>(&'c Value);
 
 impl fmt::Display for Shown<'_> {

@@ -16,7 +16,7 @@ use super::Arguments;
 use super::cells::Span;
 use crate::common::{Failure, output::Output};
 
-/// What a reader says of a run.
+/// The label that a reader gave to a run.
 pub(crate) struct Label<'e> {
     pub(crate) detector: &'e str,
     pub(crate) failure: bool,
@@ -74,7 +74,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
 /// numbers. Messages are kept where the place of the failure reaches to one of them.
 fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, Failure> {
     let mut json = blind(trace)?;
-    // Where nobody acts, the messages are all there is.
+    // A run without actions has only messages.
     let mut actions =
         trace.steps().filter(|step| step.action_of(Actors::All).is_some()).map(|step| step.index());
     let first = actions.next();
@@ -89,7 +89,7 @@ fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, 
     Ok(json)
 }
 
-/// Returns a trace without its names, its reward and the failures that somebody found in it.
+/// Returns a trace without its names, its reward and the failures that were recorded for it.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {

@@ -123,7 +123,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     }
     let (runs, format, inputs) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
-    // A number that is nobody's id is a place.
+    // A number that is not an id is a position.
     let trace = run_of(&runs, name).or_else(|error| run_of(&runs, &format!("#{name}")).map_err(|_| error))?;
     let entry = Label {
         detector,
