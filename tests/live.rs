@@ -107,7 +107,7 @@ fn in_order(run: &[Made], answered: &[bool]) -> Vec<(Cow<'static, str>, Verdict)
         let step = StepInput::action(Actor::Agent, action).time(number * SECOND).usage(usage);
         monitor.observe(step).unwrap();
     }
-    let no_route = "a live trace tells no expected route".into();
+    let no_route = "live traces do not record a reference route".into();
     let mut verdicts = monitor.finish();
     verdicts[2].1 = Verdict::NotApplicable { reason: no_route };
     verdicts

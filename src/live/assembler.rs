@@ -1,4 +1,4 @@
-//! Puts traces together from pieces that arrive in any order, and runs the detectors over them.
+//! Assembles traces from pieces that arrive in any order, and runs the detectors over them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::error::{Error, Result};
 use crate::read::SpanBatch;
 use crate::trace::{Metadata, StepInput};
 
-/// Puts many open traces together from pieces in any order, and runs detectors over each.
+/// Assembles many open traces from pieces in any order, and runs detectors over each.
 ///
-/// Pieces are what a pipeline receives: calls now and their answers later, messages, complete steps, or spans.
+/// A piece is a call, an answer, a message, a complete step, or a span.
 ///
 /// **Calls and messages.** Detectors see a call when it is answered; an open call holds nothing back. Steps keep their
 /// numbers in call order: what detectors know is at any time the run in call order without its open calls, and a
@@ -35,13 +35,12 @@ use crate::trace::{Metadata, StepInput};
 /// At the end of a trace its verdicts equal those of the batch over the same run. Every finding that was opened is in
 /// these verdicts, merged into one of them, or withdrawn.
 ///
-/// **Pauses.** A trace for which nothing comes is not closed but *parked*: packed in memory, and resumed by the next
-/// piece, under the same finding ids. Only a trace that was closed or evicted makes what comes later *late*, which is
-/// counted.
+/// **Pauses.** A silent trace is not closed but *parked*: it is packed in memory, and the next piece resumes it under the
+/// same finding ids. Pieces are *late*, and counted as such, only after their trace was closed or evicted.
 ///
-/// The caller says what time it is, in nanoseconds since any fixed moment; it never goes back. Nothing happens by
-/// itself: call [`TraceAssembler::advance`] some 50 times a second. The guide on [embedding](crate::guide::embedding)
-/// has a pipeline in full.
+/// The caller passes the time in nanoseconds since any fixed moment; it must not go back. There are no timers: call
+/// [`TraceAssembler::advance`] about 50 times a second. The guide on [embedding](crate::guide::embedding) has a
+/// complete pipeline.
 ///
 /// ```
 /// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, Reply}, trace::{Actor, StepInput}};
@@ -69,7 +68,7 @@ pub struct TraceAssembler {
     pub(super) slots: Slots,
     pub(super) closed: Remembered,
     events: VecDeque<LiveEvent>,
-    /// Without the pieces of open and parked traces, which the slots count.
+    /// Excludes the pieces of open and parked traces, which the slots count.
     pub(super) counts: AssemblerCounts,
 }
 
@@ -77,7 +76,7 @@ impl TraceAssembler {
     /// Creates an assembler without traces.
     ///
     /// # Errors
-    /// As [`Monitor::new`].
+    /// Same as [`Monitor::new`].
     pub fn new(detectors: Vec<Arc<dyn Detector>>, options: AssemblerOptions) -> Result<Self> {
         Monitor::new(&detectors)?;
         let closed = Remembered::new(options.remembered);
@@ -91,12 +90,12 @@ impl TraceAssembler {
         })
     }
 
-    /// With other detectors for the runs that have all of these labels. The first profile that fits is used.
+    /// Sets other detectors for the runs that have all of these labels. The first profile that matches is used.
     ///
     /// Runs of spans have the attributes of their sender as labels, such as `resource.service.name`.
     ///
     /// # Errors
-    /// As [`Monitor::new`].
+    /// Same as [`Monitor::new`].
     ///
     /// ```
     /// use wrongturn::{TraceAssembler, default_detectors, live::AssemblerOptions};
@@ -158,7 +157,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Takes spans and log records, of whatever traces.
+    /// Takes spans and log records of any traces.
     pub fn spans(&mut self, now: u64, batch: SpanBatch) {
         let now = self.clock(now);
         for span in batch.spans {
@@ -174,7 +173,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Lets time pass: judges what has settled, closes traces that are over, parks silent ones.
+    /// Advances the time: judges settled pieces, closes traces that are over, parks silent ones.
     pub fn advance(&mut self, now: u64) {
         let now = self.clock(now);
         while let Some(id) = self.slots.due_by(now) {
@@ -200,7 +199,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Closes a trace; `false` if none of that id is open or parked.
+    /// Closes a trace. Returns false if no trace of that id is open or parked.
     pub fn close(&mut self, now: u64, trace: &str) -> bool {
         self.clock(now);
         self.slots.id(trace).is_some_and(|id| {
@@ -217,10 +216,10 @@ impl TraceAssembler {
         }
     }
 
-    /// Returns the verdicts on what has come of a trace so far, one for each of its runs, as if it were over now.
+    /// Returns the verdicts on a trace so far, one for each of its runs, as if it were over now.
     ///
-    /// `None` if none of that id is open or parked. Calls without an answer are not among the steps; spans all are.
-    /// Each question about spans costs what judging them costs.
+    /// `None` if no trace of that id is open or parked. Calls without an answer are left out; all spans count. For
+    /// spans each call costs a complete judgement.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
@@ -262,20 +261,19 @@ impl TraceAssembler {
         open.sum()
     }
 
-    /// About how many bytes all open and parked traces hold.
+    /// Returns an estimate of the bytes that open and parked traces hold.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.slots.bytes()
     }
 
-    /// About how many bytes the parked traces hold.
+    /// Returns an estimate of the bytes that parked traces hold.
     #[must_use]
     pub fn parked_bytes(&self) -> usize {
         self.slots.parked.bytes
     }
 
-    /// Returns the closed traces that are remembered and for which something came too late, and how much, in the order
-    /// of their ids.
+    /// Returns the remembered closed traces that got late pieces, with the number of these, sorted by id.
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()
     }
@@ -294,7 +292,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Returns the open trace to which so many pieces come; `None` if they are too late.
+    /// Counts pieces for a trace and returns it, opened if necessary; `None` if they are late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
         let id = match self.slots.id(trace) {
@@ -320,7 +318,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Returns true if the trace has been closed; if so, what comes is counted.
+    /// Returns true, and counts the pieces as late, if the trace has been closed.
     fn is_late(&mut self, trace: &str, pieces: u64) -> bool {
         let Some((trace, count)) = self.closed.count(trace, pieces) else { return false };
         self.counts.late += pieces;
@@ -330,7 +328,7 @@ impl TraceAssembler {
         true
     }
 
-    /// Changes an open trace, judges what is due, and keeps the lists and caps.
+    /// Changes an open trace, judges what is due, and updates lists and caps.
     fn change(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace, &Rules, Emit<'_>)) {
         let (now, rules, events) = (self.now, &self.rules, &mut self.events);
         let changed = self.slots.change(id, |open| {

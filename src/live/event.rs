@@ -11,7 +11,7 @@ use crate::detect::{Cost, Verdict};
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 
-/// An event of a trace assembler: an update of a finding, the end of a trace, something too late.
+/// An event of a trace assembler: an update of a finding, the end of a trace, a late piece.
 ///
 /// In JSON: `{"event": "update", "trace", "metadata", "update"}`, `{"event": "closed"}` with the fields of
 /// [`ClosedTrace`], `{"event": "parked", "trace"}` and `{"event": "late", "trace"}`.
@@ -30,12 +30,12 @@ pub enum LiveEvent {
     },
     /// A trace, or the run of one of its agents, is over.
     Closed(Box<ClosedTrace>),
-    /// Nothing has come for a trace for a while, or too many were open: it is packed until something comes.
+    /// A trace was silent for a while, or too many were open: it is packed until its next piece.
     Parked {
         /// The trace.
         trace: Arc<str>,
     },
-    /// Something came for a trace that had been closed: reported once for each trace, and counted from then on
+    /// A piece came for a closed trace. Reported once for each trace; further pieces are only counted
     /// ([`TraceAssembler::late`](crate::TraceAssembler::late)).
     Late {
         /// The trace.
@@ -51,7 +51,7 @@ pub enum CloseReason {
     Requested,
     /// Its root span had ended, and the grace time was over.
     Ended,
-    /// Its agent had ended, and nothing had come for a while; its root span does not arrive here, as it is in another
+    /// Its agent had ended and it was silent for a while. Its root span does not arrive here, because it is in another
     /// process or filtered.
     Quiet,
     /// It had been parked for too long.
@@ -74,7 +74,7 @@ named! {
 }
 
 impl CloseReason {
-    /// Returns true if the trace was closed before its end, for want of room or after a long silence.
+    /// Returns true if the trace was closed before its end, for lack of memory or after a long silence.
     #[must_use]
     pub fn is_eviction(self) -> bool {
         matches!(self, Self::Expired | Self::TooManyBytes | Self::TooManyPieces)
@@ -83,8 +83,7 @@ impl CloseReason {
 
 /// The verdicts on a trace, or on the run of one of its agents, when it was closed.
 ///
-/// An eviction loses nothing of what had come: that is judged as it stands. It costs what comes later, which counts as
-/// late.
+/// An evicted trace is judged as it stands. Its later pieces count as late.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClosedTrace {
@@ -94,7 +93,7 @@ pub struct ClosedTrace {
     pub metadata: Metadata,
     /// Why it was closed.
     pub reason: CloseReason,
-    /// How many steps were judged.
+    /// The number of judged steps.
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
@@ -111,7 +110,7 @@ pub struct ClosedTrace {
 pub struct OpenRun {
     /// The metadata known so far.
     pub metadata: Metadata,
-    /// How many steps were judged.
+    /// The number of judged steps.
     pub steps: u64,
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
@@ -125,11 +124,11 @@ pub struct OpenRun {
 #[serde(default)]
 #[non_exhaustive]
 pub struct AssemblerCounts {
-    /// Pieces that came.
+    /// Pieces received.
     pub received: u64,
-    /// Pieces of traces that were closed in their time.
+    /// Pieces of traces that were closed at their end.
     pub judged: u64,
-    /// Pieces of traces that were evicted: judged, but perhaps not with all that belongs to them.
+    /// Pieces of evicted traces, which were judged and may be incomplete.
     pub evicted: u64,
     /// Pieces that came after their trace had been closed.
     pub late: u64,
@@ -141,7 +140,7 @@ pub struct AssemblerCounts {
     pub parked: u64,
     /// Calls, answers and messages that came after later ones.
     pub out_of_order: u64,
-    /// Traces that were closed in their time.
+    /// Traces that were closed at their end.
     pub traces_closed: u64,
     /// Traces that were evicted.
     pub traces_evicted: u64,
@@ -151,6 +150,6 @@ pub struct AssemblerCounts {
     pub traces_resumed: u64,
     /// Findings of closed traces.
     pub findings: u64,
-    /// Spans and log records that were judged before the end of their traces, as often as they were.
+    /// Spans and log records judged before the end of their traces, each as often as it was judged.
     pub looked_at: u64,
 }

@@ -1,4 +1,4 @@
-//! Detectors over runs that are still going on.
+//! Detectors over live runs.
 //!
 //! [`Monitor`] takes the steps of one run; [`TraceAssembler`] takes pieces of many runs in any order; [`Guard`] answers
 //! the hooks of coding agents. A finding that grows is a series of [`Update`]s under one id.

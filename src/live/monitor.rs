@@ -1,4 +1,4 @@
-//! The session that runs several detectors over one open trace.
+//! Runs several detectors over one open trace.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Monitor {
         self
     }
 
-    /// As [`Monitor::new`], of detectors whose ids have been looked at.
+    /// Like [`Monitor::new`], for detectors with validated ids.
     pub(crate) fn open(detectors: &[Arc<dyn Detector>], routing: &RouteStatus) -> Self {
         let folds = detectors.iter().map(|detector| OpenFold::start(detector, routing)).collect();
         Self {
@@ -99,12 +99,12 @@ impl Monitor {
         }
     }
 
-    /// With a cap on what the trace may hold, in bytes ([`Monitor::memory`]).
+    /// Sets a limit in bytes for the state of the trace ([`Monitor::memory`]).
     ///
-    /// Beyond it, the detector that holds most is stopped and gives its memory back. What it has confirmed stands, and
-    /// its verdict says where it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); if it has
-    /// confirmed nothing, it is *not applicable* for that reason. A detector that does not track its memory
-    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all the bytes of the steps that it was handed.
+    /// Beyond it, the detector that holds most is stopped and its memory freed. Its confirmed findings stand, and its
+    /// verdict has the step at which it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at));
+    /// without confirmed findings it is *not applicable* for that reason. A detector that does not track its memory
+    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all bytes of the steps that it received.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
@@ -114,15 +114,14 @@ impl Monitor {
     /// Takes the next step of the trace.
     ///
     /// # Errors
-    /// As [`StepValidator::admit`]; the step is then left out and the trace stays open.
+    /// Same as [`StepValidator::admit`]; the step is then left out and the trace stays open.
     pub fn observe(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.observe_step(&step);
         Ok(())
     }
 
-    /// Takes the next step of the trace, which a [`StepValidator`] has let in: what a
-    /// [`StepSink`](crate::trace::StepSink) is handed.
+    /// Takes the next validated step of the trace, as a [`StepSink`](crate::trace::StepSink) receives it.
     pub fn observe_step(&mut self, step: &Step<'_>) {
         self.meter.observe(step);
         self.steps += 1;
@@ -141,14 +140,14 @@ impl Monitor {
         }
     }
 
-    /// Returns how many steps there were so far.
+    /// Returns the number of steps so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// About how many bytes the open trace holds, as far as its detectors know
-    /// ([`Fold::memory`](crate::detect::Fold::memory)).
+    /// Returns an estimate of the bytes that the open trace holds, from [`Fold::memory`](crate::detect::Fold::memory)
+    /// of its detectors.
     #[must_use]
     pub fn memory(&self) -> usize {
         let folds = self.folds.iter().map(|open| open.memory(self.seen));
@@ -158,12 +157,12 @@ impl Monitor {
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
         let open = self.folds.iter_mut().filter(|open| open.is_open());
-        // Of equal ones, the first.
+        // The first of equal ones.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
     }
 
-    /// Returns the findings that have become certain since this was last asked, each as it was then.
+    /// Returns the findings confirmed since the last call, each as it was when it was confirmed.
     pub fn new_findings(&mut self) -> impl Iterator<Item = Finding> {
         let (meter, steps) = (&self.meter, self.steps);
         self.folds.iter_mut().flat_map(move |open| open.new_findings(meter, steps))
@@ -192,7 +191,7 @@ impl Monitor {
         updates
     }
 
-    /// Holds these findings for reported.
+    /// Marks these findings as reported.
     pub(super) fn take_over(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             let fold = self.folds.iter_mut().find(|open| open.detector.id() == finding.detector);
@@ -202,12 +201,12 @@ impl Monitor {
         }
     }
 
-    /// Returns the findings that were reported and stand, as they were last reported.
+    /// Returns the reported findings that stand, as they were last reported.
     pub(super) fn reported(&self) -> impl Iterator<Item = &Finding> {
         self.folds.iter().flat_map(|open| open.live.iter())
     }
 
-    /// As [`Monitor::reported`].
+    /// Like [`Monitor::reported`], by value.
     pub(super) fn into_reported(self) -> Vec<Finding> {
         self.folds.into_iter().flat_map(|open| open.live.into_findings()).collect()
     }
@@ -217,8 +216,8 @@ impl Monitor {
         if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
     }
 
-    /// Returns the confirmed findings that still go on: those that reach the latest action. Not empty means that the
-    /// agent is in a loop *now*, which makes it a condition to stop on or to step in.
+    /// Returns the confirmed findings that reach the latest action. If there are any, the agent is failing *now*, which
+    /// makes this a stop condition.
     ///
     /// ```
     /// use wrongturn::{Action, Monitor, Status, default_detectors, trace::{Actor, StepInput}};
@@ -240,12 +239,13 @@ impl Monitor {
         findings
     }
 
-    /// Returns the confirmed findings as they stand, those that were merged left out.
+    /// Returns the confirmed findings as they stand, without merged ones.
     pub(super) fn confirmed(&self) -> Vec<Finding> {
         self.folds.iter().flat_map(|open| open.confirmed(&self.meter)).collect()
     }
 
-    /// Returns the verdicts on the steps so far, in the order of the detectors, as if the trace ended here; it goes on.
+    /// Returns the verdicts on the steps so far, in the order of the detectors, as if the trace ended here. The trace
+    /// stays open.
     #[must_use]
     pub fn peek(&self) -> Vec<(Cow<'static, str>, Verdict)> {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
@@ -271,14 +271,14 @@ impl Monitor {
         self.meter.inside(ranges)
     }
 
-    /// Closes the trace: the verdicts, in the order of the detectors.
+    /// Closes the trace and returns the verdicts, in the order of the detectors.
     #[must_use]
     pub fn finish(self) -> Vec<(Cow<'static, str>, Verdict)> {
         self.peek()
     }
 
-    /// Closes the trace: the verdicts and the last updates, which are given once. The monitor is then at its end, until
-    /// [`Monitor::reopen`] opens another trace.
+    /// Closes the trace and returns the verdicts and the last updates. The monitor can then be reused by
+    /// [`Monitor::reopen`].
     pub fn conclude(&mut self) -> Conclusion {
         let verdicts = self.peek();
         let mut updates = Vec::new();
@@ -293,7 +293,7 @@ impl Monitor {
         Conclusion { verdicts, updates }
     }
 
-    /// Opens another trace for the same detectors and with the same cap. What the monitor has seen so far is forgotten.
+    /// Opens another trace with the same detectors and limit, and forgets the previous one.
     pub fn reopen(&mut self, routing: &RouteStatus) {
         self.gate = StepValidator::new();
         self.meter.restart();

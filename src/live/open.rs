@@ -16,9 +16,9 @@ use crate::read::{LogRecord, Span};
 use crate::trace::{Metadata, RouteStatus, Unpaired};
 
 /// Why a live trace has no route.
-const NO_ROUTE: &str = "a live trace tells no expected route";
+const NO_ROUTE: &str = "live traces do not record a reference route";
 
-/// The same for everything that is open.
+/// The rules that all open traces share.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) detectors: Vec<Arc<dyn Detector>>,
@@ -26,7 +26,7 @@ pub(super) struct Rules {
     pub(super) options: AssemblerOptions,
 }
 
-/// The detectors of the runs that have all of these labels.
+/// Detectors for the runs that have all of these labels.
 #[derive(Debug)]
 pub(super) struct Profile {
     pub(super) labels: BTreeMap<String, String>,
@@ -48,15 +48,15 @@ impl Rules {
 
 /// An open trace.
 ///
-/// Its calls go to the detectors as they are answered, each under its number in call order. A call that is answered
-/// after a later one, or a piece that arrives out of order, has the trace judged again from its beginning: what the
-/// detectors know is always the run in call order without its open calls.
+/// Its calls go to the detectors as they are answered, each under its number in call order. If a call is answered after
+/// a later one, or a piece arrives out of order, the trace is judged again from its beginning: the detectors always
+/// know the run in call order without its open calls.
 #[derive(Debug, Default)]
 pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
     pub(super) pieces: Pieces,
     monitor: Option<Monitor>,
-    /// The number after the last that the monitor has seen.
+    /// The number after the last one seen by the monitor.
     next: u64,
     /// When the pieces are to be judged again, and when they last were.
     judge_again: Option<u64>,
@@ -68,7 +68,7 @@ pub(super) struct OpenTrace {
     pub(super) last: u64,
     /// When the end of its root span came.
     pub(super) ended: Option<u64>,
-    /// Whether it has been looked at whether the trace is over though its root span has not come.
+    /// True if the trace was checked for being over without its root span.
     quiet_checked: bool,
 }
 
@@ -94,14 +94,14 @@ impl OpenTrace {
         }
     }
 
-    /// Hands a step to the detectors unless they have seen a later one or must see all again.
+    /// Feeds a step to the detectors unless they have seen a later one or must see all again.
     fn feed(&mut self, place: Place, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) -> bool {
         let Some((number, input)) = self.pieces.step(place) else { return false };
         if number < self.next || self.monitor.is_none() && self.judge_again.is_some() {
             return false;
         }
         let monitor = self.monitor.get_or_insert_with(|| rules.monitor(&self.metadata));
-        // The progress was checked when the step was taken, and the number is higher than those before.
+        // Cannot fail: the progress was checked when the step was taken, and the number is higher than those before.
         if monitor.observe(input).is_ok() {
             self.next = number + 1;
             for update in monitor.updates() {
@@ -123,7 +123,7 @@ impl OpenTrace {
         self.spans.add_log(now, log, options);
     }
 
-    /// Has everything judged again at the next occasion, as after a trace has been unpacked.
+    /// Schedules a complete judgement, as after a trace was unpacked.
     pub(super) fn resume(&mut self, now: u64) {
         if self.pieces.len() > 0 {
             self.judge_again = Some(now);
@@ -132,12 +132,12 @@ impl OpenTrace {
         self.quiet_checked = false;
     }
 
-    /// Returns how many pieces there are.
+    /// Returns the number of pieces.
     pub(super) fn len(&self) -> usize {
         self.pieces.len() + self.spans.len()
     }
 
-    /// About how many bytes it holds.
+    /// Returns an estimate of the bytes that it holds.
     pub(super) fn memory(&self) -> usize {
         let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
         let reported = self.reported.len() * FINDING_BYTES;
@@ -149,7 +149,7 @@ impl OpenTrace {
             + reported
     }
 
-    /// When something is to be done for it next, if nothing comes.
+    /// Returns the next time at which it needs attention if no piece comes.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
         let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
         let end = match self.ended {
@@ -160,7 +160,7 @@ impl OpenTrace {
         self.judge_again.into_iter().chain(self.spans.due()).fold(end, u64::min)
     }
 
-    /// Why it is to be closed at this time.
+    /// Returns the reason to close it at this time.
     pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
         let is_past = |time: u64, wait| time.saturating_add(nanoseconds(wait)) <= now;
         if let Some(ended) = self.ended {
@@ -173,12 +173,12 @@ impl OpenTrace {
         None
     }
 
-    /// Returns true if nothing has come for so long that it is to be parked.
+    /// Returns true if it has been silent long enough to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
         self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
     }
 
-    /// Judges again what is due at this time.
+    /// Judges again if that is due at this time.
     pub(super) fn work(&mut self, now: u64, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) {
         if self.judge_again.is_some_and(|due| due <= now) {
             (self.judge_again, self.judged) = (None, now);
@@ -196,7 +196,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns the findings of pieces that were reported and stand.
+    /// Returns the reported findings of pieces that stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -204,7 +204,7 @@ impl OpenTrace {
         }
     }
 
-    /// As [`OpenTrace::take_reported`], of a trace that stays open.
+    /// Like [`OpenTrace::take_reported`], for a trace that stays open.
     pub(super) fn reported(&self) -> Vec<Finding> {
         match &self.monitor {
             Some(monitor) => monitor.reported().cloned().collect(),
@@ -212,7 +212,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns the pieces as detectors see them from the first, in call order.
+    /// Returns a monitor that has seen all pieces, in call order.
     fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
         let mut monitor = rules.monitor(&self.metadata);
         for (_, input) in self.pieces.in_order(with_open_calls) {
@@ -222,7 +222,7 @@ impl OpenTrace {
         monitor
     }
 
-    /// Judges what there is. Returns how many findings there were, or `None` if nothing in it acts.
+    /// Judges all pieces. Returns the number of findings, or `None` if nothing in it acts.
     pub(super) fn close(
         mut self,
         trace: &Arc<str>,
@@ -275,8 +275,7 @@ impl OpenTrace {
         findings
     }
 
-    /// Returns the verdicts on what has come so far, of each run, as if the trace were over. Calls without an answer
-    /// are left out.
+    /// Returns the verdicts on each run so far, as if the trace were over. Calls without an answer are left out.
     pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
         let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
             metadata,
@@ -301,7 +300,7 @@ impl OpenTrace {
     }
 }
 
-/// About how many bytes the texts of metadata take.
+/// Returns an estimate of the bytes of metadata texts.
 fn bytes_of(metadata: &Metadata) -> usize {
     let Metadata { id, agent, parent, model, domain, task, trial: _, source, termination, labels } = metadata;
     let texts = [id, parent, task, source, termination].into_iter().flatten().map(String::len);

@@ -1,4 +1,4 @@
-//! One detector in the middle of a trace: its fold, and which of its findings have been reported.
+//! One detector in the middle of a trace: its fold and its reported findings.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,19 +13,18 @@ use crate::trace::{RouteStatus, Step};
 pub(super) struct OpenFold {
     pub(super) detector: Arc<dyn Detector>,
     state: State,
-    /// How many of the certain findings have been reported.
+    /// The number of confirmed findings that have been reported.
     reported: usize,
-    /// Those of them that stand.
+    /// The reported findings that stand.
     pub(super) live: Series,
-    /// When to look for growth again: after so many steps.
+    /// The number of steps after which to check for growth again.
     look: u64,
 }
 
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory. Boxed: open folds should not be larger for the few that are
-    /// stopped.
+    /// Ended before the trace, because of its memory. Boxed to keep open folds small.
     Stopped(Box<Stopped>),
 }
 
@@ -58,7 +57,7 @@ impl OpenFold {
         matches!(self.state, State::Open(_))
     }
 
-    /// Reports what became of the findings since the last call.
+    /// Reports the updates of findings since the last call.
     pub(super) fn update(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
         let new = self.new_findings(meter, steps);
         let is_due = new.is_empty() && !self.live.is_empty() && steps >= self.look;
@@ -70,7 +69,7 @@ impl OpenFold {
         }
     }
 
-    /// Reports the differences from what another monitor reported on the same trace.
+    /// Reports the differences from the findings that another monitor reported on the same trace.
     pub(super) fn judge_again(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
         let certain = self.certain().to_vec();
         (self.reported, self.look) = (certain.len(), steps.saturating_mul(2));
@@ -80,7 +79,7 @@ impl OpenFold {
         }
     }
 
-    /// Returns the confirmed findings as they stand, those that were merged left out.
+    /// Returns the confirmed findings as they stand, without merged ones.
     pub(super) fn confirmed(&self, meter: &Meter) -> Vec<Finding> {
         let certain = self.certain();
         if certain.is_empty() {
@@ -93,7 +92,7 @@ impl OpenFold {
         findings
     }
 
-    /// About how many bytes it holds, after steps of so many bytes.
+    /// Returns an estimate of the bytes that it holds, after steps of this many bytes.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
             State::Open(fold) => {
@@ -122,7 +121,7 @@ impl OpenFold {
         }
     }
 
-    /// Ends the fold with what it is certain of.
+    /// Ends the fold with its confirmed findings.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
         let State::Open(fold) = &self.state else { return };
         let certain = fold.certain().to_vec();
@@ -137,7 +136,7 @@ impl OpenFold {
         self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
     }
 
-    /// Returns the certain findings that have not been reported yet; with this they are.
+    /// Returns the confirmed findings that were not reported, and marks them as reported.
     pub(super) fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
         let certain = self.certain();
         let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
@@ -151,11 +150,11 @@ impl OpenFold {
     }
 }
 
-/// Why a detector that was stopped says nothing.
+/// Begins the reason of a detector that was stopped before it confirmed anything.
 const STOPPED: &str = "stopped at step ";
 
 impl Verdict {
-    /// Of a detector that was stopped before it was certain of anything.
+    /// Creates the verdict of a detector that was stopped before it confirmed anything.
     fn stopped(step: u64, limit: usize) -> Self {
         let reason = format!("{STOPPED}{step}: the open trace held more than {limit} bytes");
         Self::NotApplicable { reason: Cow::Owned(reason) }

@@ -1,8 +1,8 @@
-//! How long a trace assembler waits, and how much it holds.
+//! The timeouts and limits of a trace assembler.
 
 use std::time::Duration;
 
-/// How long a [`TraceAssembler`](crate::TraceAssembler) waits, and how much it may hold.
+/// The timeouts and limits of a [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// More fields may be added: end a literal with `..AssemblerOptions::default()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,33 +10,32 @@ pub struct AssemblerOptions {
     /// How long spans, and pieces that came out of order, are held for others before they are judged (default: 50 ms).
     /// A trace is judged again after 0.2 ms for each of its pieces at the earliest, which bounds what that costs.
     pub settle: Duration,
-    /// How long nothing may come for a trace before it is parked (default: 10 min): it is packed, and resumed by the
-    /// next piece.
+    /// How long a trace may be silent before it is parked (default: 10 min). The next piece resumes it.
     pub idle: Duration,
     /// How long a trace stays parked before it is closed (default: 24 h).
     pub expire: Duration,
     /// How long after the end of its root span a trace stays open for its other spans (default: 10 s).
     pub grace: Duration,
-    /// How long nothing may come for a trace whose agent has ended below a parent that does not arrive here, because it
-    /// is in another process or filtered, before the trace is closed (default: 30 s).
+    /// How long a trace may be silent before it is closed if its agent has ended and its root span does not arrive
+    /// here, because it is in another process or filtered (default: 30 s).
     pub quiet: Duration,
-    /// How many traces may be open (default: 50,000). Beyond, the one that was silent longest is parked.
+    /// The limit of open traces (default: 50,000). Beyond it, the one that was silent longest is parked.
     pub max_open: usize,
-    /// How many pieces one trace may have: calls, answers, messages, spans and log records (default: 50,000). Beyond,
-    /// it is evicted.
+    /// The limit of pieces in one trace: calls, answers, messages, spans and log records (default: 50,000). Beyond it,
+    /// the trace is evicted.
     pub max_pieces: usize,
-    /// How many spans and log records a trace must have before it is judged while it is open (default: 3; 0: never).
+    /// The number of spans and log records that an open trace needs before it is judged (default: 3; 0: never).
     pub min_spans_to_judge: usize,
-    /// How many bytes all traces together may hold, open and parked (default: 1 GiB). Beyond, those that were silent
-    /// longest are parked while open traces hold more than half of it, and evicted otherwise.
+    /// The limit of bytes for all open and parked traces (default: 1 GiB). Beyond it, the traces that were silent
+    /// longest are parked while open ones hold more than half of it, and evicted otherwise.
     pub max_bytes: usize,
-    /// How many bytes the detectors of one trace may hold (default: 8 MiB); see
+    /// The limit of bytes for the detectors of one trace (default: 8 MiB); see
     /// [`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit).
     pub max_memory: usize,
-    /// How many closed traces are remembered, to recognise what comes too late for them (default: 100,000). Their ids
-    /// may take 64 bytes each on average; beyond, fewer are remembered.
+    /// The number of closed traces that are remembered to recognise late pieces (default: 100,000). If their ids take
+    /// more than 64 bytes on average, fewer are remembered.
     pub remembered: usize,
-    /// Whether a text that begins with `Error` means that a call failed, where spans leave it open (default: yes).
+    /// If true, an answer that begins with `Error` counts as a failure if its span has no status (default: true).
     pub text_errors: bool,
 }
 
@@ -59,8 +58,8 @@ impl Default for AssemblerOptions {
     }
 }
 
-/// How long each piece of a trace adds to the time between two judgements of it. One takes some 10 µs for each piece,
-/// so a trace takes a twentieth of a processor at most.
+/// The time that each piece of a trace adds between two judgements. Judging takes some 10 µs for each piece, so a trace
+/// uses at most a twentieth of a processor.
 const PACE: u64 = 200_000;
 
 impl AssemblerOptions {

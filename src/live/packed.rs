@@ -1,4 +1,4 @@
-//! A trace in few bytes: as it is parked, and as a saved state holds it.
+//! The compact form of a trace, for parking and for saved states.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::detect::Finding;
 use crate::error::{Error, Result};
 use crate::trace::Metadata;
 
-/// All that is known of a trace: what came, and what was reported. Whatever detectors know follows from it.
+/// The state of a trace: the received pieces and the reported findings. The state of detectors follows from it.
 #[derive(Serialize, Deserialize)]
 struct Contents<'t> {
     metadata: Cow<'t, Metadata>,
@@ -37,11 +37,11 @@ impl OpenTrace {
             last: self.last,
             ended: self.ended,
         };
-        // Nothing in it can fail: keys are texts, and all numbers are finite.
+        // Cannot fail: keys are texts, and all numbers are finite.
         serde_json::to_vec(&contents).unwrap_or_default()
     }
 
-    /// Reads what [`OpenTrace::to_json`] writes.
+    /// Parses the output of [`OpenTrace::to_json`].
     pub(super) fn from_json(json: &[u8]) -> Result<Self> {
         let contents: Contents<'_> = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the state of a trace: {error}")))?;
@@ -55,7 +55,7 @@ impl OpenTrace {
         Ok(trace)
     }
 
-    /// Takes over what another part of the same trace holds.
+    /// Adds another part of the same trace.
     pub(super) fn merge(&mut self, other: Self) {
         let known = |finding: &Finding| self.reported.iter().any(|own| own.id == finding.id);
         let new: Vec<Finding> = other.reported.into_iter().filter(|finding| !known(finding)).collect();

@@ -30,12 +30,12 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Creates an answer to the call of this id, with the status that a structured flag gave.
+    /// Creates an answer to the call of this id, with a status from a structured flag.
     pub fn new(call_id: &'a str, status: Status, observation: impl Into<Text<'a>>) -> Self {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }
 
-    /// Creates the same, with an observation that the source left out.
+    /// Like [`Reply::new`], for an observation that the source left out.
     #[must_use]
     pub fn unrecorded(call_id: &'a str, status: Status) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// With this source of the status.
+    /// Sets the source of the status.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
@@ -63,7 +63,7 @@ impl<'a> Reply<'a> {
         self
     }
 
-    /// With this structured error type.
+    /// Sets the structured error type.
     #[must_use]
     pub fn error_type(mut self, error_type: &'a str) -> Self {
         self.error_type = Some(error_type);
@@ -74,7 +74,7 @@ impl<'a> Reply<'a> {
         self.time
     }
 
-    /// Given at this time, in nanoseconds since 1970.
+    /// Sets the time, in nanoseconds since 1970.
     #[must_use]
     pub fn time(mut self, time: u64) -> Self {
         self.time = Some(time);
@@ -94,9 +94,9 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// About how many bytes it takes.
+    /// Returns an estimate of its bytes.
     pub(super) fn bytes(&self) -> usize {
-        // With its entries in the lists that hold it.
+        // Includes its entries in the lists that hold it.
         192 + match self {
             Self::Step(kept) | Self::Call(kept) => kept.bytes(),
             Self::Answer(reply) => reply.bytes(),
@@ -107,7 +107,7 @@ impl Piece {
         !matches!(self, Self::Answer(_))
     }
 
-    /// Returns the id by which call and answer find each other.
+    /// Returns the id that pairs call and answer.
     pub(super) fn id(&self) -> Digest {
         let id = match self {
             Self::Step(kept) | Self::Call(kept) => kept.call_id(),
@@ -116,7 +116,7 @@ impl Piece {
         Digest::of_text(id.unwrap_or_default())
     }
 
-    /// Returns the turn of a step that has one of its own.
+    /// Returns the turn of a step, if set.
     pub(super) fn turn(&self) -> Option<u64> {
         match self {
             Self::Step(kept) | Self::Call(kept) => kept.turn,
@@ -124,7 +124,7 @@ impl Piece {
         }
     }
 
-    /// Returns the step that this piece is, a call with this answer; `None` of an answer.
+    /// Returns the step of this piece, for a call with this answer; `None` if the piece is an answer.
     pub(super) fn input<'p>(&'p self, answer: Option<&'p Self>) -> Option<StepInput<'p>> {
         match (self, answer) {
             (Self::Answer(_), _) => None,
@@ -271,7 +271,7 @@ impl Kept {
         }
     }
 
-    /// Returns the id by which an answer finds the call.
+    /// Returns the id that pairs an answer with the call.
     pub(super) fn call_id(&self) -> Option<&str> {
         match &self.body {
             Body::Action { answer, .. } => answer.call_id.as_deref(),
@@ -294,7 +294,7 @@ impl Kept {
             }
     }
 
-    /// Returns the step, with the answer that came for it: it takes as long as lies between the two if both have times.
+    /// Returns the step with its answer. Its duration is the time between the two if both have one.
     fn input<'p>(&'p self, reply: Option<&'p KeptReply>) -> StepInput<'p> {
         let mut usage = self.usage;
         let mut input = match &self.body {

@@ -1,4 +1,4 @@
-//! The pieces of one trace in call order, and which answer belongs to which call.
+//! The pieces of one trace in call order, with calls and answers paired.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,8 +10,8 @@ pub(super) type Place = (u64, u64);
 
 /// The pieces of one trace.
 ///
-/// A call is answered by the first answer of its id that no earlier call takes. Pieces that arrive in order are paired
-/// as they arrive; the others are paired again by [`Pieces::sort`].
+/// A call takes the first answer of its id that no earlier call has taken. Pieces that arrive in order are paired on
+/// arrival; [`Pieces::sort`] pairs all again if one came out of order.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     entries: BTreeMap<Place, Entry>,
@@ -43,12 +43,12 @@ struct Entry {
 struct Waiting {
     calls: VecDeque<Place>,
     answers: VecDeque<Place>,
-    /// How many calls of the id there are.
+    /// The number of calls of the id.
     seen: u64,
 }
 
 impl Pieces {
-    /// Adds a piece of this time. Returns the place of the step that is complete with it.
+    /// Adds a piece with this time. Returns the place of the step that it completes.
     pub(super) fn add(&mut self, time: u64, piece: Piece) -> Option<Place> {
         let place = (time, self.came);
         self.came += 1;
@@ -119,12 +119,12 @@ impl Pieces {
         }
     }
 
-    /// Returns how many pieces there are.
+    /// Returns the number of pieces.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns how many calls wait for their answers, and answers for their calls.
+    /// Returns the number of calls that wait for their answers and of answers that wait for their calls.
     pub(super) fn waiting(&self) -> u64 {
         self.open + self.early
     }
@@ -173,7 +173,7 @@ impl Pieces {
         self.out_of_order = before;
     }
 
-    /// Calls without an answer, and answers without a call.
+    /// Returns the numbers of calls without an answer and answers without a call.
     pub(super) fn unpaired(&self) -> Unpaired {
         Unpaired { calls: self.open, messages: self.early }
     }

@@ -1,12 +1,12 @@
-//! The traces that were closed a while ago, by which late pieces are recognised.
+//! Recently closed traces, to recognise late pieces.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How many bytes an id may take on average.
+/// The limit of bytes per id on average.
 const ID_BYTES: usize = 64;
 
-/// The ids of the traces that were closed last, with how much came too late for each.
+/// The ids of the traces that were closed last, with the number of late pieces of each.
 #[derive(Debug)]
 pub(super) struct Remembered {
     most: usize,
@@ -21,7 +21,7 @@ impl Remembered {
         Self { most, late: BTreeMap::new(), order: VecDeque::new(), bytes: 0 }
     }
 
-    /// Remembers a closed trace for which so many pieces were late.
+    /// Remembers a closed trace with this many late pieces.
     pub(super) fn insert(&mut self, trace: Arc<str>, late: u64) {
         let count = self.late.entry(Arc::clone(&trace)).or_insert_with(|| {
             self.bytes += trace.len();
@@ -36,8 +36,7 @@ impl Remembered {
         }
     }
 
-    /// Counts pieces that came for this trace. `None`: the trace is not known to have been closed; otherwise its id and
-    /// how much has come.
+    /// Counts late pieces for this trace. Returns its id and their number, or `None` if it is not known to be closed.
     pub(super) fn count(&mut self, trace: &str, pieces: u64) -> Option<(Arc<str>, u64)> {
         let id = self.late.get_key_value(trace).map(|(id, _)| Arc::clone(id))?;
         let count = self.late.get_mut(trace)?;
@@ -45,12 +44,12 @@ impl Remembered {
         Some((id, *count))
     }
 
-    /// Returns the traces, the one that was closed first at the front, each with what was late for it.
+    /// Returns the traces with their late pieces, the one closed first at the front.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.order.iter().map(|trace| (&**trace, self.late.get(trace).copied().unwrap_or_default()))
     }
 
-    /// Returns the traces for which something came too late, and how much.
+    /// Returns the traces with late pieces, and the number of these.
     pub(super) fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.late.iter().filter(|(_, count)| **count > 0).map(|(trace, count)| (&**trace, *count))
     }

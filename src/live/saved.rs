@@ -1,4 +1,4 @@
-//! The state of an assembler as lines of JSON, to go on after a crash or elsewhere.
+//! The state of an assembler as lines of JSON, to continue after a crash or in another process.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Head {
     now: u64,
     traces: u64,
     counts: AssemblerCounts,
-    /// Closed traces, the first one closed at the front, and how much was late for each.
+    /// Closed traces with their late pieces, the one closed first at the front.
     closed: Vec<(String, u64)>,
 }
 
@@ -38,8 +38,8 @@ struct Line<'l> {
 }
 
 impl TraceAssembler {
-    /// Writes all that the assembler knows, except events that have not been taken: open and parked traces, counts, and
-    /// which traces are closed. [`TraceAssembler::load`] reads it.
+    /// Writes the state of the assembler, except events that have not been taken: open and parked traces, counts, and
+    /// the ids of closed traces. [`TraceAssembler::load`] reads it.
     ///
     /// The format is lines of JSON with a version. It holds the received pieces and the reported findings, but no state
     /// of detectors: other detectors and later versions can read it.
@@ -88,15 +88,15 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Adds what [`TraceAssembler::save`] wrote. Its traces are parked and go on with their next piece, under the same
-    /// finding ids; those that were about to be closed are closed at their time.
+    /// Adds a state that [`TraceAssembler::save`] wrote. Its traces are parked and continue with their next piece,
+    /// under the same finding ids; those that were due to be closed are closed in time.
     ///
-    /// States of several assemblers can be added, one after the other: traces of one id are put together, and counts
-    /// are added up.
+    /// States of several assemblers can be added one after the other: traces of one id are joined, and counts are
+    /// added.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version is another, a line is not one of a state, or the
-    /// state ends early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. The lines before have been added.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version differs, a line is invalid, or the state ends
+    /// early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. Earlier lines have been added in that case.
     pub fn load(&mut self, from: &mut dyn BufRead) -> Result<()> {
         let mut text = String::new();
         read_line(from, &mut text)?;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::update::{Update, UpdateKind};
 use crate::detect::{Finding, Verdict};
 
-/// About how many bytes a finding takes with its texts.
+/// An estimate of the bytes of a finding with its texts.
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
-/// The findings that stand, as they were last reported.
+/// The reported findings that stand, as they were last reported.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     live: BTreeMap<String, Finding>,
@@ -19,7 +19,7 @@ impl Series {
         self.live.is_empty()
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         self.live.len() * FINDING_BYTES
     }
@@ -32,7 +32,7 @@ impl Series {
         self.live.into_values()
     }
 
-    /// A finding has become certain.
+    /// Adds a confirmed finding.
     pub(super) fn open(&mut self, finding: &Finding) {
         self.live.insert(finding.id.clone(), finding.clone());
     }
@@ -56,7 +56,7 @@ impl Series {
         }
     }
 
-    /// The trace was judged once more, from its beginning, with these certain findings.
+    /// Updates the series after the trace was judged again from its beginning, with these confirmed findings.
     pub(super) fn judge_again(
         &mut self,
         certain: impl Iterator<Item = Finding>,
@@ -77,7 +77,7 @@ impl Series {
         self.withdraw(verdict, updates);
     }
 
-    /// The trace is over: what was reported is part of the verdict, or has gone.
+    /// Ends the series: reported findings are closed, merged or withdrawn by this verdict.
     pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         let mut last = Vec::new();
         self.grow(verdict, &mut last);
@@ -87,7 +87,7 @@ impl Series {
         self.live.clear();
     }
 
-    /// Takes back what a verdict does not hold.
+    /// Withdraws the findings that a verdict lacks.
     fn withdraw(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         self.live.retain(|id, finding| {
             let stands = verdict.findings().iter().any(|other| other.id == *id);

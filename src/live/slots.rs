@@ -1,4 +1,4 @@
-//! The open and parked traces: when each is due, which has been silent longest, and how much they hold.
+//! The open and parked traces, ordered by due time and by silence, with their sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Slots {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) state: State,
-    /// When something is to be done for it.
+    /// When it needs attention.
     pub(super) due: u64,
     /// When it last changed, in the order of changes.
     turn: u64,
@@ -69,7 +69,7 @@ impl Slots {
         self.traces.first_key_value().map(|(id, _)| Arc::clone(id))
     }
 
-    /// Returns a trace for which something is to be done by this time.
+    /// Returns a trace that needs attention by this time.
     pub(super) fn due_by(&self, now: u64) -> Option<Arc<str>> {
         self.due.first().filter(|(due, _)| *due <= now).map(|(_, id)| Arc::clone(id))
     }
@@ -78,7 +78,7 @@ impl Slots {
         self.open.bytes + self.parked.bytes
     }
 
-    /// Adds a trace of so many pieces, as the one that changed last.
+    /// Adds a trace of this many pieces, as the one that changed last.
     pub(super) fn insert(&mut self, id: &Arc<str>, state: State, pieces: u64) {
         self.turns += 1;
         let slot = Slot { bytes: state.memory(id), state, due: u64::MAX, turn: self.turns, pieces };
@@ -124,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// Changes an open trace, and weighs it again. `None` if it is not open.
+    /// Changes an open trace and measures it again. `None` if it is not open.
     pub(super) fn change<T>(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace) -> T) -> Option<T> {
         let slot = self.traces.get_mut(id)?;
         let State::Open(open) = &mut slot.state else { return None };
@@ -149,7 +149,7 @@ impl Share {
 }
 
 impl State {
-    /// Returns about how many bytes a trace takes in all.
+    /// Returns an estimate of all bytes of a trace.
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),

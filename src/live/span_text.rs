@@ -1,4 +1,4 @@
-//! The spans and log records of one trace as JSON text, a third of what they take in memory.
+//! The spans and log records of one trace as JSON text, which takes a third of their memory as values.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
-/// How many of the latest senders a new span is compared with.
+/// The number of latest senders with which a new span is compared.
 const SENDERS: usize = 8;
 
 /// The spans and log records of one trace, in the order in which they came.
@@ -65,20 +65,20 @@ impl SpanText {
         }
     }
 
-    /// Returns how many spans and log records there are.
+    /// Returns the numbers of spans and log records.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.spans.count, self.logs.count)
     }
 
-    /// Returns about how many bytes they take.
+    /// Returns an estimate of their bytes.
     pub(super) fn memory(&self) -> usize {
         let senders = self.senders.iter().map(|sender| size_of::<Resource>() + resource_bytes(sender));
         self.trace.len() + self.spans.text.capacity() + self.logs.text.capacity() + senders.sum::<usize>()
     }
 
-    /// Reads the first spans and log records, so many of each.
+    /// Parses the first spans and log records, this many of each.
     pub(super) fn first(&self, (spans, logs): (usize, usize)) -> (Vec<Span<'_>>, Vec<LogRecord<'_>>) {
-        // They were written here, or read once before.
+        // Cannot fail: they were written here, or parsed once before.
         let spans: Vec<(usize, Span<'_>)> = self.spans.read(spans).unwrap_or_default();
         let mut logs: Vec<LogRecord<'_>> = self.logs.read(logs).unwrap_or_default();
         let mut whole = Vec::with_capacity(spans.len());
@@ -93,7 +93,7 @@ impl SpanText {
         (whole, logs)
     }
 
-    /// Returns the same with these in place of the first, of which there are so many.
+    /// Returns a copy with these in place of the first ones.
     pub(super) fn with_first(
         &self,
         (first_spans, first_logs): (usize, usize),
@@ -107,7 +107,7 @@ impl SpanText {
         text
     }
 
-    /// Adds those of another part of the same trace.
+    /// Adds another part of the same trace.
     pub(super) fn append(&mut self, other: &Self) {
         let (spans, logs) = other.first(other.counts());
         for span in spans {
@@ -127,7 +127,7 @@ impl SpanText {
         }
     }
 
-    /// Reads what [`SpanText::written`] returns.
+    /// Parses the output of [`SpanText::written`].
     pub(super) fn from_written(written: Written<'_>) -> Result<Self> {
         let Written { trace, senders, spans, logs } = written;
         let (mut of_spans, mut of_logs) = (Items::from_list(&spans), Items::from_list(&logs));
@@ -160,7 +160,7 @@ impl Items {
         let mut rest = self.text.as_slice();
         while items.len() < most && !rest.is_empty() {
             let mut values = serde_json::Deserializer::from_slice(rest);
-            // As deep as the reader of spans allows.
+            // The reader of spans limits the depth.
             values.disable_recursion_limit();
             let mut values = values.into_iter();
             match values.next() {

@@ -1,7 +1,6 @@
-//! The spans and log records of one open trace, and what is reported of them before its end.
+//! The spans and log records of one open trace, and the findings reported before its end.
 //!
-//! Which run a step is part of shows when the spans around it arrive, and those come last, as they end last. What is
-//! reported before is provisional.
+//! The spans around a step decide its run. They end last and so arrive last, and reports before are provisional.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -16,32 +15,32 @@ use crate::detect::Finding;
 use crate::read::{AgentRun, LogRecord, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far};
 use crate::trace::{Assembler, Metadata, Unpaired};
 
-/// The spans and log records of an open trace, and which findings of its runs were reported.
+/// The spans and log records of an open trace, with the reported findings of its runs.
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// How many spans and log records, from the first, have settled.
+    /// The numbers of spans and log records, from the first, that have settled.
     settled: (usize, usize),
-    /// When the others came, and how many of each.
+    /// The arrival times of the others, with the numbers of each.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again, and when it last was.
     due: Option<u64>,
     judged: u64,
-    /// By run, the findings that were reported and stand.
+    /// The reported findings that stand, by run.
     pub(super) reported: Reported,
     reported_bytes: usize,
-    /// How many pieces were judged before the end, each as often as it was.
+    /// The number of pieces judged before the end, each as often as it was judged.
     pub(super) looked_at: u64,
 }
 
-/// By run, findings that were reported and stand.
+/// Reported findings that stand, by run.
 pub(super) type Reported = BTreeMap<String, Vec<Finding>>;
 
 /// An update of a finding, with the metadata of its run.
 pub(super) type RunUpdate = (Arc<Metadata>, Update);
 
 impl HeldSpans {
-    /// Creates the spans and reported findings of a trace that was packed.
+    /// Restores the spans and reported findings of a packed trace.
     pub(super) fn unpacked(text: SpanText, reported: Reported) -> Self {
         let reported_bytes = bytes_of(&reported);
         Self { settled: text.counts(), text, reported, reported_bytes, ..Self::default() }
@@ -71,12 +70,12 @@ impl HeldSpans {
         }
     }
 
-    /// Has the spans judged at this time, if there are any.
+    /// Schedules a judgement of the spans, if any, at this time.
     pub(super) fn judge_at(&mut self, time: u64) {
         self.due = (!self.is_empty()).then_some(time);
     }
 
-    /// Returns how many spans and log records there are.
+    /// Returns the number of spans and log records.
     pub(super) fn len(&self) -> usize {
         let (spans, logs) = self.text.counts();
         spans + logs
@@ -86,12 +85,12 @@ impl HeldSpans {
         self.len() == 0
     }
 
-    /// About how many bytes they take.
+    /// Returns an estimate of their bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.memory() + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
     }
 
-    /// When the trace is to be judged next.
+    /// Returns the time of the next judgement.
     pub(super) fn due(&self) -> Option<u64> {
         self.due
     }
@@ -101,7 +100,7 @@ impl HeldSpans {
         are_whole_below(&self.text.first(self.text.counts()).0)
     }
 
-    /// Judges what has settled, if that is due.
+    /// Judges the settled spans if that is due.
     pub(super) fn look(&mut self, now: u64, rules: &Rules) -> Vec<RunUpdate> {
         if self.due.is_none_or(|due| due > now) {
             return Vec::new();
@@ -115,7 +114,7 @@ impl HeldSpans {
         self.judge(rules)
     }
 
-    /// Counts what has been held for long enough.
+    /// Counts the spans that have been held for long enough.
     fn settle(&mut self, now: u64, wait: u64) {
         while let Some(&(came, spans, logs)) = self.fresh.front()
             && came.saturating_add(wait) <= now
@@ -144,7 +143,7 @@ impl HeldSpans {
                 self.reported.insert(run.id, reported);
             }
         }
-        // Runs that turned out to be part of others.
+        // Runs that are part of others after all.
         changes.extend(withdrawn(before));
         self.reported_bytes = bytes_of(&self.reported);
         let left = (spans.len(), logs.len());
@@ -165,7 +164,7 @@ fn bytes_of(reported: &Reported) -> usize {
     reported.iter().map(|(id, findings)| 64 + id.len() + findings.len() * FINDING_BYTES).sum()
 }
 
-/// Takes back what was reported of runs that turned out not to exist.
+/// Withdraws the findings of runs that do not exist any more.
 pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
     reported.into_iter().flat_map(|(id, findings)| {
         let metadata = Arc::new(Metadata { id: Some(id), ..Metadata::default() });
@@ -180,7 +179,7 @@ pub(super) fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
     let mut assembler = Assembler::default();
     assembler.begin(true);
     run.put(&mut assembler);
-    // The steps of a run bear no numbers of their own that could break a rule.
+    // Cannot fail: the assembler numbers the steps.
     let unpaired = assembler.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
     (monitor, unpaired)
 }

@@ -9,16 +9,16 @@ use crate::names::named;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum UpdateKind {
-    /// It has become certain, before the end of the trace.
+    /// It was confirmed before the end of the trace.
     Opened,
     /// Its range has grown.
     Grown,
     /// It has become part of another.
     Merged,
-    /// The trace is over: this is what the verdict holds.
+    /// The trace is over: the finding is part of the verdict.
     Closed,
-    /// It is taken back. No detector does that by itself; of an open trace of spans, later spans may show that steps
-    /// are of another agent, of another turn, or other steps than they seemed.
+    /// It is withdrawn. This happens only in an open trace of spans, or of pieces out of order: later pieces show that
+    /// steps belong to another agent or turn, or were other steps.
     Withdrawn,
 }
 
@@ -47,7 +47,7 @@ named! {
 pub struct Update {
     /// The kind.
     pub kind: UpdateKind,
-    /// The finding as it stands now; of one that was merged or withdrawn, as it was last reported.
+    /// The finding as it stands now; as last reported if it was merged or withdrawn.
     pub finding: Finding,
     /// The id of the finding into which this one was merged.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -173,7 +173,7 @@ fn describe_route(text: &mut String, routing: &RouteStatus) {
             }
         }
         RouteStatus::Unknown(reason) => match &**reason {
-            "the trace has no reference route" | "spans tell no expected route" => {}
+            "the trace has no reference route" | "spans do not record a reference route" => {}
             reason => writeln!(text, "  no route: {reason}").unwrap(),
         },
     }

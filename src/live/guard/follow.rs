@@ -13,9 +13,9 @@ use crate::trace::{
 };
 
 /// Why a session has no route.
-const NO_ROUTE: &str = "a session tells no expected route";
+const NO_ROUTE: &str = "sessions do not record a reference route";
 
-/// Follows the runs of a session as they are read.
+/// Feeds the runs of a session to monitors as they are read.
 pub(super) struct Follow<'g> {
     detectors: &'g [Arc<dyn Detector>],
     state: &'g GuardState,
@@ -23,7 +23,7 @@ pub(super) struct Follow<'g> {
     runs: Vec<Followed>,
 }
 
-/// A run and what its detectors know.
+/// A run with the state of its detectors.
 #[derive(Debug)]
 pub(super) struct Followed {
     pub(super) id: Option<String>,
@@ -143,7 +143,7 @@ impl Recent {
     }
 }
 
-/// By what equal calls are found.
+/// Returns the key of equal calls.
 fn key(action: &Action<'_>) -> Digest {
     let arguments = match &action.arguments {
         Content::Present(arguments) => arguments.digest(),
@@ -155,7 +155,7 @@ fn key(action: &Action<'_>) -> Digest {
 impl Followed {
     fn observe(&mut self, input: StepInput<'_>) {
         self.turn = input.turn.unwrap_or(self.turn);
-        // The numbers rise, and a reader hands on finite progress.
+        // Cannot fail: the numbers increase, and readers emit finite progress.
         let _ = self.monitor.observe(input.at(self.next));
         self.next += 1;
     }
@@ -217,7 +217,7 @@ impl Followed {
         self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
     }
 
-    /// Returns the open finding that a call would go on with if it had the answer that it had last time.
+    /// Returns the open finding that a call would extend if it got the same answer as last time.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
         let input = call.input.to_string();
         let mut action = Action::new(&call.tool);

@@ -48,8 +48,7 @@ pub(super) struct HookCall {
 }
 
 impl Hook {
-    /// Reads the JSON that an agent hands over. Events that are not about tools or the end of a turn are read as well;
-    /// they need no answer.
+    /// Parses the JSON from an agent. Events other than tool calls and ends of turns are accepted and get no answer.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an object with `hook_event_name` and `session_id`.
@@ -79,7 +78,7 @@ impl Hook {
             id: text("tool_use_id"),
             answer,
         });
-        // A sub-agent has a session of its own.
+        // A sub-agent has its own session.
         let transcript = text("agent_transcript_path").or_else(|| text("transcript_path"));
         Ok(Self { moment, session: required("session_id")?, event, transcript, call })
     }
@@ -101,7 +100,7 @@ impl Hook {
         self.moment == Moment::AfterCall || self.event == "PreToolUse"
     }
 
-    /// Returns the answer to print on standard output; `None` if nothing is to be said.
+    /// Returns the answer to print on standard output; `None` for silence.
     #[must_use]
     pub fn answer(&self, advice: &Advice) -> Option<Value> {
         let text = advice.text()?;

@@ -1,4 +1,4 @@
-//! Watches the session of a coding agent while it grows, and speaks up once for each finding.
+//! Watches the growing session of a coding agent and reports each finding once.
 
 mod follow;
 mod hook;
@@ -19,14 +19,14 @@ use crate::trace::Status;
 /// The version of states that this crate writes, and the only one it reads.
 const VERSION: u32 = 1;
 
-/// How many bytes of a session are read each time, at least; at most twice as many.
+/// The smallest number of bytes of a session read each time. Twice as many is the limit.
 const WINDOW: usize = 1 << 19;
 
 /// How many reported findings and blocked calls are remembered.
 const MOST: usize = 256;
 
 /// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that
-/// go on with it.
+/// extend it.
 ///
 /// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads the new
 /// part of the session file and adds the call of the hook if the file lacks it, as agents write with a delay. It
@@ -71,7 +71,7 @@ pub struct Guard {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
     version: u32,
-    /// Where reading begins, and how many steps come before it.
+    /// The position from which to read, and the number of steps before it.
     offset: u64,
     before: u64,
     /// The first line of the file if it is the head of a session.
@@ -79,7 +79,7 @@ pub struct GuardState {
     reported: Vec<Reported>,
     /// The ids of calls that were blocked.
     blocked: Vec<String>,
-    /// Calls that hooks have shown and the session file has not.
+    /// Calls known from hooks that the session file lacks.
     recent: Vec<Recent>,
 }
 
@@ -113,7 +113,7 @@ pub enum Advice {
     None,
     /// A finding that has not been reported before.
     Warn(Box<Finding>),
-    /// The call would go on with a finding that was reported.
+    /// The call would extend a finding that was reported.
     Block(Box<Finding>),
 }
 
@@ -142,22 +142,22 @@ impl Guard {
     /// Creates a guard that warns and blocks nothing.
     ///
     /// # Errors
-    /// As [`Monitor::new`](crate::Monitor::new).
+    /// Same as [`Monitor::new`](crate::Monitor::new).
     pub fn new(detectors: Vec<Arc<dyn Detector>>) -> Result<Self> {
         check_ids(&detectors)?;
         Ok(Self { detectors, block_after: None })
     }
 
-    /// Blocks a call that repeats an earlier one and goes on with a reported finding, once so many actions have
-    /// followed the warning.
+    /// Blocks a call that repeats an earlier one and extends a reported finding, once this many actions have followed
+    /// the warning.
     #[must_use]
     pub fn block_after(mut self, actions: u64) -> Self {
         self.block_after = Some(actions);
         self
     }
 
-    /// Returns what to tell the agent at this hook. `session` is what its session file holds from
-    /// [`GuardState::offset`] to its end.
+    /// Returns the advice at this hook. `session` is the content of the session file from [`GuardState::offset`] to the
+    /// end.
     pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
         if hook.moment == Moment::Other {
             return Advice::None;
@@ -221,9 +221,9 @@ impl Guard {
         first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
     }
 
-    /// Reads the session and moves the offset on if that is long.
+    /// Reads the session, and moves the offset forward if it is long.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
-        // The last line may be in the middle of being written.
+        // The last line may be incomplete.
         let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
         let whole = session.get(..end).unwrap_or_default();
         let runs = self.read(state, whole);
@@ -233,7 +233,7 @@ impl Guard {
                 let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
                 state.head = String::from_utf8_lossy(first).into_owned();
             }
-            // The head is read each time, as the first of the steps.
+            // The head is read each time and counts as the first step.
             let count =
                 |state: &GuardState, bytes| self.read(state, bytes).first().map_or(0, Followed::steps);
             let in_head = count(&GuardState::default(), state.head.as_bytes());
@@ -293,10 +293,10 @@ impl Default for GuardState {
 }
 
 impl GuardState {
-    /// Reads a state that was written as JSON.
+    /// Parses a state from JSON.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not one, or of another version.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not a state or has another version.
     pub fn read(json: &[u8]) -> Result<Self> {
         let state: Self = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the state of a guard: {error}")))?;
@@ -307,7 +307,7 @@ impl GuardState {
         Ok(state)
     }
 
-    /// From where on the session file is needed. If the file is shorter than that, begin with a new state.
+    /// Returns the position from which the session file is needed. If the file is shorter, begin with a new state.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -330,8 +330,7 @@ impl GuardState {
         );
     }
 
-    /// Returns the reported finding that this one is, or has become part of: of the same detector, in overlapping
-    /// steps.
+    /// Returns the reported finding that equals or contains this one: same detector, overlapping steps.
     fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
         self.reported.iter().find(|known| {
             known.run == run.id
@@ -340,7 +339,7 @@ impl GuardState {
         })
     }
 
-    /// Those of the findings that were not reported; the others are noted as they have grown.
+    /// Returns the findings that were not reported, and updates the others.
     fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
         let mut new = Vec::new();
         for finding in findings {
@@ -378,7 +377,7 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Returns true if this is one JSON value in each line.
+/// Returns true if each line is one JSON value.
 fn is_lines(session: &[u8]) -> bool {
     let mut lines = session.split_inclusive(|byte| *byte == b'\n');
     lines.next().is_some_and(|first| {

@@ -43,7 +43,7 @@ impl Collection<'_> {
                 let mut assembler = Assembler::default();
                 assembler.begin(true);
                 run.put(&mut assembler);
-                let routing = RouteStatus::Unknown("spans tell no expected route".into());
+                let routing = RouteStatus::Unknown("spans do not record a reference route".into());
                 runs.give(&mut assembler, RunSummary::new(run.metadata(), None), &routing);
             }
         }
