@@ -1,4 +1,4 @@
-//! Detectors that keep to themselves what is not sure enough.
+//! Filters findings by confidence, in scans and live.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
-/// Detectors that tell of the findings that are at least as sure as this alone, in scans and live:
-/// [`Verdict::at_least`] of each verdict.
+/// Returns detectors that report only findings of at least this confidence, in scans and live: [`Verdict::at_least`] of
+/// each verdict.
 ///
 /// ```
 /// use serde_json::json;
@@ -74,7 +74,7 @@ impl Detector for Confident {
 struct Sure {
     fold: Box<dyn Fold>,
     least: Confidence,
-    /// How many of the fold's certain findings have been looked at.
+    /// The number of the fold's confirmed findings examined so far.
     taken: usize,
     certain: Vec<Finding>,
 }

@@ -49,7 +49,7 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Adds usage up along a trace. Where no step has any, next to nothing is kept.
+/// Sums usage along a trace. Without usage it holds almost no memory.
 ///
 /// A turn is the run of consecutive steps with one turn number; its tokens are those of the first of them that has
 /// any.
@@ -71,7 +71,7 @@ struct Mark {
     index: u64,
     turn: u64,
     duration: u64,
-    /// The tokens of the turn, as far as they are known by then.
+    /// The tokens of the turn known at this step.
     input: u64,
     output: u64,
     /// Which of the three are known.
@@ -208,13 +208,13 @@ impl Meter {
             + self.spans.capacity() * size_of::<(u64, SpanId)>()
     }
 
-    /// Says what a finding cost, and which span shows its end.
+    /// Adds the cost of a finding and the span of its last step.
     pub(crate) fn complete(&self, finding: &mut Finding) {
         finding.cost = self.cost(finding.first, finding.last);
         finding.span = self.span(finding.last);
     }
 
-    /// Puts the findings of a verdict in order, gives each an id of its own, and completes them.
+    /// Sorts the findings of a verdict, makes their ids unique, and completes them.
     pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
             // Stable: at one place, findings come in the order in which the rule gives them.
@@ -230,7 +230,7 @@ impl Meter {
     }
 }
 
-/// Gives findings that have the id of an earlier one an id of their own.
+/// Makes the ids of findings unique.
 fn number_twins(findings: &mut [Finding]) {
     let mut taken = BTreeMap::new();
     for finding in findings {

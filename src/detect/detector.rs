@@ -1,4 +1,4 @@
-//! The fold that every detector is.
+//! The traits of detectors and their folds.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -33,7 +33,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Returns the detector's name, in `snake_case`. It may be made at run time.
     fn id(&self) -> Cow<'static, str>;
 
-    /// Returns the failure mode of its findings, or what they have in common: a finding may name a narrower one.
+    /// Returns the failure mode of its findings. A finding may name a narrower one.
     fn mode(&self) -> FailureMode;
 
     /// Returns true if its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)).
@@ -88,8 +88,8 @@ pub trait Fold: fmt::Debug + Send + Sync {
 
     /// Confirmed findings, oldest first, each as it was when it was confirmed. The list only grows.
     ///
-    /// A finding listed here is part of every later verdict, under the same [`Finding::id`], where it may have grown;
-    /// or another finding has taken it in and names it in [`Finding::merged`].
+    /// Every later verdict contains a finding listed here under the same [`Finding::id`], perhaps grown, or another
+    /// finding that lists it in [`Finding::merged`].
     fn certain(&self) -> &[Finding];
 
     /// Returns the verdict on the steps so far, as if the trace ended here.
@@ -99,15 +99,15 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// steps, and the conditions with value, comparator and limit. Called after the last step, for
     /// [`Detector::explain`] alone.
     ///
-    /// A fold reports what its state holds anyway. An explanation shows the first three, and tries to repeat their last
-    /// steps, so a candidate should end at a step that would complete it if repeated.
+    /// A fold should report from the state that it keeps anyway. An explanation shows the first three and tries to
+    /// repeat their last steps, so a candidate should end at a step that would complete it if repeated.
     fn near_misses(&self) -> Vec<NearMiss> {
         Vec::new()
     }
 
-    /// About how many bytes the fold holds in addition to itself. `usize::MAX`, the default, says that the fold does
-    /// not track them: a [`Monitor`](crate::Monitor) with a cap then charges it with the bytes of all steps that it was
-    /// handed.
+    /// Returns an estimate of the bytes that the fold holds on the heap. `usize::MAX`, the default, means that it does
+    /// not track them: a [`Monitor`](crate::Monitor) with a limit then charges it with the bytes of all steps that it
+    /// received.
     fn memory(&self) -> usize {
         usize::MAX
     }

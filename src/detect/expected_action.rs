@@ -25,7 +25,7 @@ const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decisio
 pub struct ExpectedActionConfig {
     /// Whose actions count and are expected.
     pub actors: Actors,
-    /// The fewest missed actions that are detected; at least 1.
+    /// The number of missed actions to detect; at least 1.
     pub min_missed: u64,
 }
 
@@ -128,7 +128,7 @@ impl Fold for State {
         });
     }
 
-    /// Nothing before the end: an expected action may still come.
+    /// Nothing is confirmed before the end: an expected action may still come.
     fn certain(&self) -> &[Finding] {
         &[]
     }

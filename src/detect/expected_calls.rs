@@ -50,7 +50,7 @@ struct Form<S> {
     names: Vec<String>,
     /// The values that the first call of the tool gave.
     first: Vec<Option<Digest>>,
-    /// By the joined values: what became of the call.
+    /// The outcome of the call, by its joined values.
     fates: DigestMap<Fate<S>>,
 }
 
@@ -100,7 +100,7 @@ impl<S: Copy> ExpectedCalls<S> {
         self.expected.len()
     }
 
-    /// Roughly how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let forms = self.tools.values().flat_map(|tool| &tool.forms);
         let form = |form: &Form<S>| size_of::<Form<S>>() + 64 * form.names.len() + map_bytes(&form.fates);
@@ -108,8 +108,8 @@ impl<S: Copy> ExpectedCalls<S> {
         map_bytes(&self.tools) + forms.map(form).sum::<usize>() + values
     }
 
-    /// Takes the next call. `given` makes a look-up of its arguments, and is called only if the tool is expected; it
-    /// returns `None` if the arguments were not recorded.
+    /// Takes the next call. `given` returns a look-up of its arguments, or `None` if they were not recorded; it is
+    /// called only if the tool is expected.
     pub(crate) fn observe<G: Fn(&str) -> Option<Digest>>(
         &mut self,
         tool: Digest,

@@ -1,5 +1,5 @@
 //! Explains verdicts by experiment: runs the rule again on a changed trace or with a changed configuration, and keeps
-//! the changes that flip the verdict. Nothing here knows what a rule looks for.
+//! the changes that flip the verdict. It does not depend on any rule.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -66,7 +66,7 @@ struct Search<'a> {
     trace: &'a Trace,
     start: &'a Start<'a>,
     detected: bool,
-    /// Runs of the rule that are left.
+    /// The remaining runs of the rule.
     runs: u32,
     found: Vec<Counterfactual>,
 }

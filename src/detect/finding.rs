@@ -19,11 +19,11 @@ use crate::trace::SpanId;
 /// The level at which an agent fails (classes of the `BenchTrace` benchmark).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FailureClass {
-    /// The frame around the agent: formats, limits.
+    /// The harness: formats, limits.
     System,
     /// The goals that the agent pursues.
     Strategy,
-    /// How it carries out a single action.
+    /// The execution of a single action.
     Operation,
 }
 
@@ -83,10 +83,10 @@ impl<'de> Deserialize<'de> for FailureMode {
     }
 }
 
-/// How a finding is known.
+/// How sure a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Confidence {
-    /// It rests on what a text says, or on how alike two texts are.
+    /// It rests on the wording or the similarity of texts.
     Likely,
     /// It follows from recorded facts alone: equal calls, equal answers, status flags.
     #[default]
@@ -102,21 +102,20 @@ named! { Confidence, "confidence" { Likely => "likely", Certain => "certain" } }
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// No other finding of its trace has it, and it stays as it is while the finding grows: the detector,
-    /// a colon, and mostly the step at which the finding became certain; of one that only the end of the trace makes
-    /// certain, its last step.
+    /// The id, unique in its trace and stable while the finding grows: the detector, a colon, and usually the step that
+    /// confirmed the finding, or its last step if only the end of the trace confirmed it.
     pub id: String,
-    /// Id of the detector that says so.
+    /// The id of the detector.
     pub detector: Cow<'static, str>,
     /// The failure mode.
     pub mode: FailureMode,
-    /// The tool that it is about, or the program of a command line; `None` if it is about no single one.
+    /// The tool, or the program of a command line; `None` if the finding is about several.
     pub tool: Option<String>,
     /// Source index of the first step of the failure.
     pub first: u64,
     /// Source index of the last step of the failure, inclusive.
     pub last: u64,
-    /// How it is known; of several that were merged, that of the surest.
+    /// How sure it is; the surest of merged findings decides.
     pub confidence: Confidence,
     /// One sentence for a reader.
     pub message: String,
@@ -124,13 +123,13 @@ pub struct Finding {
     pub evidence: Evidence,
     /// The cost of the steps of the range, if recorded.
     pub cost: Option<Cost>,
-    /// The ids of findings that were reported before the end, and have become part of this one.
+    /// The ids of reported findings that were merged into this one.
     pub merged: Vec<String>,
-    /// The span of a tracing system that shows the last step, where there is one.
+    /// The span of the last step in a tracing system, if recorded.
     pub span: Option<SpanId>,
 }
 
-/// About how many bytes a finding takes with its texts.
+/// An estimate of the bytes of a finding with its texts.
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
@@ -169,7 +168,7 @@ impl Finding {
         }
     }
 
-    /// Sets how the finding is known; without this it is certain.
+    /// Sets the confidence; the default is certain.
     #[must_use]
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
@@ -183,7 +182,7 @@ impl Finding {
         self
     }
 
-    /// Sets the id to the detector's name, a colon, and something that no other of its findings has.
+    /// Sets the id to the detector's name, a colon, and a text that is unique among its findings.
     #[must_use]
     pub fn with_id(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);
@@ -259,9 +258,9 @@ impl<'de> Deserialize<'de> for Finding {
 /// score omit `score`. `"stopped_at"` is present if the detector stopped early. Measures are not part of the JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// The detector can say nothing of this trace, which is not the same as a pass.
+    /// The detector does not apply to this trace. This is not a pass.
     NotApplicable {
-        /// Why not.
+        /// The reason.
         reason: Cow<'static, str>,
     },
     /// The detector has judged the trace.
@@ -273,13 +272,13 @@ pub enum Verdict {
 pub struct Judgement {
     /// Whether the failure was detected.
     pub detected: bool,
-    /// The detector's score, where it has one.
+    /// The detector's score, if it has one.
     pub score: Option<f64>,
-    /// The failures in the order of their places; those of a route, in the order of its milestones.
+    /// The failures in step order; for a route, in the order of its milestones.
     pub findings: Vec<Finding>,
     /// The numbers that the judgement rests on; not part of its JSON.
     pub measures: Measures,
-    /// The last step that was looked at, where a cap on memory ended the judgement before the trace
+    /// The last judged step, if a memory limit ended the judgement before the trace
     /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).
     pub stopped_at: Option<u64>,
 }
@@ -291,13 +290,13 @@ impl Verdict {
         Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
     }
 
-    /// Returns true if the failure was detected; `None` where the detector is not applicable.
+    /// Returns true if the failure was detected; `None` if the detector is not applicable.
     #[must_use]
     pub fn detected(&self) -> Option<bool> {
         self.judgement().map(|judgement| judgement.detected)
     }
 
-    /// Returns the judgement, where there is one.
+    /// Returns the judgement, if any.
     #[must_use]
     pub fn judgement(&self) -> Option<&Judgement> {
         match self {
@@ -306,7 +305,7 @@ impl Verdict {
         }
     }
 
-    /// Returns the findings; none where the detector is not applicable.
+    /// Returns the findings; empty if the detector is not applicable.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         self.judgement().map_or(&[], |judgement| &judgement.findings)

@@ -20,7 +20,7 @@ use crate::trace::{Action, Actor, Actors, Arguments, RouteStatus, Status, Step};
 pub struct MalformedCallConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// Malformed calls that are too many; at least 1.
+    /// The number of malformed calls to detect; at least 1.
     pub min_calls: u64,
     /// Whether arguments must be a JSON object. Set to `false` if tools take a bare text or number.
     pub objects_only: bool,

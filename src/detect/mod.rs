@@ -52,7 +52,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Exports what the modules of the rules offer, and makes of them the registry and the kinds of evidence.
+/// Exports the public items of the rules, and generates the registry and the kinds of evidence from them.
 macro_rules! detectors {
     ($($module:ident: $rule:ident, $evidence:ident { $($export:ident),* $(,)? })+) => {
         $(
@@ -71,12 +71,12 @@ macro_rules! detectors {
                 #[doc = concat!("Of [`", stringify!($rule), "`].")]
                 $rule($evidence),
             )+
-            /// Of a detector from outside this crate.
+            /// Evidence of a detector from another crate.
             Other(Value),
         }
 
         impl Evidence {
-            /// Reads the evidence of a detector; what is not known, or of another shape, is kept as it is.
+            /// Parses the evidence of a detector. Unknown evidence is kept as JSON.
             fn read(detector: &str, facts: Value) -> Self {
                 $(
                     if detector == <$rule as Rule>::ID && let Ok(known) = serde_json::from_value(facts.clone()) {

@@ -1,4 +1,4 @@
-//! The detectors that a program knows, its own among them.
+//! The detectors that a program can build by name, including its own.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Creates a registry that knows no detector.
+    /// Creates a registry without detectors.
     #[must_use]
     pub fn empty() -> Self {
         Self { entries: Vec::new() }
@@ -50,7 +50,7 @@ impl Registry {
     /// Adds a detector.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where the id is taken, or is no `snake_case` name.
+    /// [`ErrorKind::Config`] if the id is taken or not in `snake_case`.
     pub fn add(&mut self, info: DetectorInfo) -> Result<()> {
         let fail = |message: String| Err(Error::new(ErrorKind::Config, message));
         check_id(info.id)?;
@@ -72,12 +72,12 @@ impl Registry {
         self.entries.iter().find(|info| info.id == id)
     }
 
-    /// Makes detectors, in the order of the registry: those named; where none is named, all but the opt-in ones that
-    /// `config` does not mention. `config` is a JSON object with detectors for keys and configurations for values,
-    /// which are put over the preset (null: none).
+    /// Builds the named detectors, in the order of the registry. Without names, builds all detectors except the opt-in
+    /// ones that `config` does not mention. `config` is a JSON object from detectors to configurations, which override
+    /// the preset (null for none).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] where a detector or a field is not known, or a value is out of range.
+    /// [`ErrorKind::Config`] if a detector or a field is unknown, or a value is out of range.
     pub fn build(
         &self,
         ids: &[&str],
@@ -114,7 +114,7 @@ fn check_id(id: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that detectors can be used together: each has an id in `snake_case`, which no other has.
+/// Checks that each detector has a unique id in `snake_case`.
 pub(crate) fn check_ids(detectors: &[Arc<dyn Detector>]) -> Result<()> {
     for (position, detector) in detectors.iter().enumerate() {
         let id = detector.id();

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus, Step};
 
-/// How a route of expected actions is held against a run. Routes of scores are always taken pair by pair.
+/// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RouteScope {
     /// The whole run at once: far more actions than milestones, and many of them wasted.
@@ -36,17 +36,17 @@ named! { RouteScope, "choice of routes" { Run => "run", Pairs => "pairs" } }
 pub struct RouteInefficiencyConfig {
     /// Whose actions count, where the milestones are actions.
     pub actors: Actors,
-    /// How many times the reference distance (`run`: the number of milestones) is too far; above 0, finite.
+    /// The ratio to the reference distance (`run`: to the number of milestones) that is too far; above 0, finite.
     pub ratio: f64,
-    /// How many steps more than the reference distance there must be, from one milestone to the next.
+    /// The steps beyond the reference distance that a pair must have.
     pub min_extra: u64,
     /// Whether the start of the trace is a milestone of its own, where the milestones are actions taken in pairs.
     pub from_start: bool,
-    /// How expected actions are held against a run.
+    /// How a run is compared with expected actions.
     pub routes: RouteScope,
-    /// Wasted actions that are too many, as `wasted_actions` counts them (`run`); above 0.
+    /// The wasted actions that are too many, as `wasted_actions` counts them (`run`); above 0.
     pub min_wasted: f64,
-    /// How many times the number of actions the square of the wasted ones must be (`run`); at least 0.
+    /// The minimum of wasted actions squared over all actions (`run`); at least 0.
     pub min_impact: f64,
 }
 
@@ -146,9 +146,9 @@ pub struct MilestoneEvidence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RouteInefficiencyEvidence {
-    /// Of two milestones.
+    /// A detour between two milestones.
     Pair(PairEvidence),
-    /// Of the whole run.
+    /// A detour of the whole run.
     Run(RunEvidence),
 }
 
@@ -192,7 +192,7 @@ struct State {
     whole: bool,
     /// Whether an action has its arguments recorded.
     comparable: bool,
-    /// Why there is nothing to say of the trace.
+    /// Why the trace cannot be judged.
     not_applicable: Option<Cow<'static, str>>,
 }
 
@@ -210,9 +210,9 @@ impl Fold for State {
         }
     }
 
-    /// Pair by pair, a finding when its range is over, or has become too long already.
+    /// A pair is confirmed when its range is over or already too long.
     fn certain(&self) -> &[Finding] {
-        // Until an action can be compared, nothing is certain.
+        // Nothing is confirmed until an action can be compared.
         if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
     }
 

@@ -24,7 +24,7 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Pairs {
     limits: Limits,
-    /// When pairs become findings if their ends are not reached before: units, and the places of the ends.
+    /// Deadlines at which pairs become findings unless their ends are reached: units, and the places of the ends.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Scratch: the pairs whose time is over.
     over: Vec<usize>,
@@ -37,12 +37,12 @@ impl Pairs {
         Self { limits, due: BinaryHeap::new(), over: Vec::new(), certain: Vec::new() }
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
     }
 
-    /// Looks at the pairs that begin with the last step of the tracker, at this unit, and at those whose time is over.
+    /// Updates the pairs that begin with the last step of the tracker, at this unit, and those past their deadline.
     pub(super) fn observe(&mut self, tracker: &Tracker, now: u64) {
         for &end in tracker.begun() {
             let Some(pair) = tracker.pair(end) else { continue };
@@ -63,7 +63,7 @@ impl Pairs {
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
-    /// Returns the pairs with the longest ways for their distances.
+    /// Returns the pairs with the longest ways relative to their distances.
     #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
     pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
         let Limits { ratio: most, min_extra } = self.limits;

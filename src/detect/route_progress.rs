@@ -1,4 +1,4 @@
-//! Which milestones of a reference route a run has reached, and when.
+//! Tracks which milestones of a reference route a run has reached, and when.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ struct Point {
     step: u64,
 }
 
-/// Follows a run along its reference route, and after it the next run along another. What is kept of a run grows with
-/// the milestones that it reaches, not with those that there are.
+/// Follows a run along its reference route; it can be reused for the next run. Memory grows with the milestones
+/// reached, not with all milestones.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     route: Option<(Arc<ReferenceRoute>, Arc<RouteIndex>)>,
@@ -52,7 +52,7 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// Starts anew at the beginning of a route. `Err`: why the route does not apply.
+    /// Starts at the beginning of a route. `Err` is the reason why the route does not apply.
     pub(super) fn begin(
         &mut self,
         route: &Arc<ReferenceRoute>,
@@ -76,7 +76,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// About how many bytes are held, without the route, which is shared.
+    /// Returns an estimate of the bytes held, without the shared route.
     pub(super) fn memory(&self) -> usize {
         self.reached.len() * 2 * size_of::<(usize, Point)>()
             + (self.begun.capacity() + self.fresh.capacity()) * size_of::<usize>()
@@ -102,7 +102,7 @@ impl Tracker {
         self.reached.len() as u64
     }
 
-    /// Takes a step, and gives back its unit; `None` where it does not count.
+    /// Takes a step and returns its unit; `None` if it does not count.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<u64> {
         self.begun.clear();
         self.fresh.clear();
@@ -150,7 +150,7 @@ impl Tracker {
         (distance > 0).then_some(Pair { end, distance })
     }
 
-    /// Returns the ends of the pairs that begin at a mark which the last step reached.
+    /// Returns the ends of the pairs that begin at a mark reached by the last step.
     pub(super) fn begun(&self) -> &[usize] {
         &self.begun
     }
@@ -168,7 +168,7 @@ impl Tracker {
         }
     }
 
-    /// Returns how far the run went in a pair so far; `None` where the pair does not count.
+    /// Returns how far the run went in a pair so far; `None` if the pair does not count.
     pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
         let start = self.start_point(pair)?;
         let (end, reached) = match self.reached.get(&pair.end) {

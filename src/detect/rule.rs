@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus, Trace};
 
-/// Which defaults a configuration starts from.
+/// The defaults that a configuration starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Preset {
@@ -29,7 +29,7 @@ pub enum Preset {
 
 named! { Preset, "preset" { Default => "default", BenchTrace => "bench-trace" } }
 
-/// The values over which the main parameter of a rule is swept, all else at the defaults.
+/// The values over which the main parameter of a rule is swept, with all others at their defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// The field of the configuration.
@@ -38,8 +38,8 @@ pub struct Grid {
     pub values: Vec<Value>,
 }
 
-/// A detector with a name, documentation, and a configuration that JSON can write: what a
-/// [`Registry`](crate::Registry) holds. Every rule is a [`Detector`].
+/// A detector with a name, documentation, and a JSON configuration, for a [`Registry`](crate::Registry). Every rule is
+/// a [`Detector`].
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -131,19 +131,19 @@ pub trait Rule: Configured {
     const DOCS: &'static str = Self::SUMMARY;
     /// The failure mode of its findings.
     const MODE: FailureMode = FailureMode::new(Self::CLASS, Self::ID);
-    /// Whether it runs only where it is asked for by name, or has an entry in the configuration.
+    /// True if it runs only if it is named, or has an entry in the configuration.
     const OPT_IN: bool = false;
 
-    /// Creates the configuration of the published rules of the `BenchTrace` benchmark, where they know the failure.
+    /// Creates the configuration of the published rules of the `BenchTrace` benchmark, if they define the failure.
     #[must_use]
     fn bench_trace() -> Self::Config {
         Self::Config::default()
     }
 
-    /// As [`Detector::start`].
+    /// Same as [`Detector::start`].
     fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
-    /// As [`Detector::reads_argument_texts`].
+    /// Same as [`Detector::reads_argument_texts`].
     fn needs_argument_texts(&self) -> bool {
         false
     }
@@ -172,7 +172,7 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     fn config(&self) -> &Self::Config;
 }
 
-/// Defines the type of a rule of this crate: a checked configuration, and what its folds look up, built once by
+/// Defines the type of a rule of this crate: a checked configuration, and the tables of its folds, built once by
 /// `ready`.
 ///
 /// The configuration has a method `check`, which fails if a value is out of range.
@@ -273,7 +273,7 @@ impl<R: Rule> Detector for R {
     }
 }
 
-/// An entry of the registry: what is known of a detector before it is made.
+/// An entry of the registry: a detector before it is built.
 ///
 /// ```
 /// use serde_json::json;
@@ -336,15 +336,15 @@ impl DetectorInfo {
         (self.preset)(preset, actors)
     }
 
-    /// Returns the detector of a preset, with the fields of a JSON object put over it (null: none).
+    /// Builds the detector of a preset, overridden by the fields of a JSON object (null for none).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`], naming the field, where one is unknown or out of range.
+    /// [`ErrorKind::Config`], naming the field, if one is unknown or out of range.
     pub fn build(&self, preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
         (self.build)(preset, actors, overrides)
     }
 
-    /// Returns the values over which the main parameter is swept; `None` where the rule names none.
+    /// Returns the values over which the main parameter is swept, if any.
     #[must_use]
     pub fn grid(&self) -> Option<Grid> {
         (self.grid)()
@@ -364,7 +364,7 @@ fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     config
 }
 
-/// Returns the detector of a preset, with the fields of `overrides` (a JSON object, or null) put over it.
+/// Builds the detector of a preset, overridden by the fields of `overrides` (a JSON object, or null).
 fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
     let mut config = preset_value::<R>(preset, actors);
     match (overrides, config.as_object_mut()) {

@@ -20,7 +20,7 @@ pub(in crate::detect) struct LoopRepeat {
     comparable: bool,
     gains: ProgressTracker,
     segment: Segment,
-    /// Findings as they were when they became certain.
+    /// Findings as they were when they were confirmed.
     confirmed: Vec<Finding>,
     /// Findings of closed segments.
     closed: Vec<Finding>,
