@@ -200,7 +200,7 @@ impl Goals {
                     || !goal.targets.is_disjoint(&mine)
                 {
                     GoalState::Reached
-                } else if goal.most_repeated() < 2 && !known {
+                } else if !known {
                     GoalState::Elsewhere
                 } else {
                     continue;

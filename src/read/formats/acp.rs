@@ -77,6 +77,7 @@ struct Called<'a> {
     number: CallNumber,
     content: Option<Raw<'a>>,
     output: Option<Raw<'a>>,
+    has_input: bool,
     is_rejected: bool,
 }
 
@@ -155,7 +156,7 @@ impl<'a> Sessions<'a> {
         if may_begin && !open.calls.contains_key(&id) {
             run.turn(None);
             let number = run.add(Call::new(0, Some(id.clone()), name(call).unwrap_or_default()));
-            let called = Called { number, content: None, output: None, is_rejected: false };
+            let called = Called { number, content: None, output: None, has_input: false, is_rejected: false };
             open.calls.insert(id.clone(), called);
         }
         match open.calls.get_mut(&id) {
@@ -192,12 +193,14 @@ impl<'a> Sessions<'a> {
 impl<'a> Called<'a> {
     /// Merges an update into a call.
     fn update(&mut self, call: &Members<'a>, run: &mut Recording<'a>) {
-        let arguments = match call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null")) {
-            Some(input) => common::arguments(input),
-            None => Content::Absent,
-        };
+        // The edit that a call proposes says what it does; a title only describes it.
+        let input = call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null"));
+        let is_diff = |item: &Raw<'a>| item.member("type").and_then(common::name).as_deref() == Some("diff");
+        let diff = || items(call.get("content")).into_iter().find(is_diff).filter(|_| !self.has_input);
+        let arguments = input.or_else(diff).map(common::arguments);
+        self.has_input |= arguments.is_some();
         if let Some(known) = run.call_mut(self.number) {
-            if arguments.is_present() {
+            if let Some(arguments) = arguments {
                 known.arguments = arguments;
             } else if !known.arguments.is_present()
                 && let Some(title) = call.get("title").and_then(Raw::string)
