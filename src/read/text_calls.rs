@@ -29,7 +29,13 @@ struct Grammar {
 }
 
 /// The most specific first.
-static GRAMMARS: [Grammar; 8] = [
+static GRAMMARS: [Grammar; 9] = [
+    Grammar {
+        marks: &["keystrokes"],
+        calls: text_grammars::keystrokes,
+        prompt: Some(&["commands"]),
+        answer: None,
+    },
     Grammar { marks: &["```"], calls: text_grammars::scripts, prompt: None, answer: Some("exitcode: ") },
     Grammar {
         marks: &["<function=", "<invoke name="],

@@ -110,6 +110,19 @@ pub(super) fn executions(text: &str) -> Vec<Written> {
     tags(text, "<execute", ">", "</execute").filter_map(call).collect()
 }
 
+/// `{"commands": [{"keystrokes": "ls\n"}]}` or `<keystrokes>ls\n</keystrokes>`, after any thoughts: what Terminus types
+/// into its terminal before it looks at the screen.
+pub(super) fn keystrokes(text: &str) -> Vec<Written> {
+    let text = text.rsplit_once("</think>").map_or(text, |(_, rest)| rest);
+    let json = text.find('{').and_then(|at| text.get(at..)).unwrap_or_default();
+    let object = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();
+    let commands = object.and_then(|object| object.ok()?.get("commands")?.as_array().cloned());
+    let mut typed: String =
+        commands.iter().flatten().filter_map(|command| command.get("keystrokes")?.as_str()).collect();
+    typed.extend(tags(text, "<keystrokes", ">", "</keystrokes").map(|(_, keys)| keys));
+    if typed.is_empty() { Vec::new() } else { vec![Written::of_text("bash_command", "keystrokes", &typed)] }
+}
+
 /// `<action>…</action>`.
 pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
