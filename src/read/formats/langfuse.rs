@@ -12,7 +12,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 const OBSERVATION: Mark =
     All(&[Is(Kind::String, &["traceId", "startTime", "id"]), Test("`type` in capitals", has_type)]);
-const HOLDER: Mark = Any(&[Holds("observations", &OBSERVATION), Holds("data", &OBSERVATION)]);
+const OBSERVATIONS: Mark = Holds("observations", &OBSERVATION);
+const DATA: Mark = Holds("data", &OBSERVATION);
+const HOLDER: Mark = Any(&[OBSERVATIONS, DATA]);
+const LISTS: [(&str, Mark); 2] = [("observations", OBSERVATIONS), ("data", DATA)];
 
 fn is_observation(item: Raw<'_>) -> bool {
     OBSERVATION.fits_value(item)
@@ -25,11 +28,8 @@ fn has_type(observation: &Members<'_>) -> bool {
 
 /// Returns the list of observations in an object: a trace of the API, one next to its trace, or a page.
 fn held_by<'a>(members: &Members<'a>) -> Option<Raw<'a>> {
-    let list = |key| members.get(key).filter(|list: &Raw<'_>| list.kind() == Kind::List);
-    ["observations", "data"]
-        .into_iter()
-        .filter_map(list)
-        .find(|list| list.first_items(1).into_iter().any(is_observation))
+    let held = LISTS.iter().find(|(_, list)| list.fits(members));
+    held.and_then(|(key, _)| members.get(key))
 }
 
 /// An observation, with its session.
