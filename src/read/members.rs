@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{common, time, tokens, words};
 use crate::json::{Json, Kind, Raw, Read};
-use crate::trace::{TextCow, Usage};
+use crate::trace::{Arguments, Content, TextCow, Usage};
 
 /// The members of an object, in order.
 #[derive(Debug, Clone, Default)]
@@ -165,6 +165,11 @@ impl<'a> Members<'a> {
     /// Returns the text of a result. Null is none.
     pub(super) fn result(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::result)
+    }
+
+    /// Returns the arguments of a call.
+    pub(super) fn arguments(&self, key: &str) -> Content<Arguments<'a>> {
+        self.get(key).map_or(Content::Absent, common::arguments)
     }
 
     /// Returns a string with a date and time.

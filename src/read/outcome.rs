@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use crate::json::{Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
 /// The outcome of a call, and its source.
@@ -75,6 +76,18 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
+/// Returns whether an exit code is not 0; `None` if it is not an integer.
+pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
+    if code.kind() != Kind::Number {
+        return None;
+    }
+    match code.json().number().ok()? {
+        Number::Integer(code) => Some(code != 0),
+        Number::Large(_) => Some(true),
+        Number::Float(_) => code.integer().map(|code| code != 0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +142,22 @@ mod tests {
             let string = crate::json::Json::new(spelled.as_bytes()).text().unwrap();
             assert!(broken_off(string.into()).is_some(), "{spelled}");
         }
+    }
+
+    #[test]
+    fn exit_codes_are_integers() {
+        for (json, expected) in [
+            ("0", Some(false)),
+            ("1", Some(true)),
+            ("-1", Some(true)),
+            ("3221225477", Some(true)),
+            ("0.5", None),
+            ("true", None),
+            ("null", None),
+            ("\"1\"", None),
+        ] {
+            assert_eq!(is_failure_code(Raw::over(json.as_bytes(), 0)), expected, "{json}");
+        }
+        assert_eq!(Outcome::exit_code(true).status, Status::Error);
     }
 }

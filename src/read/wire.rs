@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::timestamp::{nanoseconds, nanoseconds_or_utc};
-use crate::json::{Json, JsonString, Kind, Number, Raw, Read};
+use super::timestamp::nanoseconds;
+use crate::json::{Json, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, TextCow, canonical_text};
 
 /// Reads a list item by item, or returns false for any other value.
@@ -90,98 +90,14 @@ pub(super) fn word<T>(json: &mut Json<'_>, find: impl Fn(&[u8]) -> Option<T>) ->
     }
 }
 
-/// Reads a name as bytes, for comparisons only.
-#[inline]
-pub(super) fn spelled<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, [u8]>>> {
-    if json.peek_byte() == Some(b'"') {
-        json.text().map(|name| Some(name.bytes()))
-    } else {
-        json.skip().map(|()| None)
-    }
-}
-
 /// Reads a point in time.
 pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     word(json, nanoseconds)
 }
 
-/// Reads a point in time, in UTC if there is no offset.
-pub(super) fn time_or_utc(json: &mut Json<'_>) -> Read<Option<u64>> {
-    word(json, nanoseconds_or_utc)
-}
-
 /// Reads a value for later; null is none.
 pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
     Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
-}
-
-/// A value for later: a string is read at once, any other value is skipped.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
-    Text(JsonString<'a>),
-    Other(Raw<'a>),
-}
-
-impl<'a> Value<'a> {
-    /// Reads a value.
-    #[inline]
-    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match json.peek_byte() {
-            Some(b'"') => Self::Text(json.text()?),
-            _ => Self::Other(json.raw()?),
-        })
-    }
-
-    /// Reads a value outside any value that was checked before.
-    pub(super) fn read_checked(json: &mut Json<'a>) -> Read<Self> {
-        Ok(match json.peek_byte() {
-            Some(b'"') => Self::Text(json.text()?),
-            _ => Self::Other(json.checked()?),
-        })
-    }
-
-    /// Reads a value; null is none.
-    #[inline]
-    pub(super) fn read_present(json: &mut Json<'a>) -> Read<Option<Self>> {
-        Ok(Some(Self::read(json)?).filter(Self::is_present))
-    }
-
-    /// Returns true if it is not null.
-    pub(super) fn is_present(&self) -> bool {
-        !matches!(self, Self::Other(raw) if raw.kind() == Kind::Null)
-    }
-
-    /// Any value but a string.
-    pub(super) fn other(self) -> Option<Raw<'a>> {
-        match self {
-            Self::Text(_) => None,
-            Self::Other(raw) => Some(raw),
-        }
-    }
-
-    /// Returns the text of a message; `None` if it is absent or blank.
-    pub(super) fn message(self) -> Option<TextCow<'a>> {
-        match self {
-            Self::Text(text) => Some(TextCow::from(Text::from(text))).filter(|words| !is_blank(words.text())),
-            Self::Other(raw) => message(&mut raw.json()).ok().flatten(),
-        }
-    }
-
-    /// Returns the text of a result; null is none.
-    pub(super) fn result(self) -> Option<TextCow<'a>> {
-        match self {
-            Self::Text(text) => Some(Text::from(text).into()),
-            Self::Other(raw) => result(&mut raw.json()).ok().flatten(),
-        }
-    }
-
-    /// Returns the arguments of a call.
-    pub(super) fn arguments(self) -> Content<Arguments<'a>> {
-        match self {
-            Self::Text(text) => super::common::arguments_of_text(text.decode()),
-            Self::Other(raw) => super::common::arguments(raw),
-        }
-    }
 }
 
 /// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is absent or
@@ -275,16 +191,12 @@ pub(super) fn is_blank(text: Text<'_>) -> bool {
 }
 
 /// Makes arguments of one member, `{"name": value}`; an absent value is null.
-pub(super) fn sole_argument_of(value: Option<Value<'_>>, name: &str) -> Content<Arguments<'static>> {
-    match value {
-        Some(Value::Text(text)) => Content::Present(super::common::sole_string(name, text)),
-        Some(Value::Other(raw)) => sole_argument(name, Some(raw)),
-        None => sole_argument(name, None),
+pub(super) fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
+    if let Some(Ok(text)) =
+        value.filter(|value| value.kind() == Kind::String).map(|value| value.json().text())
+    {
+        return Content::Present(super::common::sole_string(name, text));
     }
-}
-
-/// Returns the same for a value that was skipped.
-fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
     let value = value.map_or(Cow::Borrowed("null"), Raw::spelling);
     super::common::arguments_of_text(Cow::Owned(format!("{{\"{name}\":{value}}}")))
 }

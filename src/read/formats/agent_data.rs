@@ -8,52 +8,47 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentData,
     about: "trajectories of the agent data protocol, in its standard form",
     signature: &[Shape::Object(TRAJECTORY), Shape::List(TRAJECTORY)],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 const TRAJECTORY: Mark =
     All(&[Has(&["id"]), Every("content", &Says("class_", &["*_action", "*_observation"]))]);
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
-        Document::Lines(_) => Ok(()),
+        Document::Lines(_) => {}
         Document::Object(members) => give(members, runs),
-        Document::List(items) => items.iter().try_for_each(|item| give(&Members::from(*item), runs)),
+        Document::List(items) => items.iter().for_each(|item| give(&Members::from(*item), runs)),
     }
 }
 
-fn give(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn give(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut steps = Assembler::default();
-    let (mut turn, mut asked, mut others) = (0, None, 0);
-    if let Some(content) = members.get("content").filter(|content| content.kind() == Kind::List) {
-        content.json().list(|json| {
-            if !step(json, turn, &mut asked, &mut steps)? {
-                others += 1;
-            }
-            turn += 1;
-            Ok(())
-        })?;
+    let (mut asked, mut others) = (None, 0);
+    for (turn, item) in (0..).zip(members.objects("content")) {
+        others += u64::from(!step(&item, turn, &mut asked, &mut steps));
     }
     runs.pass_over("steps of other classes", others);
-    let detail = |key| members.get("details")?.member(key).and_then(common::name);
+    let details = members.object("details");
     let metadata = Metadata {
         id: members.ident("id").map(Cow::into_owned),
-        model: detail("model_name").or_else(|| detail("model")).map(|model| model.as_ref().into()),
-        termination: detail("exit_status").map(Cow::into_owned),
+        model: details
+            .name("model_name")
+            .or_else(|| details.name("model"))
+            .map(|model| model.as_ref().into()),
+        termination: details.name("exit_status").map(Cow::into_owned),
         ..Metadata::default()
     };
     runs.give_unrouted(&mut steps, metadata, None);
-    Ok(())
 }
 
 /// Reads a step, or returns false if its class is unknown. `asked` is the call that an observation would answer.
 fn step<'a>(
-    json: &mut Json<'a>,
+    step: &Members<'a>,
     turn: u64,
     asked: &mut Option<CallNumber>,
     steps: &mut Assembler<'a>,
-) -> Read<bool> {
-    let step = Members::of(json);
+) -> bool {
     let class = step.name("class_").unwrap_or_default();
     let is_action = class.ends_with("_action");
     if is_action && let Some(thought) = step.get("description").and_then(words::message) {
@@ -63,14 +58,13 @@ fn step<'a>(
     match &*class {
         "api_action" => {
             let mut call = Call::new(turn, None, step.name("function").unwrap_or_default());
-            call.arguments = step.get("kwargs").map_or(Content::Absent, common::arguments);
+            call.arguments = step.arguments("kwargs");
             *asked = Some(steps.call(call));
         }
         "code_action" => {
             let language = step.name("language").unwrap_or(Cow::Borrowed("code"));
             let mut call = Call::new(turn, None, language);
-            let code = step.get("content").map(|code| wire::Value::read(&mut code.json())).transpose()?;
-            call.arguments = wire::sole_argument_of(code, "code");
+            call.arguments = wire::sole_argument("code", step.get("content"));
             *asked = Some(steps.call(call));
         }
         "message_action" => {
@@ -79,7 +73,7 @@ fn step<'a>(
             }
         }
         "text_observation" | "web_observation" | "image_observation" => {
-            let text = observation(&class, &step);
+            let text = observation(&class, step);
             if let Some(call) = answers {
                 let answer = text.map_or(Outcome::UNMARKED.answer(Content::Absent), text_calls::answer_in);
                 steps.answer_call(call, answer);
@@ -92,9 +86,9 @@ fn step<'a>(
                 steps.message(actor, turn, text);
             }
         }
-        _ => return Ok(false),
+        _ => return false,
     }
-    Ok(true)
+    true
 }
 
 /// Returns the text of an observation: for a page, its accessibility tree, or else its source.

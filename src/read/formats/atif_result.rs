@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
 use super::claude_code_line::beside_result;
-use super::codex_text::{self, is_failure_code};
+use super::codex_text;
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
 

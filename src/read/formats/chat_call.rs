@@ -23,8 +23,8 @@ impl<'a> ToolCall<'a> {
                 }
                 b"custom" => custom = custom_call(value)?,
                 b"name" => name = Some(value.raw()?),
-                b"arguments" => arguments = Some(wire::Value::read(value)?),
-                b"args" => args = Some(wire::Value::read(value)?),
+                b"arguments" => arguments = Some(value.raw()?),
+                b"args" => args = Some(value.raw()?),
                 b"requestor" => {
                     is_foreign = true;
                     value.skip()?;
@@ -35,7 +35,7 @@ impl<'a> ToolCall<'a> {
         })?;
         let flat = || {
             let mut call = Call::new(0, None, name?.string()?);
-            call.arguments = arguments.or(args).map_or(Content::Absent, wire::Value::arguments);
+            call.arguments = arguments.or(args).map_or(Content::Absent, common::arguments);
             Some(call)
         };
         let mut call = function.or(custom).or_else(flat);
@@ -66,13 +66,13 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     let is_call = wire::object(json, |key, value| {
         match key {
             b"name" => name = wire::name(value)?,
-            b"input" => input = Some(wire::Value::read(value)?),
+            b"input" => input = Some(value.raw()?),
             _ => value.skip()?,
         }
         Ok(())
     })?;
     let mut call = Call::new(0, None, name.unwrap_or_default());
-    call.arguments = wire::sole_argument_of(input, "input");
+    call.arguments = wire::sole_argument("input", input);
     Ok(is_call.then_some(call))
 }
 

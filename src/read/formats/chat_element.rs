@@ -4,7 +4,6 @@ use memchr::memmem;
 
 use super::chat_call::ToolCall;
 use super::chat_items::Item;
-use super::codex_text::is_failure_code;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
@@ -12,8 +11,8 @@ use crate::read::outcome::{broken_off, never_ran};
 /// The value of `content`.
 #[derive(Debug)]
 pub(in crate::read) enum Body<'a> {
-    /// Usually a string, which is a text in any message.
-    Value(wire::Value<'a>),
+    /// Usually a string.
+    Value(Raw<'a>),
     /// The parts of a list, for a message that is not a result.
     Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
 }
@@ -26,13 +25,13 @@ impl<'a> Body<'a> {
             let (texts, blocks) = parts(json)?;
             return Ok(Self::Parts(texts, blocks));
         }
-        wire::Value::read(json).map(Self::Value)
+        json.raw().map(Self::Value)
     }
 
     /// Returns it as the text of a result.
     pub(in crate::read) fn into_result(self) -> Option<TextCow<'a>> {
         match self {
-            Self::Value(value) => value.result(),
+            Self::Value(value) => words::result(value),
             // For a message with two roles.
             Self::Parts(texts, _) => wire::joined(texts),
         }
@@ -40,7 +39,10 @@ impl<'a> Body<'a> {
 
     /// Returns the result blocks of a result.
     pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
-        let Self::Value(wire::Value::Other(raw)) = self else { return Vec::new() };
+        let Self::Value(raw) = self else { return Vec::new() };
+        if raw.kind() == Kind::String {
+            return Vec::new();
+        }
         let may_be = RESULT_KINDS.iter().any(|kind| memmem::find(raw.bytes(), kind.as_bytes()).is_some());
         let (_, mut blocks) =
             if may_be { parts(&mut raw.json()).unwrap_or_default() } else { return Vec::new() };
@@ -51,8 +53,10 @@ impl<'a> Body<'a> {
     /// Returns it as the text of a message, with the blocks next to it.
     pub(in crate::read) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
-            Self::Value(wire::Value::Text(text)) => (vec![Text::from(text).into()], Vec::new()),
-            Self::Value(wire::Value::Other(raw)) => parts(&mut raw.json())?,
+            Self::Value(raw) if raw.kind() == Kind::String => {
+                (vec![Text::from(raw.json().text()?).into()], Vec::new())
+            }
+            Self::Value(raw) => parts(&mut raw.json())?,
             Self::Parts(texts, blocks) => (texts, blocks),
         };
         Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
@@ -134,11 +138,11 @@ pub(in crate::read) struct Element<'a> {
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) call_id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
-    pub(in crate::read) arguments: Option<wire::Value<'a>>,
-    pub(in crate::read) action: Option<wire::Value<'a>>,
-    pub(in crate::read) queries: Option<wire::Value<'a>>,
-    pub(in crate::read) input: Option<wire::Value<'a>>,
-    pub(in crate::read) output: Option<wire::Value<'a>>,
+    pub(in crate::read) arguments: Option<Raw<'a>>,
+    pub(in crate::read) action: Option<Raw<'a>>,
+    pub(in crate::read) queries: Option<Raw<'a>>,
+    pub(in crate::read) input: Option<Raw<'a>>,
+    pub(in crate::read) output: Option<Raw<'a>>,
     pub(in crate::read) error: Option<Raw<'a>>,
     pub(in crate::read) status: Option<Cow<'a, str>>,
     /// The calls of a message; `None` stands for an entry that is not a call.
@@ -213,11 +217,11 @@ impl<'a> Element<'a> {
                     })?;
                     return Ok(());
                 }
-                b"arguments" => return wire::Value::read(value).map(|read| found.arguments = Some(read)),
-                b"action" => return wire::Value::read(value).map(|read| found.action = Some(read)),
-                b"queries" => return wire::Value::read(value).map(|read| found.queries = Some(read)),
-                b"input" => return wire::Value::read(value).map(|read| found.input = Some(read)),
-                b"output" => return wire::Value::read(value).map(|read| found.output = Some(read)),
+                b"arguments" => &mut found.arguments,
+                b"action" => &mut found.action,
+                b"queries" => &mut found.queries,
+                b"input" => &mut found.input,
+                b"output" => &mut found.output,
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),

@@ -60,12 +60,12 @@ impl<'a> Conversation<'a> {
             _ => Call::new(turn, id, element.name.clone().unwrap_or_default()),
         };
         call.arguments = match item {
-            Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, wire::Value::arguments),
-            Item::Custom => wire::sole_argument_of(element.input, "input"),
+            Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, common::arguments),
+            Item::Custom => wire::sole_argument("input", element.input),
             _ => [element.action, element.arguments, element.queries]
                 .into_iter()
-                .find_map(|value| value.filter(wire::Value::is_present))
-                .map_or(Content::Absent, wire::Value::arguments),
+                .find_map(present)
+                .map_or(Content::Absent, common::arguments),
         };
         let number = self.call(call, element.time());
         if let Some(answer) = own_answer(item, element) {
@@ -84,9 +84,9 @@ fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
     match (item, element.status.as_deref()) {
         (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
         (Item::Server(_), Some("failed" | "incomplete")) => Some(Outcome::flag(true).answer(Content::Absent)),
-        (Item::Mcp, _) => match (present(element.error), element.output.filter(wire::Value::is_present)) {
+        (Item::Mcp, _) => match (present(element.error), present(element.output)) {
             (Some(error), _) => Some(Outcome::flag(true).answer(words::result(error).into())),
-            (None, Some(output)) => Some(Outcome::UNMARKED.answer(output.result().into())),
+            (None, Some(output)) => Some(Outcome::UNMARKED.answer(words::result(output).into())),
             (None, None) => None,
         },
         _ => None,
@@ -94,11 +94,11 @@ fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
 }
 
 /// Returns the output of a call: a text, a list of parts, or an object with the content and optionally its success.
-fn output(value: Option<wire::Value<'_>>) -> Answer<'_> {
+fn output(value: Option<Raw<'_>>) -> Answer<'_> {
     let Some(value) = value else { return Outcome::UNMARKED.answer(Content::Absent) };
-    let member = |name: &str| value.other().and_then(|value| value.member(name));
+    let member = |name: &str| value.member(name);
     let success = member("success").and_then(Raw::boolean);
-    let text = member("content").map_or_else(|| value.result(), words::result);
+    let text = words::result(member("content").unwrap_or(value));
     let Some(text) = text else {
         return success.map_or(Outcome::UNMARKED, |success| Outcome::flag(!success)).answer(Content::Absent);
     };

@@ -2,20 +2,18 @@
 
 use std::collections::VecDeque;
 
-use super::codex_item::{Event, Item, Kind, Output, read_line};
+use super::codex_line::{Event, Item, Output, Payload};
 use super::codex_text;
 use super::prelude::*;
-use crate::json::Kind as JsonKind;
 use crate::read::outcome::never_ran;
 use crate::read::session::{self, SessionReader};
-use crate::read::timestamp::nanoseconds;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
     about: "sessions of Codex, an item per line",
     signature: &[Shape::Lines(All(&[
         Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
-        Is(JsonKind::Object, &["payload"]),
+        Is(Kind::Object, &["payload"]),
     ]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Session<'_>>::default(), list: "" }),
 };
@@ -93,19 +91,19 @@ impl Turns {
 
 impl<'a> session::Session<'a> for Session<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = read_line(line)?;
-        match line.kind {
-            Some(Kind::Meta { id, parent }) => {
+        let line = Members::of(line);
+        match Payload::of(&line) {
+            Some(Payload::Meta { id, parent }) => {
                 // A resumed session repeats this line.
                 if self.id.is_none() {
                     self.parent = self.parent.take().or(parent);
                     self.id = id;
                 }
             }
-            Some(Kind::Context { model }) => self.model = self.model.take().or(model),
-            Some(Kind::Item(item)) => self.item(item, line.time),
-            Some(Kind::Event(event)) => self.event(event),
-            Some(Kind::Compacted) => self.passed_over.history += 1,
+            Some(Payload::Context { model }) => self.model = self.model.take().or(model),
+            Some(Payload::Item(item)) => self.item(item, || line.time("timestamp")),
+            Some(Payload::Event(event)) => self.event(event),
+            Some(Payload::Compacted) => self.passed_over.history += 1,
             None => self.passed_over.lines += 1,
         }
         Ok(())
@@ -160,8 +158,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn item(&mut self, item: Item<'a>, time: Option<Text<'a>>) {
-        let time = || time.and_then(|time| nanoseconds(time.to_str().as_bytes()));
+    fn item(&mut self, item: Item<'a>, time: impl Fn() -> Option<u64>) {
         match item {
             Item::Message { actor, text } => {
                 let turn = if actor == Actor::Agent {

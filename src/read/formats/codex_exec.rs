@@ -1,7 +1,6 @@
 //! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captures contain
 //! lines of other origin as well.
 
-use super::codex_text::is_failure_code;
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
@@ -15,140 +14,47 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "" }),
 };
 
-/// A line as it stands.
-#[derive(Default)]
-struct Line<'a> {
-    kind: Option<Cow<'a, str>>,
-    thread: Option<Cow<'a, str>>,
-    item: Option<Item<'a>>,
+/// Returns the name and arguments of a call; `None` if the item is not one.
+fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
+    let sole = |key: &str| wire::sole_argument(key, item.present(key));
+    Some(match &*item.name("type")? {
+        "command_execution" => ("command_execution".into(), sole("command")),
+        "file_change" => ("file_change".into(), sole("changes")),
+        "web_search" => ("web_search".into(), sole("query")),
+        "collab_tool_call" => (item.name("tool").unwrap_or_default(), sole("prompt")),
+        "mcp_tool_call" => {
+            let [server, tool] = ["server", "tool"].map(|key| item.name(key).unwrap_or_default());
+            (format!("{server}/{tool}").into(), item.arguments("arguments"))
+        }
+        _ => return None,
+    })
 }
 
-fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
-    let mut read = Line::default();
-    json.object(|key, value| {
-        match key {
-            b"type" => read.kind = wire::name(value)?,
-            b"thread_id" => read.thread = wire::name(value)?,
-            b"item" => {
-                let mut item = Item::default();
-                read.item = wire::object(value, |key, value| item.member(key, value))?.then_some(item);
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(read)
+/// Returns the answer of a completed call. Changes of files, searches and calls of other agents have no output.
+fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
+    let observation = match item.name("type").as_deref() {
+        Some("command_execution") => item.result("aggregated_output").into(),
+        Some("mcp_tool_call") => mcp_observation(item).into(),
+        _ => Content::NotRecorded,
+    };
+    let outcome = match item.name("status").as_deref() {
+        Some("failed") => Outcome::flag(true),
+        Some("completed") => Outcome::flag(false),
+        Some("declined") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+        Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+        _ => item.get("exit_code").and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code),
+    };
+    outcome.answer(observation)
 }
 
-/// The members of all kinds of items.
-#[derive(Default)]
-struct Item<'a> {
-    id: Option<Cow<'a, str>>,
-    kind: Option<Cow<'a, str>>,
-    status: Option<Cow<'a, str>>,
-    text: Option<TextCow<'a>>,
-    message: Option<TextCow<'a>>,
-    command: Option<wire::Value<'a>>,
-    output: Option<TextCow<'a>>,
-    exit_code: Option<Raw<'a>>,
-    changes: Option<wire::Value<'a>>,
-    query: Option<wire::Value<'a>>,
-    server: Option<Cow<'a, str>>,
-    tool: Option<Cow<'a, str>>,
-    arguments: Option<wire::Value<'a>>,
-    result: Option<Raw<'a>>,
-    error: Option<Raw<'a>>,
-    prompt: Option<wire::Value<'a>>,
-}
-
-impl<'a> Item<'a> {
-    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
-        match key {
-            b"id" => self.id = wire::name(value)?,
-            b"type" => self.kind = wire::name(value)?,
-            b"status" => self.status = wire::name(value)?,
-            b"text" => self.text = wire::message(value)?,
-            b"message" => self.message = wire::message(value)?,
-            b"command" => self.command = wire::Value::read_present(value)?,
-            b"aggregated_output" => self.output = wire::result(value)?,
-            b"exit_code" => self.exit_code = wire::value(value)?,
-            b"changes" => self.changes = wire::Value::read_present(value)?,
-            b"query" => self.query = wire::Value::read_present(value)?,
-            b"server" => self.server = wire::name(value)?,
-            b"tool" => self.tool = wire::name(value)?,
-            b"arguments" => self.arguments = wire::Value::read_present(value)?,
-            b"result" => self.result = wire::value(value)?,
-            b"error" => self.error = wire::value(value)?,
-            b"prompt" => self.prompt = wire::Value::read_present(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-
-    /// Returns the name and arguments of the call, or `None` if the item is not one.
-    fn call(&self) -> Option<(Cow<'a, str>, Given<'a>)> {
-        Some(match self.kind.as_deref()? {
-            "command_execution" => ("command_execution".into(), Given::Sole("command", self.command)),
-            "file_change" => ("file_change".into(), Given::Sole("changes", self.changes)),
-            "web_search" => ("web_search".into(), Given::Sole("query", self.query)),
-            "collab_tool_call" => (self.tool.clone().unwrap_or_default(), Given::Sole("prompt", self.prompt)),
-            "mcp_tool_call" => {
-                let [server, tool] =
-                    [&self.server, &self.tool].map(|name| name.as_deref().unwrap_or_default());
-                (format!("{server}/{tool}").into(), Given::All(self.arguments))
-            }
-            _ => return None,
-        })
-    }
-
-    /// Returns the outcome of the call. Changes of files, searches and calls of other agents have no output.
-    fn observation(&mut self) -> Content<TextCow<'a>> {
-        match self.kind.as_deref() {
-            Some("command_execution") => self.output.take().into(),
-            Some("mcp_tool_call") => self.mcp_observation().into(),
-            _ => Content::NotRecorded,
-        }
-    }
-
-    fn mcp_observation(&self) -> Option<TextCow<'a>> {
-        match (self.result, self.error) {
-            (Some(result), _) => match result.member("content") {
-                Some(content) => words::result(content),
-                None => Some(wire::canonical(result.bytes()).into()),
-            },
-            (None, Some(error)) => words::result(error.member("message").unwrap_or(error)),
-            (None, None) => None,
-        }
-    }
-
-    fn outcome(&self) -> Outcome {
-        match self.status.as_deref() {
-            Some("failed") => Outcome::flag(true),
-            Some("completed") => Outcome::flag(false),
-            Some("declined") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
-            Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
-            _ => match self.exit_code.and_then(is_failure_code) {
-                Some(failed) => Outcome::exit_code(failed),
-                None => Outcome::UNMARKED,
-            },
-        }
-    }
-}
-
-/// The arguments of a call, as recorded.
-#[derive(Clone, Copy)]
-enum Given<'a> {
-    /// A single argument of this name.
-    Sole(&'static str, Option<wire::Value<'a>>),
-    All(Option<wire::Value<'a>>),
-}
-
-impl<'a> Given<'a> {
-    fn arguments(self) -> Content<Arguments<'a>> {
-        match self {
-            Self::Sole(name, value) => wire::sole_argument_of(value, name),
-            Self::All(value) => value.map_or(Content::Absent, wire::Value::arguments),
-        }
+fn mcp_observation<'a>(item: &Members<'a>) -> Option<TextCow<'a>> {
+    match (item.present("result"), item.present("error")) {
+        (Some(result), _) => match result.member("content") {
+            Some(content) => words::result(content),
+            None => Some(wire::canonical(result.bytes()).into()),
+        },
+        (None, Some(error)) => words::result(error.member("message").unwrap_or(error)),
+        (None, None) => None,
     }
 }
 
@@ -166,8 +72,9 @@ struct Threads<'a> {
 
 impl<'a> Session<'a> for Threads<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = read_line(line)?;
-        match (line.kind.as_deref(), line.thread, line.item) {
+        let line = Members::of(line);
+        let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
+        match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {
                 let place = self.place(Some(id));
                 self.current = Some(place);
@@ -185,7 +92,7 @@ impl<'a> Session<'a> for Threads<'a> {
                     None => self.place(None),
                 };
                 if let Some(thread) = self.open.get_mut(place) {
-                    thread.item(item, is_completed);
+                    thread.item(&item, is_completed);
                 }
             }
             (Some("turn.started"), ..) => self.without_content += 1,
@@ -237,7 +144,7 @@ struct Thread<'a> {
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
     /// The calls, with their latest arguments.
-    calls: Vec<(CallNumber, Given<'a>)>,
+    calls: Vec<(CallNumber, Content<Arguments<'a>>)>,
 }
 
 /// A known item.
@@ -261,10 +168,11 @@ impl<'a> Thread<'a> {
     }
 
     /// An item is placed where it was first seen, with its latest arguments.
-    fn item(&mut self, mut item: Item<'a>, is_completed: bool) {
-        let call = item.call();
-        let known = item.id.as_ref().and_then(|id| self.items.get(id)).copied();
-        let seen = known.unwrap_or_else(|| self.new_item(&item, call.as_ref().map(|(name, _)| name)));
+    fn item(&mut self, item: &Members<'a>, is_completed: bool) {
+        let call = call_of(item);
+        let id = item.name("id");
+        let known = id.as_ref().and_then(|id| self.items.get(id)).copied();
+        let seen = known.unwrap_or_else(|| self.new_item(id, call.as_ref().map(|(name, _)| name)));
         let place = seen.call.and_then(|place| self.calls.get_mut(place));
         if let (Some((_, given)), Some((_, now))) = (place, call) {
             *given = now;
@@ -272,36 +180,33 @@ impl<'a> Thread<'a> {
         if !is_completed {
             return;
         }
-        if let Some((call, given)) = seen.call.and_then(|place| self.calls.get(place)).copied() {
-            let outcome = item.outcome();
-            if let Some(call) = self.steps.call_mut(call) {
-                call.arguments = given.arguments();
+        if let Some((call, given)) = seen.call.and_then(|place| self.calls.get(place)) {
+            if let Some(call) = self.steps.call_mut(*call) {
+                call.arguments = given.clone();
             }
-            self.steps.answer_call(call, outcome.answer(item.observation()));
+            self.steps.answer_call(*call, answer_of(item));
             return;
         }
-        let (actor, text) = match item.kind.as_deref() {
-            Some("agent_message") => (Actor::Agent, item.text),
-            Some("error") => (Actor::Environment, item.message),
+        let (actor, key) = match item.name("type").as_deref() {
+            Some("agent_message") => (Actor::Agent, "text"),
+            Some("error") => (Actor::Environment, "message"),
             _ => return,
         };
-        if let Some(text) = text {
+        if let Some(text) = item.get(key).and_then(words::message) {
             self.steps.message(actor, seen.ordinal, text);
         }
     }
 
-    fn new_item(&mut self, item: &Item<'a>, call: Option<&Cow<'a, str>>) -> Sight {
+    fn new_item(&mut self, id: Option<Cow<'a, str>>, call: Option<&Cow<'a, str>>) -> Sight {
         let ordinal = self.count;
         self.count += 1;
         let call = call.map(|name| {
-            let call = self.steps.call(Call::new(ordinal, item.id.clone(), name.clone()));
-            self.calls.push((call, Given::All(None)));
+            let call = self.steps.call(Call::new(ordinal, id.clone(), name.clone()));
+            self.calls.push((call, Content::Absent));
             self.calls.len() - 1
         });
         let seen = Sight { ordinal, call };
-        if let Some(id) = &item.id {
-            self.items.insert(id.clone(), seen);
-        }
+        self.items.extend(id.map(|id| (id, seen)));
         seen
     }
 
@@ -310,7 +215,7 @@ impl<'a> Thread<'a> {
         // Items that never completed.
         for (call, given) in self.calls {
             if let Some(call) = self.steps.call_mut(call) {
-                call.arguments = given.arguments();
+                call.arguments = given;
             }
         }
         let metadata = Metadata {

@@ -2,7 +2,6 @@
 //! contain it.
 
 use super::prelude::*;
-use crate::json::Number;
 
 /// Number of characters of a line that are checked.
 const HEAD: usize = 64;
@@ -71,18 +70,6 @@ fn enclosed(text: &str) -> Option<(Outcome, String)> {
     members.ok()?;
     let code = is_failure_code(metadata?.member("exit_code")?)?;
     Some((Outcome::exit_code(code), output?.string()?.into_owned()))
-}
-
-/// Returns whether an exit code is not 0; `None` if it is not an integer.
-pub(in crate::read) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
-    if code.kind() != Kind::Number {
-        return None;
-    }
-    match code.json().number().ok()? {
-        Number::Integer(code) => Some(code != 0),
-        Number::Large(_) => Some(true),
-        Number::Float(_) => code.integer().map(|code| code != 0),
-    }
 }
 
 /// The beginning of a list of parts in Python's spelling.
@@ -185,7 +172,6 @@ fn is_failure(text: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Status;
 
     /// Returns the outcome in words, and the observation if it is not the whole text.
     fn shown(text: Text<'_>) -> Option<(String, Option<String>)> {
@@ -316,22 +302,5 @@ mod tests {
                 assert_eq!(shown(string.into()), expected, "{spelled}");
             }
         }
-    }
-
-    #[test]
-    fn exit_codes_are_integers() {
-        for (json, expected) in [
-            ("0", Some(false)),
-            ("1", Some(true)),
-            ("-1", Some(true)),
-            ("3221225477", Some(true)),
-            ("0.5", None),
-            ("true", None),
-            ("null", None),
-            ("\"1\"", None),
-        ] {
-            assert_eq!(is_failure_code(Raw::over(json.as_bytes(), 0)), expected, "{json}");
-        }
-        assert_eq!(Outcome::exit_code(true).status, Status::Error);
     }
 }

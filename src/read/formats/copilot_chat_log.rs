@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::codex_text::is_failure_code;
 use super::prelude::*;
 
 /// Returns the chat in a snapshot line.

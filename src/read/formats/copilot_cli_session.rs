@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         let is_known = id.as_ref().is_some_and(|id| self.calls.contains_key(id));
         let Some(agent) = self.agents.get_mut(place).filter(|_| !is_known) else { return };
         let mut call = Call::new(agent.turn, id.clone(), name.unwrap_or_default());
-        call.arguments = data.get("arguments").map_or(Content::Absent, common::arguments);
+        call.arguments = data.arguments("arguments");
         call.time = time;
         call.usage = usage.map(Box::new);
         let number = agent.steps.call(call);

@@ -1,7 +1,6 @@
 //! Events of agents that no other format claims: messages, calls and results as objects, under the keys that most tools
 //! use. An event may lie inside other objects, and the content of a message may hold calls and results.
 
-use super::codex_text::is_failure_code;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {

@@ -82,7 +82,7 @@ pub(in crate::read) fn sample(
             b"score" => score = Some(value.raw()?),
             b"messages" => messages = Some(value.raw()?),
             b"attachments" => attachments = Some(value.raw()?),
-            b"events" => measured = Measured::read(value)?,
+            b"events" => measured = Measured::of(value.raw()?),
             _ => value.skip()?,
         }
         Ok(())

@@ -29,54 +29,39 @@ pub(in crate::read) struct Measured<'a> {
     executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
 }
 
-#[derive(Debug, Default)]
-struct Event<'a> {
-    kind: Cow<'a, str>,
-    id: Option<Cow<'a, str>>,
-    start: Option<u64>,
-    end: Option<u64>,
-    working_time: Option<u64>,
-    output: Output<'a>,
-}
-
-/// The model's output.
-#[derive(Debug, Default)]
-struct Output<'a> {
-    usage: Option<Usage>,
-    /// The id of the first choice.
-    message: Option<Cow<'a, str>>,
-    calls: Vec<Cow<'a, str>>,
-}
-
 impl<'a> Measured<'a> {
     /// Reads the events of a sample.
-    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
+    pub(in crate::read) fn of(events: Raw<'a>) -> Self {
         let mut measured = Self::default();
-        wire::list(json, |json| {
-            measured.event(event(json)?);
-            Ok(())
-        })?;
-        Ok(measured)
+        for event in events.items().unwrap_or_default() {
+            measured.event(&Members::from(event));
+        }
+        measured
     }
 
-    fn event(&mut self, event: Event<'a>) {
-        match &*event.kind {
-            "tool" => {
-                if let Some(id) = event.id {
-                    let lasted = event.end.and_then(|end| end.checked_sub(event.start?));
-                    let duration_ns = event.working_time.or(lasted);
-                    let execution = Execution { time: event.start, duration_ns };
-                    self.executions.entry(id).or_default().push_back(execution);
+    fn event(&mut self, event: &Members<'a>) {
+        let time = event.time("timestamp");
+        match event.name("event").as_deref() {
+            Some("tool") => {
+                if let Some(id) = event.name("id") {
+                    let end = event.time("completed");
+                    let duration_ns = event
+                        .get("working_time")
+                        .and_then(time::of_seconds)
+                        .or_else(|| end?.checked_sub(time?));
+                    self.executions.entry(id).or_default().push_back(Execution { time, duration_ns });
                 }
             }
-            "model" => {
+            Some("model") => {
                 let place = self.responses.len();
-                let Output { usage, message, calls } = event.output;
-                self.responses.push(Response { time: event.start, usage });
-                if let Some(id) = message {
+                let output = event.object("output");
+                self.responses.push(Response { time, usage: output.usage("usage") });
+                let choice = output.objects("choices").next();
+                let message = choice.map(|choice| choice.object("message")).unwrap_or_default();
+                if let Some(id) = message.name("id") {
                     self.by_message.entry(id).or_insert(place);
                 }
-                for id in calls {
+                for id in message.objects("tool_calls").filter_map(|call| call.name("id")) {
                     self.by_call.entry(id).or_insert(place);
                 }
             }
@@ -103,66 +88,5 @@ impl<'a> Measured<'a> {
     /// Returns the first unused execution for a call of this id.
     pub(in crate::read) fn next_execution(&mut self, id: &str) -> Option<Execution> {
         self.executions.get_mut(id)?.pop_front()
-    }
-}
-
-fn event<'a>(json: &mut Json<'a>) -> Read<Event<'a>> {
-    let mut event = Event::default();
-    wire::object(json, |key, value| {
-        match key {
-            b"event" => event.kind = wire::name(value)?.unwrap_or_default(),
-            b"id" => event.id = wire::name(value)?,
-            b"timestamp" => event.start = wire::time(value)?,
-            b"completed" => event.end = wire::time(value)?,
-            b"working_time" => event.working_time = time::of_seconds(value.raw()?),
-            b"output" => event.output = output(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(event)
-}
-
-fn output<'a>(json: &mut Json<'a>) -> Read<Output<'a>> {
-    let mut output = Output::default();
-    wire::object(json, |key, value| {
-        match key {
-            b"usage" => output.usage = tokens::read(value)?,
-            b"choices" => {
-                let mut first = true;
-                wire::list(value, |choice| {
-                    if !std::mem::take(&mut first) {
-                        return choice.skip();
-                    }
-                    wire::member(choice, b"message", |message| output.message(message))
-                })?;
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(output)
-}
-
-impl<'a> Output<'a> {
-    /// Reads the message of a choice.
-    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
-        self.calls.clear();
-        wire::object(json, |key, value| {
-            match key {
-                b"id" => self.message = wire::name(value)?,
-                b"tool_calls" => {
-                    wire::list(value, |call| {
-                        wire::member(call, b"id", |id| {
-                            self.calls.extend(wire::name(id)?);
-                            Ok(())
-                        })
-                    })?;
-                }
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(())
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Extra<'a> {
 #[derive(Debug, Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
-    content: Option<wire::Value<'a>>,
+    content: Option<Raw<'a>>,
     extra: Extra<'a>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Message<'a> {
         json.object(|key, value| {
             match key {
                 b"role" => message.role = wire::name(value)?.unwrap_or_default(),
-                b"content" => message.content = Some(wire::Value::read(value)?),
+                b"content" => message.content = Some(value.raw()?),
                 b"extra" => message.extra = Extra::read(value)?,
                 _ => value.skip()?,
             }
@@ -131,17 +131,13 @@ impl<'a> Message<'a> {
     /// Adds the message, and returns the call that the next one answers. `asked` is the previous return value.
     fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
         if let (Some(call), "user") = (asked, &*self.role) {
-            let text = match self.content {
-                Some(wire::Value::Text(text)) => TextCow::from(Text::from(text)),
-                Some(wire::Value::Other(content)) => {
-                    wire::message_text(&mut content.json()).ok().flatten().unwrap_or_else(|| "".into())
-                }
-                None => "".into(),
-            };
+            let text =
+                self.content.and_then(|content| wire::message_text(&mut content.json()).ok().flatten());
+            let text = text.unwrap_or_else(|| "".into());
             steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
             return None;
         }
-        let text = self.content.and_then(wire::Value::message)?;
+        let text = self.content.and_then(words::message)?;
         let actor = words::actor_of(&self.role);
         let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
         steps.message_at(actor, turn, text, self.extra.time);

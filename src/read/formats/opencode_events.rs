@@ -8,7 +8,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCodeEvents,
     about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
     signature: &[Shape::Lines(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 const PART: Mark = In("part", &Has(&["messageID"]));
@@ -57,8 +57,8 @@ impl<'a> Event<'a> {
     }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Lines(lines) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Lines(lines) = document else { return };
     let mut sessions = Sessions::default();
     let mut others = 0;
     for line in lines {
@@ -68,7 +68,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     runs.pass_over("events without content", others);
-    sessions.open.into_iter().try_for_each(|session| session.end(runs))
+    sessions.open.into_iter().for_each(|session| session.end(runs));
 }
 
 /// The sessions of an input, in the order of their first events.
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
     }
 
     /// Emits the trace.
-    fn end(self, runs: &mut Runs<'_>) -> Read<()> {
+    fn end(self, runs: &mut Runs<'_>) {
         let mut steps = Assembler::default();
         let mut metadata = Metadata {
             id: Some(self.id.into_owned()).filter(|id| !id.is_empty()),
@@ -187,34 +187,26 @@ impl<'a> Session<'a> {
             ..Metadata::default()
         };
         for (turn, message) in (0..).zip(self.messages) {
-            let (info, parts) = message.read()?;
-            opencode::add(&info, parts, turn, &mut steps, &mut metadata);
+            let (info, parts) = message.read();
+            opencode::add(&info, &parts, turn, &mut steps, &mut metadata);
         }
         metadata.termination = self.termination.map(Cow::into_owned).or(metadata.termination);
         runs.give_unrouted(&mut steps, metadata, None);
-        Ok(())
     }
 }
 
 impl<'a> Message<'a> {
-    fn read(self) -> Read<(Info<'a>, Vec<Part<'a>>)> {
+    fn read(self) -> (Info<'a>, Vec<Part<'a>>) {
         let mut info = match self.info {
-            Some(info) => Info::read(&mut info.json())?,
+            Some(info) => Info::of(&info.into()),
             // Printed events are the model's.
             None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
         };
-        let mut parts = Vec::new();
-        for part in self.parts.into_iter().flatten() {
-            if part.member("type").and_then(Raw::string).is_some_and(|kind| kind == "step-finish") {
-                info.finish = part.member("reason").and_then(common::name).or(info.finish);
-                if info.usage.is_none()
-                    && let Some(tokens) = part.member("tokens")
-                {
-                    info.usage = opencode::usage(&mut tokens.json())?;
-                }
-            }
-            parts.push(Part::read(&mut part.json())?);
+        let parts: Vec<_> = self.parts.into_iter().flatten().map(|part| Part(part.into())).collect();
+        for Part(part) in parts.iter().filter(|part| part.is("step-finish")) {
+            info.finish = part.name("reason").or(info.finish);
+            info.usage = info.usage.or_else(|| opencode::usage(part.get("tokens")?));
         }
-        Ok((info, parts))
+        (info, parts)
     }
 }

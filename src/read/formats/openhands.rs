@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::codex_text::is_failure_code;
 use super::prelude::*;
+use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
@@ -82,21 +82,11 @@ impl Seen {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut log = Log::default();
-    match document {
-        Document::List(items) => {
-            for event in items {
-                log.read(&mut event.json())?;
-            }
-        }
-        Document::Object(members) => {
-            if let Some(events) = members.get("trajectory") {
-                events.json().list(|json| log.read(json))?;
-            }
-        }
-        Document::Lines(lines) => {
-            for event in lines {
-                log.read_line(&mut event.json())?;
-            }
+    for event in elements(document, &["trajectory"]) {
+        if matches!(document, Document::Lines(_)) {
+            log.read_line(event);
+        } else if !log.read(event) {
+            return Err(words::unfit(event.offset(), "events of OpenHands"));
         }
     }
     log.end(runs, Metadata::default(), None);
@@ -111,114 +101,52 @@ const NO_CALLS: [&str; 7] =
 const NO_ARGUMENTS: [&[u8]; 5] =
     [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
 
+/// An event. The member `tool_call_metadata` has the call as the model wrote it, with its response.
 #[derive(Debug, Default)]
 struct Event<'a> {
-    id: Option<Cow<'a, str>>,
+    members: Members<'a>,
     source: Cow<'a, str>,
-    action: Option<Cow<'a, str>>,
-    arguments: Option<Raw<'a>>,
-    observation: Option<Cow<'a, str>>,
-    content: Option<TextCow<'a>>,
-    cause: Option<Cow<'a, str>>,
-    success: Option<bool>,
-    exit_code: Option<Raw<'a>>,
-    time: Option<u64>,
-    tool: Option<Cow<'a, str>>,
-    /// The call as the model wrote it, with its response.
-    written: Option<Raw<'a>>,
-    /// The model's response with the call.
-    response: Option<Cow<'a, str>>,
-    model: Option<Cow<'a, str>>,
-    usage: Option<Usage>,
 }
 
 impl<'a> Event<'a> {
-    /// Reads an event into an empty one, or returns false if it is not one.
-    fn read(&mut self, json: &mut Json<'a>) -> Read<bool> {
-        let event = self;
-        let (mut has_id, mut has_source) = (false, false);
-        wire::object(json, |key, value| {
-            match key {
-                b"id" => (event.id, has_id) = (wire::ident(value)?, true),
-                b"source" => (event.source, has_source) = (wire::name(value)?.unwrap_or_default(), true),
-                b"action" => event.action = wire::text(value)?.map(|action| action.to_str()),
-                b"args" => event.arguments = Some(value.raw()?),
-                b"observation" => event.observation = wire::text(value)?.map(|kind| kind.to_str()),
-                b"content" => event.content = wire::result(value)?,
-                b"cause" => event.cause = wire::ident(value)?,
-                b"success" => event.success = wire::boolean(value)?,
-                b"extras" => event.extras(value)?,
-                b"timestamp" => event.time = wire::time_or_utc(value)?,
-                b"tool_call_metadata" => {
-                    let written = value.raw()?;
-                    event.written = Some(written);
-                    event.tool_call_metadata(&mut written.json())?;
-                }
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(has_id && has_source)
+    fn of(members: Members<'a>) -> Self {
+        Self { source: members.name("source").unwrap_or_default(), members }
     }
 
-    /// The exit code is among the extras, or in their metadata.
-    fn extras(&mut self, json: &mut Json<'a>) -> Read<()> {
-        self.exit_code = None;
-        wire::object(json, |key, value| {
-            match key {
-                b"exit_code" => self.exit_code = wire::value(value)?.or(self.exit_code),
-                b"metadata" => wire::member(value, b"exit_code", |code| {
-                    self.exit_code = Some(code.raw()?);
-                    Ok(())
-                })?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(())
+    /// Returns the name of the action or of the observation, which may be empty.
+    fn kind(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.members.get(key).and_then(Raw::string)
     }
 
-    fn tool_call_metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
-        wire::object(json, |key, value| {
-            match key {
-                b"function_name" => self.tool = wire::name(value)?,
-                b"model_response" => {
-                    wire::object(value, |key, value| {
-                        match key {
-                            b"id" => self.response = wire::name(value)?,
-                            b"model" => self.model = wire::name(value)?,
-                            b"usage" => self.usage = tokens::read(value)?,
-                            _ => value.skip()?,
-                        }
-                        Ok(())
-                    })?;
-                }
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(())
+    fn time(&self) -> Option<u64> {
+        self.members.time("timestamp")
     }
 
     fn is_call(&self) -> bool {
-        self.source == "agent" && self.action.as_deref().is_some_and(|action| !NO_CALLS.contains(&action))
+        self.source == "agent" && self.kind("action").is_some_and(|action| !NO_CALLS.contains(&&*action))
+    }
+
+    fn answer(&self) -> Answer<'a> {
+        self.outcome().answer(self.members.result("content").into())
     }
 
     fn outcome(&self) -> Outcome {
-        let observation = self.observation.as_deref().unwrap_or_default();
+        let observation = self.kind("observation").unwrap_or_default();
+        let extras = self.members.object("extras");
+        let exit_code = extras.present("exit_code").or_else(|| extras.object("metadata").get("exit_code"));
         if observation == "user_rejected" {
             return Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
         }
-        if self.exit_code.and_then(Raw::integer) == Some(-1) {
+        if exit_code.and_then(Raw::integer) == Some(-1) {
             return Outcome::unknown(UnknownReason::Running, Provenance::ExitCode);
         }
-        if let Some(success) = self.success {
+        if let Some(success) = self.members.flag("success") {
             return Outcome::flag(!success);
         }
         if observation == "error" {
             return Outcome::flag(true);
         }
-        self.exit_code.and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code)
+        exit_code.and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code)
     }
 }
 
@@ -249,116 +177,108 @@ impl<'a> Log<'a> {
     }
 
     /// Reads a line, which may not be an event.
-    pub(super) fn read_line(&mut self, json: &mut Json<'a>) -> Read<()> {
-        let mut event = Event::default();
-        if event.read(json)? {
-            self.event(&mut event);
-        } else {
+    pub(super) fn read_line(&mut self, line: Raw<'a>) {
+        if !self.read(line) {
             self.others += 1;
         }
-        Ok(())
     }
 
-    fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
-        let start = json.offset();
-        let mut event = Event::default();
-        if !event.read(json)? {
-            return Err(words::unfit(start, "events of OpenHands"));
+    /// Reads an event, or returns false if the value is not one.
+    fn read(&mut self, value: Raw<'a>) -> bool {
+        let members = Members::from(value);
+        let is_event = members.has("id") && members.has("source");
+        if is_event {
+            self.event(&Event::of(members));
         }
-        self.event(&mut event);
-        Ok(())
+        is_event
     }
 
     /// Reads a pair of an action and its observation, as the first versions kept them.
-    pub(super) fn pair(&mut self, pair: &[Raw<'a>]) -> Read<()> {
-        let (mut action, mut observation) = (Event::default(), Event::default());
-        for (event, raw) in [&mut action, &mut observation].into_iter().zip(pair) {
-            event.read(&mut raw.json())?;
-        }
+    pub(super) fn pair(&mut self, pair: &[Raw<'a>]) {
+        let mut events = pair.iter().map(|event| Event::of(Members::from(*event)));
+        let [mut action, observation] = [(); 2].map(|()| events.next().unwrap_or_default());
         if action.source.is_empty() {
             action.source = "agent".into();
         }
-        let is_empty = matches!(observation.observation.as_deref(), None | Some("null"));
+        let is_empty = matches!(observation.kind("observation").as_deref(), None | Some("null"));
         if action.is_call() {
-            let number = self.call(&mut action);
+            let number = self.call(&action);
             if !is_empty {
-                let answer = observation.outcome().answer(observation.content.take().into());
-                self.steps.answer_call(number, answer);
+                self.steps.answer_call(number, observation.answer());
             }
         } else {
-            self.event(&mut action);
+            self.event(&action);
             if !is_empty {
-                self.event(&mut observation);
+                self.event(&observation);
             }
         }
-        Ok(())
     }
 
-    fn event(&mut self, event: &mut Event<'a>) {
+    fn event(&mut self, event: &Event<'a>) {
         if event.is_call() {
             self.call(event);
             return;
         }
-        if event.action.as_deref() == Some("message") {
-            let text = event.arguments.and_then(|arguments| arguments.member("content"));
-            if let Some(text) = text.and_then(words::message) {
-                let actor = match &*event.source {
-                    "agent" => Actor::Agent,
-                    "user" => Actor::User,
-                    _ => Actor::Environment,
-                };
-                self.steps.message_at(actor, self.turn, text, event.time);
-            }
+        let members = &event.members;
+        if event.kind("action").as_deref() == Some("message")
+            && let Some(text) = members.object("args").get("content").and_then(words::message)
+        {
+            let actor = match &*event.source {
+                "agent" => Actor::Agent,
+                "user" => Actor::User,
+                _ => Actor::Environment,
+            };
+            self.steps.message_at(actor, self.turn, text, event.time());
         }
-        if event.observation.is_some() {
-            match &event.cause {
-                Some(cause) if self.calls.contains(cause) => {
-                    let answer = event.outcome().answer(event.content.take().into());
-                    self.steps.answer(self.turn, event.cause.take(), answer);
-                }
-                // The call was recorded elsewhere, but its answer repeats it.
-                _ if event.cause.is_some() && event.tool.is_some() && event.written.is_some() => {
-                    self.repeated_call(event);
-                }
-                // A call that could not be read has no event of its own.
-                _ if event.observation.as_deref() == Some("error") => {
-                    let answer = event.outcome().answer(event.content.take().into());
-                    self.steps.answer(self.turn, None, answer);
-                }
-                _ => self.uncaused += 1,
+        let Some(observation) = event.kind("observation") else { return };
+        match members.ident("cause") {
+            Some(cause) if self.calls.contains(&cause) => {
+                self.steps.answer(self.turn, Some(cause), event.answer());
             }
+            // The call was recorded elsewhere, but its answer repeats it.
+            Some(cause) if members.object("tool_call_metadata").name("function_name").is_some() => {
+                self.repeated_call(cause, event);
+            }
+            // A call that could not be read has no event of its own.
+            _ if observation == "error" => self.steps.answer(self.turn, None, event.answer()),
+            _ => self.uncaused += 1,
         }
     }
 
     /// Reads a call from the response that its answer repeats.
-    fn repeated_call(&mut self, event: &mut Event<'a>) {
-        let mut call = Call::new(self.turn, event.cause.take(), event.tool.take().unwrap_or_default());
-        call.arguments = event.written.and_then(written_arguments).map_or(Content::Absent, common::arguments);
-        call.usage = event.usage.map(Box::new);
-        self.model = self.model.take().or(event.model.take());
+    fn repeated_call(&mut self, cause: Cow<'a, str>, event: &Event<'a>) {
+        let written = event.members.object("tool_call_metadata");
+        let response = written.object("model_response");
+        let mut call = Call::new(self.turn, Some(cause), written.name("function_name").unwrap_or_default());
+        call.arguments = written_arguments(&written, &response).map_or(Content::Absent, common::arguments);
+        call.usage = response.usage("usage").map(Box::new);
+        self.model = self.model.take().or_else(|| response.name("model"));
         self.turn += 1;
         let number = self.steps.call(call);
-        self.steps.answer_call(number, event.outcome().answer(event.content.take().into()));
+        self.steps.answer_call(number, event.answer());
     }
 
-    fn call(&mut self, event: &mut Event<'a>) -> CallNumber {
-        let turn = match event.response.take() {
+    fn call(&mut self, event: &Event<'a>) -> CallNumber {
+        let written = event.members.object("tool_call_metadata");
+        let response = written.object("model_response");
+        let turn = match response.name("id") {
             Some(response) => *self.turns.entry(response).or_insert(self.turn),
             None => self.turn,
         };
         self.turn = self.turn.max(turn + 1);
-        self.model = self.model.take().or(event.model.take());
-        let action = event.action.take().unwrap_or_default();
+        self.model = self.model.take().or_else(|| response.name("model"));
+        let action = event.kind("action").unwrap_or_default();
         let is_finish = action == "finish";
         // The thought is the argument of thinking.
-        let arguments = event.arguments.map(|arguments| arguments_of(arguments, action == "think"));
-        let mut call = Call::new(turn, event.id.clone(), event.tool.take().unwrap_or(action));
+        let arguments = event.members.get("args").map(|arguments| arguments_of(arguments, action == "think"));
+        let id = event.members.ident("id");
+        let mut call = Call::new(turn, id.clone(), written.name("function_name").unwrap_or(action));
         call.arguments = arguments.unwrap_or_default();
-        call.time = event.time;
-        call.usage = event.usage.map(Box::new);
+        call.time = event.time();
+        call.usage = response.usage("usage").map(Box::new);
         let number = self.steps.call(call);
         // A finish has no answer.
-        if let Some(id) = event.id.take().filter(|_| !is_finish) {
+        if let Some(id) = id.filter(|_| !is_finish) {
             self.calls.insert(id);
         }
         number
@@ -366,12 +286,10 @@ impl<'a> Log<'a> {
 }
 
 /// Returns the arguments of the call that this metadata names, as the model wrote them.
-fn written_arguments(metadata: Raw<'_>) -> Option<Raw<'_>> {
-    let id = metadata.member("tool_call_id")?.string()?;
-    let choices = metadata.member("model_response")?.member("choices")?.items()?;
-    let calls =
-        choices.into_iter().filter_map(|choice| choice.member("message")?.member("tool_calls")?.items());
-    let mut calls = calls.flatten();
+fn written_arguments<'a>(metadata: &Members<'a>, response: &Members<'a>) -> Option<Raw<'a>> {
+    let id = metadata.get("tool_call_id")?.string()?;
+    let choices = response.objects("choices").map(|choice| choice.object("message"));
+    let mut calls = choices.flat_map(|message| message.list("tool_calls"));
     let call = calls.find(|call| call.member("id").and_then(Raw::string).as_ref() == Some(&id))?;
     call.member("function")?.member("arguments")
 }

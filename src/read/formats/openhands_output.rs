@@ -76,11 +76,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         let mut log = openhands::Log::default();
         if is_pairs(history) {
             for pair in history.items().unwrap_or_default() {
-                log.pair(&pair.items().unwrap_or_default())?;
+                log.pair(&pair.items().unwrap_or_default());
             }
         } else {
             for event in events {
-                log.read_line(&mut event.json())?;
+                log.read_line(event);
             }
         }
         log.end(runs, metadata, result);

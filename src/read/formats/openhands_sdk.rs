@@ -1,6 +1,5 @@
 //! Event logs of the OpenHands Agent SDK (V1): actions and observations that share a `tool_call_id`.
 
-use super::codex_text::is_failure_code;
 use super::openhands_sdk_conversation::Conversation;
 use super::prelude::*;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::codex_text::is_failure_code;
 use super::pi_message::Branch;
 use super::prelude::*;
 

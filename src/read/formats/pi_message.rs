@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::codex_text::is_failure_code;
 use super::pi::{answer, usage};
 use super::prelude::*;
 

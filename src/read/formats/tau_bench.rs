@@ -151,7 +151,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
 #[derive(Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
-    content: Option<wire::Value<'a>>,
+    content: Option<Raw<'a>>,
     calls: Vec<Call<'a>>,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
@@ -159,10 +159,7 @@ struct Message<'a> {
 
 impl<'a> Message<'a> {
     fn text(&self) -> Option<TextCow<'a>> {
-        match self.content? {
-            wire::Value::Text(text) => Some(Text::from(text).into()),
-            wire::Value::Other(content) => wire::message_text(&mut content.json()).ok().flatten(),
-        }
+        wire::message_text(&mut self.content?.json()).ok().flatten()
     }
 }
 
@@ -174,7 +171,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
         value.object(|key, value| {
             match key {
                 b"role" => message.role = value.string()?,
-                b"content" => message.content = Some(wire::Value::read_checked(value)?),
+                b"content" => message.content = Some(value.checked()?),
                 b"tool_call_id" => message.id = common::name(value.raw()?),
                 b"name" => message.name = common::name(value.raw()?),
                 b"tool_calls" => {
@@ -229,7 +226,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         let asked = waiting.take();
         let actor = match &*message.role {
             "tool" => {
-                let answer = answer(message.content.and_then(wire::Value::result));
+                let answer = answer(message.content.and_then(words::result));
                 let call = match message.id {
                     None => in_order.take(message.name.as_deref(), steps),
                     Some(_) => None,

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::codex_text::is_failure_code;
 use super::prelude::*;
 use super::recorded::members;
 use crate::trace::Digest;
@@ -95,7 +94,7 @@ impl<'a> Session<'a> {
         let mut call = Call::new(self.turn, None, name);
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
         call.time = time;
-        call.arguments = entry.get("arguments").map_or(Content::Absent, common::arguments);
+        call.arguments = entry.arguments("arguments");
         let call = self.steps.call(call);
         if let Some(result) = entry.present("result") {
             let text = printed(result).or_else(|| words::result(result));
