@@ -47,6 +47,7 @@ pub(super) mod inspect;
 pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
 pub(super) mod intercode;
+pub(super) mod kimi;
 pub(super) mod langchain;
 pub(super) mod langfuse;
 pub(super) mod langsmith;
@@ -118,6 +119,8 @@ super::format::formats! {
     CopilotCli => copilot_cli, "copilot-cli";
     /// Chats of Copilot in VS Code.
     CopilotChat => copilot_chat, "copilot-chat";
+    /// Sessions of the Kimi CLI.
+    KimiCli => kimi, "kimi-cli";
     /// Output of `gemini --output-format stream-json`.
     GeminiStream => gemini_stream, "gemini-stream";
     /// Sessions and evaluation sets of the Agent Development Kit.

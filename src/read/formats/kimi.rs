@@ -1,0 +1,200 @@
+//! Sessions of the Kimi CLI: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's context
+//! (`context.jsonl`).
+
+use super::prelude::*;
+use super::recorded::{items, members, text};
+use crate::read::session::{Session, SessionReader};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::KimiCli,
+    about: "sessions of the Kimi CLI: `wire.jsonl` or `context.jsonl`",
+    signature: &[Shape::Lines(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK]))],
+    reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
+};
+
+const EVENT: Mark = All(&[
+    Says("type", &["TurnBegin", "StepBegin", "ContentPart", "ToolCall", "ToolResult", "StatusUpdate"]),
+    Is(Kind::Object, &["payload"]),
+]);
+/// The lines of a context that are not messages.
+const MARK: Mark = Says("role", &["_checkpoint", "_usage", "_system_prompt"]);
+
+/// A session, and its sub-agents by the calls that began them.
+#[derive(Default)]
+struct Sessions<'a> {
+    main: Open<'a>,
+    sub_agents: Vec<(Cow<'a, str>, Open<'a>)>,
+    others: u64,
+}
+
+impl<'a> Session<'a> for Sessions<'a> {
+    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
+        let line = Members::of(line);
+        let time = line.get("timestamp").and_then(time::of_seconds);
+        let event = ["message", "params"].into_iter().find_map(|key| line.get(key)).map(Members::from);
+        let is_read = match (line.name("role"), event) {
+            (Some(role), _) => self.main.message(&role, &line),
+            (None, Some(event)) => self.event(&event, time),
+            (None, None) => self.event(&line, time),
+        };
+        self.others += u64::from(!is_read);
+        Ok(())
+    }
+
+    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        self.main.run.hand_on(runs);
+    }
+
+    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
+        runs.pass_over("lines of other types", self.others);
+        self.main.end(runs);
+        for (_, sub_agent) in self.sub_agents {
+            sub_agent.end(runs);
+        }
+    }
+}
+
+impl<'a> Sessions<'a> {
+    /// Reads an event, or returns false if its type is unknown.
+    fn event(&mut self, event: &Members<'a>, time: Option<u64>) -> bool {
+        let (kind, payload) = (event.name("type"), event.object("payload"));
+        if kind.as_deref() != Some("SubagentEvent") {
+            return kind.is_some_and(|kind| self.main.event(&kind, &payload, time));
+        }
+        let keys = ["agent_id", "parent_tool_call_id", "task_tool_call_id"];
+        let id = keys.into_iter().find_map(|key| payload.name(key)).unwrap_or_default();
+        let known = self.sub_agents.iter().position(|(known, _)| *known == id);
+        let place = known.unwrap_or_else(|| {
+            self.sub_agents.push((id, Open::default()));
+            self.sub_agents.len() - 1
+        });
+        let event = payload.object("event");
+        let open = self.sub_agents.get_mut(place).map(|(_, open)| open);
+        let kind = event.name("type");
+        open.zip(kind).is_some_and(|(open, kind)| open.event(&kind, &event.object("payload"), time))
+    }
+}
+
+/// A run that is being read.
+struct Open<'a> {
+    run: Recording<'a>,
+    /// Parts of the agent's message.
+    said: Vec<TextCow<'a>>,
+}
+
+impl Default for Open<'_> {
+    fn default() -> Self {
+        Self { run: Recording::of_agent("kimi"), said: Vec::new() }
+    }
+}
+
+impl<'a> Open<'a> {
+    fn event(&mut self, kind: &str, payload: &Members<'a>, time: Option<u64>) -> bool {
+        if kind != "ContentPart" {
+            self.flush();
+        }
+        match kind {
+            "TurnBegin" => {
+                self.run.turn(time);
+                self.run.say(Actor::User, text(payload.get("user_input")));
+            }
+            "StepBegin" => self.run.turn(time),
+            "ContentPart" => self.said.extend(payload.get("text").and_then(words::result)),
+            "ToolCall" => self.call(payload),
+            "ToolResult" => {
+                let result = payload.get("return_value").or_else(|| payload.get("result"));
+                let (observation, outcome) = answer(&members(result));
+                self.run.answer(payload.ident("tool_call_id"), None, observation, outcome);
+            }
+            "StatusUpdate" => self.run.spent(payload.get("token_usage").and_then(usage)),
+            "StepInterrupted"
+            | "TurnEnd"
+            | "CompactionBegin"
+            | "CompactionEnd"
+            | "ApprovalRequest"
+            | "ApprovalResponse"
+            | "ApprovalRequestResolved" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn call(&mut self, call: &Members<'a>) {
+        let function = call.object("function");
+        self.run.call(call.ident("id"), function.name("name"), function.get("arguments"));
+    }
+
+    /// Reads a message of a context, or returns false if its role is unknown.
+    fn message(&mut self, role: &str, message: &Members<'a>) -> bool {
+        let content = text(message.get("content"));
+        match role {
+            "user" | "assistant" => {
+                self.run.turn(None);
+                let actor = if role == "user" { Actor::User } else { Actor::Agent };
+                self.run.say(actor, content);
+                for call in items(message.get("tool_calls")) {
+                    self.call(&Members::from(call));
+                }
+            }
+            "tool" => {
+                let outcome = content.as_ref().map_or(Outcome::UNMARKED, |text| reported(text.text()));
+                self.run.answer(message.ident("tool_call_id"), None, content, outcome);
+            }
+            "_checkpoint" | "_usage" | "_system_prompt" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn flush(&mut self) {
+        let said = std::mem::take(&mut self.said);
+        self.run.say(Actor::Agent, wire::joined(said));
+    }
+
+    fn end(mut self, runs: &mut Runs<'_>) {
+        self.flush();
+        self.run.give(runs);
+    }
+}
+
+/// Returns the answer in a result: the output, after a failure with the message before it.
+fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
+    let part = |key: &str| text(result.get(key)).filter(|text| !wire::is_blank(text.text()));
+    let is_error = result.get("is_error").and_then(Raw::boolean);
+    let is_error = is_error.or_else(|| result.name("type").map(|kind| kind == "ToolError"));
+    let (message, output) = (part("message"), part("output"));
+    if is_error != Some(true) {
+        return (output.or(message), is_error.map_or(Outcome::UNMARKED, Outcome::flag));
+    }
+    let refused = message.as_ref().and_then(|message| refused(message.text()));
+    let parts: Vec<_> = message.into_iter().chain(output).collect();
+    (wire::joined(parts), refused.unwrap_or(Outcome::flag(true)))
+}
+
+/// Returns the outcome that the text of an answer reports.
+fn reported(text: Text<'_>) -> Outcome {
+    let Some(message) = text.starts_with("<system>ERROR: ").then(|| text.skip_chars(15)) else {
+        return Outcome::UNMARKED;
+    };
+    refused(message).unwrap_or(Outcome::error(Provenance::Text))
+}
+
+/// Returns the outcome of a call that the user rejected.
+fn refused(message: Text<'_>) -> Option<Outcome> {
+    let is_refusal = message.starts_with("The tool call is rejected by the user");
+    is_refusal.then(|| Outcome::unknown(UnknownReason::Refused, Provenance::Text))
+}
+
+/// Reads the tokens of a response. Cached tokens are counted separately.
+fn usage(value: Raw<'_>) -> Option<Usage> {
+    let members = Members::from(value);
+    let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();
+    let cached = count("input_cache_read");
+    let usage = Usage {
+        input_tokens: tokens::sum([count("input_other"), cached, count("input_cache_creation")]),
+        output_tokens: count("output"),
+        cached_tokens: cached,
+        ..Usage::default()
+    };
+    (!usage.is_empty()).then_some(usage)
+}
