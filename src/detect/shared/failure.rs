@@ -11,7 +11,7 @@ use super::does::{Check, Does, is_search, lower, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
-use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, first_chars};
+use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
 
 /// A failed action.
 #[derive(Debug, Clone)]
@@ -117,11 +117,15 @@ impl Failure {
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
         let is_error = action.status == Status::Error;
         let answer = action.observation.present();
-        let ended_well =
-            call.is_strict && action.status == Status::Ok && action.provenance == Provenance::ExitCode;
+        // Code that ends well may print an error on purpose.
+        let is_code = call.parts().next_back().is_some_and(|last| last.check == Some(Check::Snippet));
+        let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
+        let ended_well = is_trusted && action.status == Status::Ok;
+        let was_stopped = action.reason == Some(UnknownReason::Interrupted);
         let states = |answer| {
             call.does != Does::Note
                 && !ended_well
+                && !was_stopped
                 && states_failure(call, answer)
                 && !is_echo(call, action, answer)
         };

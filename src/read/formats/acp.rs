@@ -205,7 +205,13 @@ impl<'a> Called<'a> {
             } else if !known.arguments.is_present()
                 && let Some(title) = call.get("title").and_then(Raw::string)
             {
-                known.arguments = Content::Present(common::sole_text("title", &title));
+                // A shortened title stands for many calls.
+                let is_whole = !title.contains("...");
+                known.arguments = if is_whole {
+                    Content::Present(common::sole_text("title", &title))
+                } else {
+                    Content::NotRecorded
+                };
             }
         }
         self.content = call.get("content").filter(|content| content.bytes() != b"[]").or(self.content);
