@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::open::{Emit, OpenTrace, Profile, Rules};
-use super::options::{AssemblerOptions, nanoseconds};
-use super::packed::Packed;
+use super::parked::Parked;
 use super::piece::{Kept, KeptReply, Piece, Reply};
 use super::remembered::Remembered;
 use super::slots::{Slot, Slots, State};
@@ -224,7 +224,7 @@ impl TraceAssembler {
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
             State::Open(open) => open.peek(&self.rules),
-            State::Parked(packed) => packed.open().peek(&self.rules),
+            State::Parked(parked) => parked.open().peek(&self.rules),
         })
     }
 
@@ -370,7 +370,7 @@ impl TraceAssembler {
         } else {
             open.next_due(options)
         };
-        self.slots.insert(id, State::Parked(Packed::of(&open.to_json())), slot.pieces);
+        self.slots.insert(id, State::Parked(Parked::of(&open.to_json())), slot.pieces);
         self.slots.set_due(id, due);
         self.counts.traces_parked += 1;
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });

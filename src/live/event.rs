@@ -54,7 +54,7 @@ pub enum CloseReason {
     /// Its agent had ended and it was silent for a while. Its root span does not arrive here, because it is in another
     /// process or filtered.
     Quiet,
-    /// It had been parked for too long.
+    /// It had been silent for [`AssemblerOptions::expire`](super::AssemblerOptions::expire).
     Expired,
     /// All traces together held too many bytes, and it had been silent longest.
     TooManyBytes,

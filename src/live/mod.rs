@@ -4,13 +4,13 @@
 //! the hooks of coding agents. A finding that grows is a series of [`Update`]s under one id.
 
 mod assembler;
+mod assembler_options;
 mod event;
 mod guard;
 mod monitor;
 mod open;
 mod open_fold;
-mod options;
-mod packed;
+mod parked;
 mod piece;
 mod pieces;
 mod remembered;
@@ -22,9 +22,9 @@ mod spans;
 mod update;
 
 pub use assembler::TraceAssembler;
+pub use assembler_options::AssemblerOptions;
 pub use event::{AssemblerCounts, CloseReason, ClosedTrace, LiveEvent, OpenRun};
 pub use guard::{Advice, Guard, GuardState, Hook};
 pub use monitor::{Conclusion, Monitor};
-pub use options::AssemblerOptions;
 pub use piece::Reply;
 pub use update::{Update, UpdateKind};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
 use super::monitor::Monitor;
-use super::options::{AssemblerOptions, nanoseconds};
 use super::piece::Piece;
 use super::pieces::{Pieces, Place};
 use super::series::FINDING_BYTES;

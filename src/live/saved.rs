@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::assembler::TraceAssembler;
 use super::event::AssemblerCounts;
 use super::open::OpenTrace;
-use super::packed::Packed;
+use super::parked::Parked;
 use super::slots::State;
 use crate::error::{Error, Result};
 
@@ -79,7 +79,7 @@ impl TraceAssembler {
         for (id, slot) in self.slots.iter() {
             let json = match &slot.state {
                 State::Open(open) => open.to_json(),
-                State::Parked(packed) => packed.json(),
+                State::Parked(parked) => parked.json(),
             };
             let state: &RawValue = serde_json::from_slice(&json).map_err(|error| broken(&error))?;
             let line = Line { trace: id.to_string(), pieces: slot.pieces, due: slot.due, state };
@@ -123,7 +123,7 @@ impl TraceAssembler {
                 (pieces, due) = (pieces + own.pieces, due.min(own.due));
                 open.merge(own.state.into_open());
             }
-            self.slots.insert(&id, State::Parked(Packed::of(&open.to_json())), pieces);
+            self.slots.insert(&id, State::Parked(Parked::of(&open.to_json())), pieces);
             self.slots.set_due(&id, due);
         }
         self.keep_below_cap();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::open::OpenTrace;
-use super::packed::Packed;
+use super::parked::Parked;
 
 /// The traces that are not closed.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum State {
     Open(Box<OpenTrace>),
-    Parked(Packed),
+    Parked(Parked),
 }
 
 /// The open or the parked traces.
@@ -153,7 +153,7 @@ impl State {
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),
-            Self::Parked(packed) => packed.bytes(),
+            Self::Parked(parked) => parked.bytes(),
         };
         own + SLOT_BYTES + id.len()
     }
@@ -169,7 +169,7 @@ impl State {
     pub(super) fn into_open(self) -> OpenTrace {
         match self {
             Self::Open(open) => *open,
-            Self::Parked(packed) => packed.open(),
+            Self::Parked(parked) => parked.open(),
         }
     }
 }

@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::monitor::Monitor;
 use super::open::Rules;
-use super::options::{AssemblerOptions, nanoseconds};
 use super::series::FINDING_BYTES;
 use super::span_text::SpanText;
 use super::update::{Update, UpdateKind};

@@ -157,6 +157,7 @@ pub(crate) fn findings(records: &[TraceRecord]) -> PyResult<Table> {
     columns.texts("id", all().map(|finding| Some(finding.id.as_str())));
     columns.texts("detector", all().map(|finding| Some(finding.detector.as_ref())));
     columns.texts("mode", all().map(|finding| Some(finding.mode.to_string())));
+    columns.texts("tool", all().map(|finding| finding.tool.as_deref()));
     columns.counts("first", all().map(|finding| Some(finding.first)));
     columns.counts("last", all().map(|finding| Some(finding.last)));
     columns.texts("confidence", all().map(|finding| Some(finding.confidence.name())));

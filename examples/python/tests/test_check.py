@@ -30,9 +30,10 @@ def test_results_are_those_of_the_program(corpus, program, tmp_path):
     for line in (tmp_path / "a.jsonl").read_text().splitlines():
         record = json.loads(line)
         for verdict in record["verdicts"].values():
-            rows += [(record["trace"], found["id"], *found["where"]) for found in verdict.get("findings", ())]
+            for found in verdict.get("findings", ()):
+                rows.append((record["trace"], found["id"], found.get("tool"), *found["where"]))
     table = report.findings.to_pydict()
-    assert list(zip(table["run"], table["id"], table["first"], table["last"], strict=True)) == rows != []
+    assert list(zip(*(table[name] for name in ("run", "id", "tool", "first", "last")), strict=True)) == rows != []
 
 
 def test_sources_are_paths_globs_bytes_and_files(tmp_path):
@@ -82,6 +83,7 @@ def test_runs_have_verdicts_and_findings():
     (run,) = report
     finding = next(found for found in run.findings if found.detector == "feedback_blindness")
     assert finding.mode == "operation/feedback_blindness" and finding.first <= finding.last
+    assert finding.tool == "get_order"
     assert run.verdicts["route_inefficiency"].detected is None
     assert run.verdicts["route_inefficiency"].reason
     assert report[run.id] == run and run.id in report

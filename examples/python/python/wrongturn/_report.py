@@ -70,7 +70,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """One failure: the steps `first` to `last`, a sentence, and the facts that show it."""
+    """One failure: the steps `first` to `last`, a sentence, and the facts. `tool` is None if it is about several."""
 
     id: str
     detector: str
@@ -81,6 +81,7 @@ class Finding:
     message: str
     evidence: Any = field(repr=False)
     cost: Mapping[str, int] | None = field(default=None, repr=False)
+    tool: str | None = None
 
     @classmethod
     def _of(cls, value: Mapping[str, Any]) -> Finding:
@@ -95,6 +96,7 @@ class Finding:
             message=value["message"],
             evidence=value["evidence"],
             cost=value.get("cost"),
+            tool=value.get("tool"),
         )
 
 

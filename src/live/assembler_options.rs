@@ -12,7 +12,7 @@ pub struct AssemblerOptions {
     pub settle: Duration,
     /// How long a trace may be silent before it is parked (default: 10 min). The next piece resumes it.
     pub idle: Duration,
-    /// How long a trace stays parked before it is closed (default: 24 h).
+    /// How long a trace may be silent before it is closed (default: 24 h). At least `idle` counts.
     pub expire: Duration,
     /// How long after the end of its root span a trace stays open for its other spans (default: 10 s).
     pub grace: Duration,

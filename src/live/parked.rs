@@ -81,9 +81,9 @@ impl OpenTrace {
 
 /// A parked trace: its JSON, compressed with the feature `compression`.
 #[derive(Debug)]
-pub(super) struct Packed(Box<[u8]>);
+pub(super) struct Parked(Box<[u8]>);
 
-impl Packed {
+impl Parked {
     pub(super) fn of(json: &[u8]) -> Self {
         Self(compressed(json).into())
     }
