@@ -78,24 +78,25 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns a line that says what is wrong, without the count.
-    fn title(&self) -> String {
-        match self {
-            Self::UnknownFormat => "files of no known format".into(),
-            Self::Damaged => "errors in files of a known format".into(),
-            Self::NoRuns => "files without a run".into(),
-            Self::NoActions => "runs without an action".into(),
-            Self::UnansweredCalls => "calls without an answer".into(),
-            Self::UnpairedAnswers => "answers without a call".into(),
-            Self::NoArguments => "calls without recorded arguments".into(),
-            Self::NoObservations => "calls without recorded answers".into(),
-            Self::UnknownStatus(reason) => format!("calls of unknown status ({reason})"),
-            Self::StatusOfText => "failures known only by their text".into(),
-            Self::Skipped(reason) => format!("{reason} (skipped)"),
-            Self::NoModel => "runs without a model".into(),
-            Self::NoTask => "runs without a task".into(),
-            Self::NoReward => "runs without a reward".into(),
-        }
+    /// Returns a line that says what is wrong, with the count and its share.
+    fn title(&self, count: u64, share: &str) -> String {
+        let (unit, fault) = match self {
+            Self::UnknownFormat => ("file", "of no known format".to_owned()),
+            Self::Damaged => ("error", "in files of a known format".to_owned()),
+            Self::NoRuns => ("file", "without a run".to_owned()),
+            Self::NoActions => ("run", "without an action".to_owned()),
+            Self::UnansweredCalls => ("call", "without an answer".to_owned()),
+            Self::UnpairedAnswers => ("answer", "without a call".to_owned()),
+            Self::NoArguments => ("call", "without recorded arguments".to_owned()),
+            Self::NoObservations => ("call", "without recorded answers".to_owned()),
+            Self::UnknownStatus(reason) => ("call", format!("of unknown status ({reason})")),
+            Self::StatusOfText => ("failure", "known only by the text of the answer".to_owned()),
+            Self::Skipped(reason) => return format!("{count} {reason} (skipped)"),
+            Self::NoModel => ("run", "without a model".to_owned()),
+            Self::NoTask => ("run", "without a task".to_owned()),
+            Self::NoReward => ("run", "without a reward".to_owned()),
+        };
+        format!("{} {fault}{share}", counted(count, unit))
     }
 
     /// Returns the remedy.
@@ -204,7 +205,7 @@ impl Diagnosis {
             } else {
                 format!(", in {}", counted(problem.files, "file"))
             };
-            let line = format!("{} {}{share}{files}", problem.count, kind.title());
+            let line = format!("{}{files}", kind.title(problem.count, &share));
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
             text += &format!("  {}\n", terminal::wrapped(kind.remedy(), width - 2, 2));
             for (file, detail) in &problem.named {
