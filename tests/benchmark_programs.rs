@@ -111,7 +111,7 @@ fn bad_lines_cost_themselves_and_are_told() {
     assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
     assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
 
-    // A list is no object by position, and a byte order mark is none of the record.
+    // A list is not read as an object by position, and a byte order mark is not part of the record.
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
     let (status, table, err) = run("bench benchtrace", &["agree", &listed]);
     assert!(status == 3 && table.contains("1 episodes"), "{table}");
@@ -168,7 +168,7 @@ fn wrong_usage_and_inputs_without_records_have_statuses_of_their_own() {
     }
 }
 
-/// The number of interactions is told by what lies beside the results.
+/// The number of interactions comes from the files next to the results.
 #[test]
 fn selection_counts_interactions_beside_the_results() {
     let folder = Folder::new("layout");
@@ -276,7 +276,7 @@ fn tables_are_files_and_a_page_too() {
     }
 }
 
-/// What is no JSON, of the wrong type, or endless costs itself, and nothing panics.
+/// Input that is not JSON, of the wrong type, or too deep is skipped, and nothing panics.
 #[test]
 fn garbage_costs_itself() {
     let folder = Folder::new("garbage");

@@ -37,7 +37,7 @@ const EXAMPLES: &[(&str, &[&str], &str)] = &[
     ("convert", &["golden/tau2/scripted-quitter_airline.json"], "\"version\":1"),
     ("guard", &["--install", "claude-code", "--block-after", "3"], "--block-after 3"),
     ("label", &["golden/loop.jsonl", "--second", "golden/loop.jsonl"], "Cohen's kappa 1.0000"),
-    // What it merges is made by others: tests/partial.rs.
+    // Its inputs are made by other commands: tests/partial.rs.
     ("merge", &["--help"], "Partial states, or directories of them"),
     ("bench recovery", &["compare"], "Kendall's tau-b"),
     ("replicate", &[], "408 runs (3 models, 9 pairs of model and domain), 408 with a reward"),
@@ -114,7 +114,7 @@ fn the_status_says_how_much_was_read() {
     let missing = folder.path("missing.json");
     let cases: [(&[&String], i32); 12] = [
         (&[&good], 0),
-        // A file of no runs is read.
+        // A file without runs is read.
         (&[&empty], 0),
         (&[&good, &empty], 0),
         (&[&partly], 3),
@@ -134,7 +134,7 @@ fn the_status_says_how_much_was_read() {
             assert_eq!(err.is_empty(), status == 0, "{name} {paths:?}: {err}");
         }
     }
-    // What was not read is told with path and place.
+    // Unread input is reported with path and place.
     for name in ["replicate", "check"] {
         let (_, err) = ends(name, &[&good, &partly, &truncated, &missing], 3);
         assert!(err.contains(&format!("{partly}: run 1: line 3 column 25: ")), "{name}: {err}");
@@ -539,7 +539,7 @@ fn the_replication_groups_runs_of_any_format() {
     assert!(!without.contains("by program") && with.contains("By model\n"), "{with}");
     assert_eq!(bare, rows);
     for row in &rows {
-        // The tools of tau2 are no shells.
+        // The tools of tau2 are not shells.
         assert_eq!(row["recovered"], row["recovered_by_program"]);
     }
     ends("replicate", &["--group-by", "colour", &path], 2);
@@ -557,7 +557,7 @@ fn runs_recorded_twice_are_kept_dropped_or_listed() {
         let (out, _) = ends("replicate", &arguments, 0);
         assert_eq!(folder.json("summary.json")["overall"]["sims"], runs, "{how}");
         assert_eq!(out.contains("the copies that are left out"), listed, "{out}");
-        // Each row says of which other run it is a copy.
+        // Each row names the run of which it is a copy.
         let text = folder.text("rows.csv");
         let copies = text.lines().filter(|line| line.contains(&format!(",{copy}#r,"))).count();
         assert_eq!((text.lines().count(), copies), (4, 1), "{text}");
@@ -670,7 +670,7 @@ fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
     assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
     // The run of the file that was cut names no model.
     assert!(figure.contains("The first 15 of 21 models"), "{figure}");
-    // What was read whole needs no such part.
+    // A corpus that was read in full has no such section.
     let (_, err) = ends("check", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
     assert_eq!(err, "");
     assert!(!folder.text("page.html").contains("read whole"));
@@ -802,7 +802,7 @@ fn opt_in_detectors_run_where_they_are_asked_for() {
     assert_eq!(keys(&verdicts(&["--config", &config, "--detectors", "loop"])), BTreeSet::from(["loop"]));
 }
 
-/// A run of five equal calls, each response of which took 2 s, 100 tokens in and 10 out, and one without findings.
+/// A run of five equal calls, each with a response of 2 s, 100 tokens in and 10 out, and one without findings.
 fn costly(model: &str) -> String {
     let call = |turn: u64, name: &str| {
         json!({"name": name, "arguments": {}, "observation": "<b>dark</b>", "status": "ok", "turn": turn,
@@ -835,7 +835,7 @@ fn the_scan_says_what_failures_cost() {
     assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
     assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
     assert!(!html.contains("calm"));
-    // Where nothing is known of time and tokens there is no such table.
+    // Without times and tokens the table is missing.
     let (plain, _) = ends("check", &["--verbose", "golden/tau2/scripted-quitter_airline.json"], 0);
     assert!(!plain.contains("lies inside of findings"), "{plain}");
 }
@@ -931,7 +931,7 @@ fn the_scan_finds_the_format_in_the_content() {
 #[test]
 fn the_scan_takes_an_alignment() {
     let folder = Folder::new("alignment");
-    // "open" is told off before the second "open" by one alignment, and never by the other.
+    // The alignments differ: one rejects "open" before the second "open", the other never.
     let path = folder.write(
         "episodes.json",
         r#"[{"snapshot": {"trajectory": [{"obs": "a door", "action": "open"}, {"obs": "not possible", "action": "wait"},
@@ -1004,7 +1004,7 @@ fn the_gate_of_the_calibration_is_an_exit_status() {
         passed.push(all);
     }
     assert!(passed.windows(2).all(|pair| pair[0] >= pair[1]), "a higher gate is harder: {passed:?}");
-    // One entry is no calibration: below every gate.
+    // One entry is below every gate.
     let entry = r#"{"id": "x", "detector": "loop", "difficulty": "easy", "label": false, "description": "one call",
         "source": "made up", "tags": [], "trace": {"version": 1, "steps": [{"name": "look"}]}}"#;
     fs::create_dir(folder.path("one")).unwrap();
@@ -1110,7 +1110,7 @@ fn spans_and_logs_of_several_files_are_one_source() {
     let alone = judged(&[&whole], &[]);
     assert!(String::from_utf8_lossy(&alone.1[1]).contains("look({})"));
     assert_eq!(judged(&[&whole], &["--join"]), alone);
-    // The same name for the first part, so that only what is read can differ.
+    // The first part has the same name, so only its content can differ.
     let first = folder.write("spans-1.json", &json!({"resourceSpans": [resource(&spans[..3])]}).to_string());
     let second = folder.write("spans-2.json", &json!({"resourceSpans": [resource(&spans[3..])]}).to_string());
     let logs = folder.write("spans-3.logs.json", &json!({"resourceLogs": logs}).to_string());

@@ -65,7 +65,7 @@ struct Agent {
     state: GuardState,
     lines: Vec<String>,
     lag: usize,
-    /// What was answered, with the number of the call.
+    /// The answers, with the numbers of the calls.
     answers: Vec<(usize, &'static str, Value)>,
 }
 

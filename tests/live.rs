@@ -135,7 +135,7 @@ fn assert_series(events: &[LiveEvent], verdicts: &[(Cow<'static, str>, Verdict)]
     assert!(live.is_subset(&ids), "{live:?} {ids:?}");
 }
 
-/// What happens to an assembler between two pieces.
+/// An event between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Between {
     Nothing,

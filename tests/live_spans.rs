@@ -356,7 +356,7 @@ fn what_judging_costs_is_bounded() {
     let before = traces.bytes();
     send(&mut traces, start + 400 * SECOND, &spans[..300]);
     traces.advance(start + 401 * SECOND);
-    // What had come twice is gone.
+    // Duplicates are gone.
     assert!(traces.bytes() < before + before / 10, "{} {before}", traces.bytes());
 }
 
@@ -377,7 +377,7 @@ fn a_trace_without_end_stays_below_the_caps() {
         }
         let counts = traces.counts();
         assert_eq!((counts.received, counts.evicted + counts.late, counts.traces_evicted), (8000, 8000, 1));
-        // What there was room for has been judged, and nothing of the rest is kept.
+        // Traces within the limit were judged, and the rest is not kept.
         assert!(counts.evicted > 500, "{counts:?}");
         assert_eq!(traces.bytes(), 0);
         let mut closed = None;

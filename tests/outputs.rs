@@ -336,7 +336,7 @@ fn results_come_first_and_errors_last() {
         );
         assert_eq!(text.lines().filter(|line| line.starts_with("note: ")).count(), notes, "{name}: {text}");
         assert!(told > notes && text.lines().count() > told, "{name}: {text}");
-        // Without a terminal there are no bars or colours.
+        // Without a terminal, bars and colours are off.
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{name}: {text}");
     }
     assert!(Path::new(&runs).is_file());

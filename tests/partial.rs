@@ -265,7 +265,7 @@ fn what_does_not_belong_together_is_refused() {
         &pair("b", "c"),
         "the split `b` is in both states, and both have others besides",
     );
-    // What is part of the other adds nothing, and what the other is part of takes its place.
+    // A state that is part of the other adds nothing; a state that contains the other replaces it.
     let mut both = scan("b", &[]);
     both.merge(&pair("a", "b")).unwrap();
     both.merge(&scan("a", &[])).unwrap();

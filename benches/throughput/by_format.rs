@@ -63,7 +63,7 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
     Ok(0)
 }
 
-/// Groups files by format. Files of no format or of several are left out.
+/// Groups files by format. Files of an unknown format or of several are left out.
 fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
     let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
     let mut left = 0;

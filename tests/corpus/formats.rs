@@ -23,7 +23,7 @@ fn write_fixtures(folder: &Folder) -> Vec<(String, Format, usize)> {
     written
 }
 
-/// Writes files of no format, and returns how many.
+/// Writes files in no known format and returns their number.
 fn write_foreign(folder: &Folder) -> usize {
     let inputs = fs::read("tests/formats/unrecognised.txt").unwrap();
     let lines = inputs.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -115,8 +115,7 @@ fn dump(files: &[FileScan]) -> String {
     text
 }
 
-/// Like [`dump`], without the reasons why there is no route: a stream emits runs before it finds that the file has no
-/// tasks.
+/// Like [`dump`], without the reasons for missing routes: a stream emits runs before it finds that the file lacks tasks.
 fn dump_without_reasons(files: &[FileScan]) -> String {
     let mut text = String::new();
     for file in files {

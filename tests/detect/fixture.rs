@@ -21,7 +21,7 @@ pub(crate) struct Case {
 
 /// A line after its number.
 pub(crate) type Line<'a> = (usize, &'a str);
-/// What is wrong, after the number of the line.
+/// The number of the line and its fault.
 pub(crate) type Error = (usize, String);
 
 /// Reads the cases of a file.

@@ -35,7 +35,7 @@ pub(crate) struct Event {
     pub(crate) progress: Option<f64>,
     /// `None`: a message.
     pub(crate) call: Option<Call>,
-    /// What a message says.
+    /// The text of a message.
     pub(crate) text: &'static str,
 }
 

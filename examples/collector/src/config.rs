@@ -42,7 +42,7 @@ pub(crate) struct Receive {
     pub(crate) token_file: Option<PathBuf>,
     /// The largest body, also unpacked.
     pub(crate) max_body_mib: usize,
-    /// What all bodies together may take until they are judged.
+    /// The limit of MiB for all bodies that have not been judged.
     pub(crate) max_in_flight_mib: usize,
     pub(crate) max_connections: usize,
     /// How long a body may take to arrive.
@@ -90,7 +90,7 @@ pub(crate) struct Detect {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// Resource attributes, all of which must be equal.
+    /// Resource attributes that must all be equal.
     pub(crate) when: BTreeMap<String, String>,
     pub(crate) detect: Detect,
 }
@@ -123,7 +123,7 @@ pub(crate) struct Sink {
     /// How many messages of a webhook a minute; the findings beyond are counted in the next message.
     #[serde(default = "per_minute")]
     pub(crate) per_minute: usize,
-    /// What waiting events may take.
+    /// The limit of MiB for waiting events.
     #[serde(default = "most_waiting")]
     pub(crate) max_waiting_mib: usize,
 }
@@ -260,7 +260,7 @@ impl Config {
         for setting in settings {
             let (key, value) =
                 setting.split_once('=').ok_or_else(|| format!("{setting}: expected `table.key=value`"))?;
-            // What is not a value of TOML is a text.
+            // A setting that is not a TOML value is a text.
             let parsed = setting.parse::<toml::Table>();
             let parsed = parsed.or_else(|_| format!("{key}={value:?}").parse());
             merge(&mut table, parsed.map_err(|error| format!("{setting}: {error}"))?);
@@ -335,7 +335,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("collector.toml");
         let read = Config::read(Some(&file), &[]).map_err(|error| error.to_string());
         assert_eq!(read.map(|read| format!("{read:?}")), Ok(format!("{:?}", Config::default())));
-        // What is commented out is valid as well.
+        // Commented lines are valid as well.
         let text = fs::read_to_string(&file).unwrap_or_default();
         let uncommented: Vec<&str> = text
             .lines()

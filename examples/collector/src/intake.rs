@@ -232,7 +232,7 @@ impl Intake {
         Ok((batch, permit, taken))
     }
 
-    /// What bodies take that have not been judged.
+    /// Returns the bytes of bodies that have not been judged.
     pub(crate) fn in_flight(&self) -> u64 {
         (self.most_in_flight - self.budget.available_permits()) as u64
     }

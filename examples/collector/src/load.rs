@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     ca_file: Option<PathBuf>,
 }
 
-/// What all senders share.
+/// The state that all senders share.
 struct Load {
     client: Client,
     arguments: Arguments,

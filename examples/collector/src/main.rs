@@ -96,7 +96,7 @@ fn start(arguments: Arguments) -> Result<u8, Failure> {
         log.init();
     }
     let status = runtime.block_on(serve(&config));
-    // What still runs is a task that hangs.
+    // A task that still runs hangs.
     runtime.shutdown_background();
     status
 }

@@ -15,7 +15,7 @@ use crate::sinks::Queue;
 /// Names and values of labels, as they are written.
 type Labels = String;
 
-/// What the collector has done.
+/// The counters of the collector.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     /// How many combinations of service, agent and model have series of their own.

@@ -28,8 +28,9 @@ use crate::stop::Stopped;
 /// How long the head of a request, or a TLS handshake, may take.
 const HEAD: Duration = Duration::from_secs(20);
 
-/// What one connection of HTTP/2 may send ahead of being read, and how many requests it may have at one time.
+/// The bytes that an HTTP/2 connection may send before they are read.
 const WINDOW: u32 = 256 << 10;
+/// The limit of concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 64;
 
 /// The open connections, by their latest requests. If there are too many, the one without a request for longest is

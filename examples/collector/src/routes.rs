@@ -1,4 +1,4 @@
-//! What each path answers, over HTTP and gRPC.
+//! The answers of each path, over HTTP and gRPC.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ fn json(taken: &Taken, path: &str) -> String {
     serde_json::json!({"partialSuccess": partial}).to_string()
 }
 
-/// What is known of an open trace.
+/// Returns the verdicts on an open trace.
 async fn trace(intake: &Intake, id: &str) -> Response<Body> {
     let (to, answer) = tokio::sync::oneshot::channel();
     let _ = intake.judge.send(crate::judge::Work::Peek(id.to_owned(), to));

@@ -24,7 +24,7 @@ impl Lines {
     pub(crate) fn append(path: &Path) -> Result<Self, Failure> {
         let place = |error: io::Error| format!("{}: {error}", path.display());
         let file = File::options().create(true).append(true).open(path).map_err(place)?;
-        // What cannot be read back, such as a pipe, has no last line.
+        // A sink that cannot be read back, such as a pipe, has no last line.
         let is_torn = File::open(path).is_ok_and(|mut written| {
             let mut last = [b'\n'];
             let is_file = written.metadata().is_ok_and(|metadata| metadata.is_file());

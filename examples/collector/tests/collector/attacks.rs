@@ -21,7 +21,7 @@ fn a_client_that_reads_nothing_does_not_hold_up_the_end() {
     let (status, took) = collector.stop();
     assert_eq!(status, 0);
     assert!(took < Duration::from_secs(5), "{took:?}");
-    // What had been answered was judged.
+    // Answered requests were judged.
     assert!(dir.events().iter().any(|event| event.is("loop", "")));
 }
 

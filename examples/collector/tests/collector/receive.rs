@@ -1,4 +1,4 @@
-//! What is taken, and how it is answered.
+//! Accepted and refused requests, with their answers.
 
 use std::io::Write as _;
 use std::process::{Command, Output};

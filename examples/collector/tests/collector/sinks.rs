@@ -47,7 +47,7 @@ fn events_are_sent_again_if_that_may_help() {
     let first = serve(&target, "503 Service Unavailable");
     assert_eq!(first, serve(&target, "200 OK"));
     collector.wait("events_sent_total", 5);
-    // What is refused for good is dropped.
+    // Events that are refused for good are dropped.
     assert_eq!(collector.post(&body(&spans(8))).0, 200);
     serve(&target, "400 Bad Request");
     collector.wait("events_dropped_total", 5);

@@ -1,4 +1,4 @@
-//! What is kept when the program ends in any way.
+//! The state that survives the end of the program.
 
 use std::fs;
 
