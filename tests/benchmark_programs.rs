@@ -298,3 +298,96 @@ fn garbage_costs_itself() {
         assert!(err.len() < 10_000, "{name} {input:?}: {} bytes of errors", err.len());
     }
 }
+
+/// Result folders are compared as the trials that they hold, with the replies counted from the files next to them.
+#[test]
+fn results_are_compared_like_trials() {
+    let folder = Folder::new("results");
+    let mut trials = String::new();
+    for (context, task, reward, episodes) in
+        [("fresh", "a", 1, 2), ("fresh", "b", 0, 3), ("env", "a", 0, 4), ("env", "b", 0, 5)]
+    {
+        let trial = format!("{task}.1-of-1.{context}");
+        let is_resolved = reward == 1;
+        folder.write(
+            &format!("{context}/{task}/results.json"),
+            &format!(r#"{{"task_id": "{task}", "trial_name": "{trial}", "is_resolved": {is_resolved}}}"#),
+        );
+        for episode in 0..episodes {
+            folder.write(&format!("{context}/{task}/agent-logs/episode-{episode}/response.json"), "");
+        }
+        trials += &format!(
+            r#"{{"model": "m:1", "context": "{context}", "task": "{task}", "trial": "{trial}", "resolved": {is_resolved}, "scored": true, "interactions": {episodes}}}"#
+        );
+        trials.push('\n');
+    }
+    // A summary of a job holds no trials.
+    folder.write("fresh/result.json", r#"{"n_total_trials": 2, "stats": {}}"#);
+    let trials = folder.write("trials.jsonl", &trials);
+    let side = |context: &str| format!("m:1:{context}={}", folder.0.join(context).display());
+    let (fresh, env) = (side("fresh"), side("env"));
+    let (status, by_folder, err) =
+        run("bench recovery", &["compare", "--results", &fresh, "--results", &env, "--json", "-"]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(by_folder, run("bench recovery", &["compare", &trials, "--json", "-"]).1);
+    let found: Value = serde_json::from_str(&by_folder).unwrap();
+    let model = &found["contexts"]["env"]["models"]["m:1"];
+    assert_eq!((&model["tasks"], &model["fresh"]["rate"]), (&Value::from(2), &Value::from(0.5)));
+    assert_eq!(model["recovery"]["mean_interactions"], 4.5);
+
+    let (status, _, err) = run("bench recovery", &["compare", "--results", "m=trials"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("expected MODEL:CONTEXT=PATH"), "{err}");
+    // Fresh starts alone have nothing to be compared with.
+    let (status, _, err) = run("bench recovery", &["compare", "--results", &fresh]);
+    assert_eq!(status, 3);
+    assert!(err.contains("no trial in a recovery context"), "{err}");
+}
+
+/// Records joined by `relate` are those that the outputs of `reflect` and `evolve` give.
+#[test]
+fn relate_joins_reflection_and_evolution() {
+    let folder = Folder::new("relate");
+    let file = |name: &str| format!("golden/benchtrace/{name}.jsonl");
+    let (gold, predictions, cases) = (file("gold"), file("predictions"), file("cases"));
+    let annotated = ["--gold", &gold, "--predictions", &predictions];
+    for mode in ["paper", "code"] {
+        let json = |arguments: &[&str]| -> Value {
+            let (status, out, err) =
+                run("bench benchtrace", &[arguments, &["--mode", mode, "--json", "-"]].concat());
+            assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
+            serde_json::from_str(&out).unwrap()
+        };
+        let reflection = json(&[&["reflect"], &annotated[..]].concat());
+        let evolution = json(&["evolve", &cases]);
+        let stage = |signal: &Value| {
+            let episodes = reflection["episodes"].as_array().unwrap();
+            Some(&episodes.iter().find(|episode| &episode["id"] == signal)?["funnel"]["table5"])
+        };
+        let mut records = String::new();
+        for (case, answer) in
+            fs::read_to_string(&cases).unwrap().lines().zip(evolution["cases"].as_array().unwrap())
+        {
+            let case: Value = serde_json::from_str(case).unwrap();
+            let Some(stage) = stage(&case["signal"]) else { continue };
+            let passed = ["detection", "localization", "diagnosis", "pass"]
+                .iter()
+                .position(|name| stage == name)
+                .unwrap();
+            let class = case["target"]["type"].as_str().unwrap().split('/').next().unwrap();
+            let mut record = serde_json::json!({
+                "case": case["id"], "class": class, "detection": passed > 0, "localization": passed > 1,
+                "diagnosis": passed > 2, "avoided": answer["avoided"],
+            });
+            if let Some(framework) = case.get("framework") {
+                record["framework"] = framework.clone();
+            }
+            records += &format!("{record}\n");
+        }
+        assert!(records.lines().count() > 10, "{records}");
+        let records = folder.write(&format!("{mode}.jsonl"), &records);
+        let joined = json(&[&["relate", "--cases", &cases], &annotated[..]].concat());
+        let (_, apart, _) = run("bench benchtrace", &["relate", &records, "--json", "-"]);
+        assert_eq!(joined, serde_json::from_str::<Value>(&apart).unwrap(), "{mode}");
+    }
+}
