@@ -26,6 +26,10 @@ fn the_worst_runs_come_first() {
     insta::assert_snapshot!("check_stats", text);
     let (text, _) = ends("doctor", &[RUNS], 0);
     insta::assert_snapshot!("doctor", text);
+    let (text, _) = ends("doctor", &["not/there"], 3);
+    insta::assert_snapshot!("doctor_of_a_missing_file", text);
+    let (text, _) = ends("check", &["not/there"], 3);
+    assert_eq!(text, "", "stderr says that nothing was read");
 }
 
 #[test]

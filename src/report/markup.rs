@@ -77,8 +77,7 @@ impl Markup {
     }
 }
 
-/// Escapes a text for content and attributes alike. Controls that no document may hold, and those that turn the
-/// direction of what follows, become a replacement character.
+/// Escapes a text for content and attributes alike.
 fn escape(text: &str, out: &mut String) {
     for letter in text.chars() {
         match letter {
@@ -87,19 +86,29 @@ fn escape(text: &str, out: &mut String) {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\n' | '\t' => out.push(letter),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}' => {
-                out.push('\u{fffd}');
-            }
-            letter if letter.is_control() => out.push('\u{fffd}'),
+            letter if is_unprintable(letter) => out.push('\u{fffd}'),
             letter => out.push(letter),
         }
     }
 }
 
+/// Returns true for controls that no document may hold, and for those that turn the direction of what follows.
+pub(super) fn is_unprintable(letter: char) -> bool {
+    letter.is_control() && !matches!(letter, '\n' | '\t')
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn markdown_holds_neither_links_nor_controls_of_recorded_texts() {
+        assert_eq!(
+            super::super::table::markdown_text("![a](http://b) \u{1b}[2J\u{202e} c|d"),
+            "![a]\\(http://b) \u{fffd}[2J\u{fffd} c\\|d"
+        );
+    }
 
     #[test]
     fn a_text_stays_a_text() {

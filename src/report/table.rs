@@ -5,6 +5,7 @@
 use std::io::Write;
 
 use super::cell::Cell;
+use super::markup::is_unprintable;
 use super::wrap::{padded, shortened, width, wrapped};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -361,7 +362,7 @@ impl Table {
             for (cell, column) in row.iter().zip(&self.columns) {
                 let interval = column.kind == Kind::Interval;
                 match cell {
-                    Cell::Text(text) => record.push(text.clone()),
+                    Cell::Text(text) => record.push(csv_text(text)),
                     Cell::Count(count) => record.push(count.to_string()),
                     Cell::Real(value, _) | Cell::Signed(value, _) | Cell::Share(value) | Cell::P(value) => {
                         record.push(value.to_string());
@@ -394,9 +395,19 @@ fn not_written(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
 }
 
-/// Escapes a text for Markdown.
+/// Returns a recorded text as a cell of CSV. Spreadsheets run cells that begin like a formula, so those get an
+/// apostrophe.
+#[must_use]
+pub fn csv_text(text: &str) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
+}
+
+/// Escapes a text for Markdown. A recorded text cannot link anywhere.
 pub(super) fn markdown_text(text: &str) -> String {
+    let text: String =
+        text.chars().map(|letter| if is_unprintable(letter) { '\u{fffd}' } else { letter }).collect();
     let text = text.replace('\\', "\\\\").replace('|', "\\|").replace('&', "&amp;").replace('<', "&lt;");
+    let text = text.replace("](", "]\\(");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -429,7 +440,7 @@ pub(super) fn latex_text(text: &str) -> String {
             '\\' => escaped += "\\textbackslash{}",
             '~' => escaped += "\\textasciitilde{}",
             '^' => escaped += "\\textasciicircum{}",
-            letter if letter.is_control() => escaped.push(' '),
+            letter if is_unprintable(letter) || letter.is_control() => escaped.push(' '),
             letter => match latex_symbol(letter) {
                 Some(symbol) => escaped += symbol,
                 None => escaped.push(letter),

@@ -61,6 +61,7 @@ impl Problem {
 /// Problems with inputs, sorted from the worst to the least.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
+    Unreadable,
     UnknownFormat,
     Damaged,
     NoRuns,
@@ -78,30 +79,31 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns a line that says what is wrong, with the count and its share.
-    fn title(&self, count: u64, share: &str) -> String {
-        let (unit, fault) = match self {
-            Self::UnknownFormat => ("file", "of no known format".to_owned()),
-            Self::Damaged => ("error", "in files of a known format".to_owned()),
-            Self::NoRuns => ("file", "without a run".to_owned()),
-            Self::NoActions => ("run", "without an action".to_owned()),
-            Self::UnansweredCalls => ("call", "without an answer".to_owned()),
-            Self::UnpairedAnswers => ("answer", "without a call".to_owned()),
-            Self::NoArguments => ("call", "without recorded arguments".to_owned()),
-            Self::NoObservations => ("call", "without recorded answers".to_owned()),
-            Self::UnknownStatus(reason) => ("call", format!("of unknown status ({reason})")),
-            Self::StatusOfText => ("failure", "known only by the text of the answer".to_owned()),
-            Self::Skipped(reason) => return format!("{count} {reason} (skipped)"),
-            Self::NoModel => ("run", "without a model".to_owned()),
-            Self::NoTask => ("run", "without a task".to_owned()),
-            Self::NoReward => ("run", "without a reward".to_owned()),
-        };
-        format!("{} {fault}{share}", counted(count, unit))
+    /// Returns a line that says what is wrong, without the count.
+    fn title(&self) -> String {
+        match self {
+            Self::Unreadable => "paths that could not be read".into(),
+            Self::UnknownFormat => "files of no known format".into(),
+            Self::Damaged => "errors in files of a known format".into(),
+            Self::NoRuns => "files without a run".into(),
+            Self::NoActions => "runs without an action".into(),
+            Self::UnansweredCalls => "calls without an answer".into(),
+            Self::UnpairedAnswers => "answers without a call".into(),
+            Self::NoArguments => "calls without recorded arguments".into(),
+            Self::NoObservations => "calls without recorded answers".into(),
+            Self::UnknownStatus(reason) => format!("calls of unknown status ({reason})"),
+            Self::StatusOfText => "failures known only by their text".into(),
+            Self::Skipped(reason) => format!("{reason} (skipped)"),
+            Self::NoModel => "runs without a model".into(),
+            Self::NoTask => "runs without a task".into(),
+            Self::NoReward => "runs without a reward".into(),
+        }
     }
 
     /// Returns the remedy.
     fn remedy(&self) -> &'static str {
         match self {
+            Self::Unreadable => "Check the path, its permissions and the endings of its files.",
             Self::UnknownFormat => {
                 "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes \
                  readable as chat messages, or in the native form (guide: formats)."
@@ -185,8 +187,10 @@ impl Diagnosis {
     }
 
     fn render(&self, width: usize) -> String {
-        let mut text =
-            format!("{} with {} read.\n\n", counted(self.runs, "run"), counted(self.calls, "call"));
+        let mut text = format!("{} with {} read.\n", counted(self.runs, "run"), counted(self.calls, "call"));
+        if !self.formats.is_empty() {
+            text.push('\n');
+        }
         for (format, [files, runs, calls]) in &self.formats {
             let counts = [counted(*files, "file"), counted(*runs, "run"), counted(*calls, "call")].join(", ");
             text += &format!("  {format:20} {counts}\n");
@@ -200,12 +204,11 @@ impl Diagnosis {
                 _ => 0,
             };
             let share = if all > 0 { format!(" ({})", percent(problem.count, all)) } else { String::new() };
-            let files = if *kind == Kind::UnknownFormat {
-                String::new()
-            } else {
-                format!(", in {}", counted(problem.files, "file"))
+            let files = match kind {
+                Kind::Unreadable | Kind::UnknownFormat | Kind::NoRuns => String::new(),
+                _ => format!(", in {}", counted(problem.files, "file")),
             };
-            let line = format!("{}{files}", kind.title(problem.count, &share));
+            let line = format!("{}: {}{share}{files}", kind.title(), problem.count);
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
             text += &format!("  {}\n", terminal::wrapped(kind.remedy(), width - 2, 2));
             for (file, detail) in &problem.named {
@@ -234,8 +237,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Begin(begun) => (file, calls) = (Arc::clone(begun), 0),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, trace),
             ScanEvent::Error(error) => {
-                let kind =
-                    if error.kind() == ErrorKind::Format { Kind::UnknownFormat } else { Kind::Damaged };
+                let kind = match error.kind() {
+                    ErrorKind::Io | ErrorKind::Empty => Kind::Unreadable,
+                    ErrorKind::Format => Kind::UnknownFormat,
+                    _ => Kind::Damaged,
+                };
                 let message = error.message();
                 let message = message.split("; ").next().unwrap_or_default();
                 diagnosis.problem(kind, &file, 1, message);

@@ -8,6 +8,7 @@ use wrongturn::{
     Confidence, Finding, Verdict,
     detect::ALL,
     export::{EventContext, otlp_json},
+    report::csv_text as text,
     scan::TraceRecord,
 };
 
@@ -52,7 +53,7 @@ fn findings(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
     record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
 }
 
-pub(super) const FINDING_COLUMNS: [&str; 15] = [
+pub(super) const FINDING_COLUMNS: [&str; 16] = [
     "run",
     "file",
     "agent",
@@ -60,6 +61,7 @@ pub(super) const FINDING_COLUMNS: [&str; 15] = [
     "domain",
     "task",
     "detector",
+    "tool",
     "first",
     "last",
     "confidence",
@@ -116,6 +118,7 @@ fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String
             text(metadata.domain.as_deref().unwrap_or_default()),
             text(metadata.task.as_deref().unwrap_or_default()),
             finding.detector.to_string(),
+            text(finding.tool.as_deref().unwrap_or_default()),
             finding.first.to_string(),
             finding.last.to_string(),
             finding.confidence.to_string(),
@@ -155,11 +158,6 @@ fn run_row(record: &TraceRecord) -> Result<String, String> {
         [optional(verdict.and_then(Verdict::detected).map(u8::from)), optional(score)]
     });
     csv_line(plain.into_iter().chain(of_detectors))
-}
-
-/// Returns a recorded text as a cell. Spreadsheets run cells that begin like a formula, so those get an apostrophe.
-fn text(value: &str) -> String {
-    if value.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{value}") } else { value.to_owned() }
 }
 
 pub(super) fn csv_line(cells: impl Iterator<Item = String>) -> Result<String, String> {

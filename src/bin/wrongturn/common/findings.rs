@@ -22,7 +22,9 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
             format!("… and {} more flagged runs (--output findings.csv lists all)\n\n", flagged - shown);
         text += &styled(&line, Style::Quiet);
     }
-    text + &totals(part, width)
+    let [whole, some, _] = part.files.read_counts();
+    // The error says that nothing was read.
+    if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
 /// Returns the heading of a run, and a line for each finding.
