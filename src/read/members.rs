@@ -75,15 +75,19 @@ impl<'a> Members<'a> {
 
     /// Returns the members of a valid object, including the contents of strings.
     pub(super) fn checked(json: &mut Json<'a>) -> Option<Self> {
+        Self::try_read(json).ok()
+    }
+
+    /// Like [`Members::checked`], with the fault.
+    pub(super) fn try_read(json: &mut Json<'a>) -> Read<Self> {
         json.space();
         let start = json.offset();
         let mut members = Vec::new();
-        let walked = json.members(|key, value| {
+        json.members(|key, value| {
             members.push((name_of(key), value.checked()?));
             Ok(())
-        });
-        walked.ok()?;
-        Some(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
+        })?;
+        Ok(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
     /// Returns the complete value of a key, the last one of several.

@@ -492,3 +492,12 @@ fn a_foreign_element_is_found_anywhere_among_events_and_steps() {
         }
     }
 }
+
+#[test]
+fn an_invalid_line_before_a_session_is_counted() {
+    let invalid = "{\"type\": \"event_msg\", \"payload\": {\"text\": \"a\u{1}b\"}}\n";
+    let session = "{\"type\": \"response_item\", \"payload\": {\"type\": \"function_call\", \"name\": \"t\", \"arguments\": \"{}\", \"call_id\": \"c\"}}\n";
+    let (runs, summary) = read_traces([invalid, session].concat().as_bytes(), &ReadOptions::default());
+    assert_eq!(runs.len(), 1, "{summary:?}");
+    assert_eq!(summary.passed_over.get("lines that are no JSON"), Some(&1), "{summary:?}");
+}

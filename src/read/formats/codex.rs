@@ -91,7 +91,7 @@ impl Turns {
 
 impl<'a> session::Session<'a> for Session<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::of(line);
+        let line = Members::try_read(line)?;
         match Payload::of(&line) {
             Some(Payload::Meta { id, parent }) => {
                 // A resumed session repeats this line.

@@ -72,7 +72,7 @@ struct Threads<'a> {
 
 impl<'a> Session<'a> for Threads<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::of(line);
+        let line = Members::try_read(line)?;
         let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {

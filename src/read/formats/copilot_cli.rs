@@ -32,7 +32,7 @@ struct Sessions<'a> {
 
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::of(line);
+        let line = Members::try_read(line)?;
         if line.name("type").as_deref() == Some("session.start") && !self.open.is_empty() {
             self.ended.push(std::mem::take(&mut self.open));
         }

@@ -31,7 +31,7 @@ struct Sessions<'a> {
 
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::of(line);
+        let line = Members::try_read(line)?;
         if line.name("type").as_deref() == Some("init") && self.open.run.metadata.id.is_some() {
             self.ended.push(std::mem::replace(&mut self.open, Session::new()));
         }

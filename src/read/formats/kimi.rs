@@ -29,7 +29,7 @@ struct Sessions<'a> {
 
 impl<'a> Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::of(line);
+        let line = Members::try_read(line)?;
         let time = line.get("timestamp").and_then(time::of_seconds);
         let event = ["message", "params"].into_iter().find_map(|key| line.get(key)).map(Members::from);
         let is_read = match (line.name("role"), event) {
