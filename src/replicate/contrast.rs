@@ -97,7 +97,7 @@ impl Contrast {
 }
 
 impl Better {
-    /// Creates the answer of an interval.
+    /// Returns the answer of an interval.
     #[must_use]
     pub fn of(clustered: &ClusteredInterval) -> Self {
         match clustered.interval() {

@@ -12,17 +12,17 @@ pub(super) enum Cell {
     Text(String),
     /// A count.
     Count(u64),
-    /// A number, with so many decimals.
+    /// A number with this many decimals.
     Real(f64, usize),
-    /// A number with its sign, with so many decimals.
+    /// A signed number with this many decimals.
     Signed(f64, usize),
     /// A share, shown in percent.
     Share(f64),
     /// A p-value.
     P(f64),
-    /// An interval of numbers, with so many decimals.
+    /// An interval of numbers with this many decimals.
     Interval(Interval, usize),
-    /// An interval of signed numbers, with so many decimals.
+    /// An interval of signed numbers with this many decimals.
     SignedInterval(Interval, usize),
     /// Nothing.
     Missing,
@@ -44,7 +44,7 @@ impl Cell {
         value.map_or(Self::Missing, cell)
     }
 
-    /// As a reader sees it.
+    /// Returns the text for a reader.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -62,7 +62,7 @@ impl Cell {
     }
 }
 
-/// So many of something, in English: `1 run`, `2 runs`.
+/// Returns a count with its noun: `1 run`, `2 runs`.
 pub(super) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

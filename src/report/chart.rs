@@ -94,11 +94,11 @@ pub struct IntervalRow {
     pub estimate: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
-    /// A second, thinner interval to hold it against.
+    /// A second interval for comparison, drawn thinner.
     pub other: Option<Interval>,
-    /// A value to hold it against, drawn as a tick.
+    /// A value for comparison, drawn as a tick.
     pub baseline: Option<f64>,
-    /// Whether it sums up the rows above, and is drawn as a diamond.
+    /// True for the pooled estimate of the rows above, drawn as a diamond.
     pub pooled: bool,
 }
 
@@ -195,7 +195,7 @@ impl Chart {
         markup.finish()
     }
 
-    /// The chart as a figure of a page; `id` is the page's own.
+    /// Adds the chart as a figure of a page. `id` must be unique in the page.
     pub(super) fn figure(&self, markup: &mut Markup, id: &str) {
         markup.element("figure", &[("id", id)], |figure| {
             figure.leaf("h3", &[], self.title());
@@ -241,7 +241,7 @@ impl Chart {
         });
     }
 
-    /// Returns the chart in words, for those who do not see it.
+    /// Returns the chart in words, for screen readers.
     fn described(&self) -> String {
         let mut parts = vec![self.caption().to_owned()];
         match self {

@@ -49,7 +49,7 @@ pub(super) enum Part {
 }
 
 impl Document {
-    /// Returns a document with a title and nothing else.
+    /// Creates a document with a title.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), lead: Vec::new(), parts: Vec::new(), detail: Detail::Short }
@@ -135,7 +135,7 @@ impl Document {
         self.parts.iter().filter(hidden).count()
     }
 
-    /// Returns the parts that a reader sees: no empty table, and no section without a part.
+    /// Returns the visible parts, without empty tables and sections.
     pub(super) fn shown(&self, detail: Detail) -> Vec<&Part> {
         let mut shown: Vec<&Part> = Vec::new();
         for (of, part) in &self.parts {
@@ -158,7 +158,7 @@ impl Document {
     pub fn text(&self, detail: Detail) -> String {
         let paragraph = |text: &str| wrapped(text, TEXT_WIDTH).iter().flat_map(|line| [line, "\n"]).collect();
         let mut blocks: Vec<String> = self.lead.iter().map(|text| paragraph(text)).collect();
-        // The short text does without headings.
+        // The short text has no headings.
         let parts = self.shown(detail);
         let parts = parts.iter().filter(|part| !matches!(part, Part::Chart(_) | Part::Strips(_)));
         let mut heading = None;

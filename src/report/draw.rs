@@ -68,7 +68,7 @@ pub(super) fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::from(u32::MAX), f64::from)
 }
 
-/// A shape that is filled.
+/// Draws a filled shape.
 pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape: &[(&'static str, &str)]) {
     let (hex, class, _) = colour.names();
     let mut attributes = shape.to_vec();
@@ -76,7 +76,7 @@ pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape
     markup.shape(tag, &attributes);
 }
 
-/// A shape that is drawn and filled, or drawn only.
+/// Draws a shape with a stroke, filled or not.
 pub(super) fn stroke(
     markup: &mut Markup,
     tag: &'static str,
@@ -105,17 +105,17 @@ pub(super) fn line(markup: &mut Markup, pen: Pen, (x1, y1): (f64, f64), (x2, y2)
     stroke(markup, "line", pen, None, &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
 }
 
-/// A text in the default size, in ink.
+/// Draws a text in the default size, in ink.
 pub(super) fn label(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Ink, ("12", "normal"), anchor, at, text);
 }
 
-/// A small text in ink.
+/// Draws a small text in ink.
 pub(super) fn small(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Ink, ("11", "normal"), anchor, at, text);
 }
 
-/// A small text, less prominent.
+/// Draws a small text in grey.
 pub(super) fn note(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Soft, ("11", "normal"), anchor, at, text);
 }
@@ -138,7 +138,7 @@ fn write(
     markup.leaf("text", &attributes, text);
 }
 
-/// Returns the scale under the rows with its label. Returns its lower end.
+/// Draws the scale under the rows with its label. Returns its lower end.
 fn scale_under(markup: &mut Markup, axis: &Axis, bottom: f64, text: &str) -> f64 {
     for tick in axis.ticks() {
         line(markup, GRID, (axis.at(tick), bottom), (axis.at(tick), bottom + 4.0));
@@ -148,7 +148,7 @@ fn scale_under(markup: &mut Markup, axis: &Axis, bottom: f64, text: &str) -> f64
     bottom + 40.0
 }
 
-/// The label of a row, shortened to leave room for the note at its right.
+/// Draws the label of a row, shortened to leave room for the note at its right.
 fn row_head(markup: &mut Markup, y: f64, text: &str, at_right: &str, weight: &str) {
     let at_right = shortened(at_right, 40);
     let text = shortened(text, 58_usize.saturating_sub(width(&at_right)));
@@ -220,7 +220,7 @@ fn mark_point(markup: &mut Markup, (x, y): (f64, f64)) {
     fill(markup, "circle", Colour::Blue, &[("cx", &number(x)), ("cy", &number(y)), ("r", "4")]);
 }
 
-/// Returns the marks of an interval chart with their meanings. Returns its lower end.
+/// Draws the marks of an interval chart with their meanings. Returns its lower end.
 fn legend(markup: &mut Markup, chart: &IntervalChart, mut y: f64) -> f64 {
     let (left, right) = (MARGIN, MARGIN + 24.0);
     let mut entry = |markup: &mut Markup, text: &str, mark: &dyn Fn(&mut Markup, f64)| {

@@ -176,8 +176,8 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
     })
 }
 
-/// Failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance, framework;
-/// intervals; the grid of proximity and distance; exclusions by reason.
+/// Returns failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance,
+/// framework; intervals; the grid of proximity and distance; exclusions by reason.
 #[must_use]
 pub fn evolution_tables(
     evolution: &Evolution,
@@ -272,7 +272,7 @@ fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) ->
     table
 }
 
-/// FAR by proximity and distance for each framework, and the means over the cells.
+/// Returns FAR by proximity and distance for each framework, and the means over the cells.
 fn grid(evolution: &Evolution) -> Table {
     let distances = distances(evolution);
     let mut columns = vec!["framework | proximity".to_owned()];
@@ -339,7 +339,7 @@ fn excluded(evolution: &Evolution) -> Table {
     table
 }
 
-/// How close signals are to the failures under test, as a table.
+/// Returns how close signals are to the failures under test, as a table.
 #[must_use]
 pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
     let mut table =
@@ -485,7 +485,7 @@ pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) ->
     })
 }
 
-/// Failure avoidance by class of failure and by framework, as a chart.
+/// Returns failure avoidance by class of failure and by framework, as a chart.
 #[must_use]
 pub fn evolution_chart(evolution: &Evolution) -> Chart {
     let bar = |label: String, group: &EvolutionGroup| {
@@ -506,7 +506,7 @@ pub fn evolution_chart(evolution: &Evolution) -> Chart {
     })
 }
 
-/// Recovery against fresh starts as charts: the rates of both sides, and their differences.
+/// Returns recovery compared with fresh starts as charts: the rates of both sides, and their differences.
 #[must_use]
 pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
     let paired = || {

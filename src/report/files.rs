@@ -10,10 +10,10 @@ use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files, ReadCounts};
 use crate::scan::path_text;
 
-/// How many runs without an action are named of a file.
+/// The number of runs without an action that are named for a file.
 const NAMED: usize = 5;
 
-/// Returns the files, a line of at most 80 columns each, of long paths the end; as sums where there are too many.
+/// Returns the files, each on a line of at most 80 columns with the end of its path; as sums if there are too many.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -61,7 +61,7 @@ fn runs(counts: &ReadCounts) -> String {
     text
 }
 
-/// Runs without an action, parts that were passed over, calls that were not read, calls and answers without a partner.
+/// Returns runs without an action, skipped parts, unread calls, and unpaired calls and answers.
 fn left_over(counts: &ReadCounts, without_action: &str) -> String {
     let mut text = String::new();
     if counts.runs_without_actions > 0 {
@@ -108,7 +108,7 @@ fn summed(counts: &ReadCounts) -> String {
     text + &left_over(counts, "")
 }
 
-/// How many files that could not be read whole a page lists.
+/// The number of incompletely read files that a page lists.
 const LISTED: usize = 200;
 
 /// Returns the files that were not read in full, with the first reason of each.
@@ -153,7 +153,7 @@ pub(super) fn unread(files: &Files) -> u64 {
     }
 }
 
-/// Returns an error without the path of its file, and without what each format would have wanted.
+/// Returns an error without the path of its file and without the list of expected formats.
 fn reason(path: &str, error: &str) -> String {
     let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
     match error.split_once("of no known format: ") {

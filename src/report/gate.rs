@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
-/// How many entries of one kind are listed by name.
+/// The number of entries of one kind that are listed by name.
 const NAMED: usize = 10;
 
 /// Returns a gate and a comparison with an earlier calibration as text; either may be missing.
@@ -50,7 +50,7 @@ fn difference(comparison: &BaselineComparison) -> String {
     )
 }
 
-/// Returns the changes that there are.
+/// Returns the changes.
 fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
     let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
     let kinds: [(_, &[String]); 5] = [

@@ -90,7 +90,7 @@ const LABEL: usize = 14;
 
 type Point = (f64, f64);
 
-/// Returns the point at so many units from another, in the direction of a third.
+/// Returns the point at this many units from another, in the direction of a third.
 fn towards(from: Point, to: Point, units: f64) -> Point {
     let (x, y) = (to.0 - from.0, to.1 - from.1);
     let length = x.hypot(y).max(1e-9);
@@ -183,7 +183,7 @@ fn mark_node(markup: &mut Markup, kind: GraphNodeKind, (x, y): Point) {
     stroke(markup, "path", Pen(Colour::Paper, 1.5, "none"), Some(colour), &shape);
 }
 
-/// Returns the kinds of nodes and edges that the graph has. Returns its lower end.
+/// Draws the kinds of nodes and edges that the graph has. Returns its lower end.
 fn graph_legend(markup: &mut Markup, chart: &GraphChart, mut y: f64) -> f64 {
     let kinds = [
         (GraphNodeKind::Agent, "agent's message"),

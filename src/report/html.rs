@@ -109,7 +109,7 @@ impl Document {
     }
 }
 
-/// A table with a caption, headings of columns, groups and rows, and its notes.
+/// Adds a table with a caption, headings of columns, groups and rows, and its notes.
 fn html_table(markup: &mut Markup, table: &Table) {
     // A change in the first column of a grouped table is a row of its own, as in text.
     let skip = usize::from(table.is_grouped());

@@ -5,7 +5,7 @@
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// An element with what `inside` puts into it. Names of tags and attributes are the crate's own.
+    /// Adds an element with the markup that `inside` adds. Tags and attribute names must be constants.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -20,34 +20,34 @@ impl Markup {
         self.0.push('>');
     }
 
-    /// An element that holds a text.
+    /// Adds an element with a text.
     pub(super) fn leaf(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) {
         self.element(tag, attributes, |inside| inside.text(text));
     }
 
-    /// An element of SVG that holds nothing.
+    /// Adds an empty element of SVG.
     pub(super) fn shape(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push_str("/>");
     }
 
-    /// A void element of HTML.
+    /// Adds a void element of HTML.
     pub(super) fn void(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push('>');
     }
 
-    /// A text, escaped.
+    /// Adds a text, escaped.
     pub(super) fn text(&mut self, text: &str) {
         escape(text, &mut self.0);
     }
 
-    /// Markup of the crate's own, as it stands.
+    /// Adds constant markup without escaping it.
     pub(super) fn constant(&mut self, markup: &'static str) {
         self.0.push_str(markup);
     }
 
-    /// Another piece of markup.
+    /// Adds another piece of markup.
     pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }

@@ -149,7 +149,7 @@ pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
     vec![table]
 }
 
-/// Returns a selection as tables: what became of the trials, and those that were kept.
+/// Returns a selection as tables: the outcome of each trial, and the trials kept.
 #[must_use]
 pub fn selection_tables(selection: &Selection) -> Vec<Table> {
     let mut table = Table::new("selection", "Selection of failed trials", &["trials | count #"]);
@@ -163,7 +163,7 @@ pub fn selection_tables(selection: &Selection) -> Vec<Table> {
     vec![table]
 }
 
-/// Lists of commands as a table, one row per command.
+/// Returns lists of commands as a table, one row per command.
 #[must_use]
 pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
     let mut table = Table::new(
@@ -188,7 +188,7 @@ pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
     vec![table]
 }
 
-/// Inherited errors as tables: the rates, and the pairs that repeat an error.
+/// Returns inherited errors as tables: the rates, and the pairs that repeat an error.
 #[must_use]
 pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
     let mut rates = Table::new(

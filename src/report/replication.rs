@@ -263,7 +263,7 @@ fn without_calls_warning(tables: &Replication) -> Option<String> {
 
 const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
 
-/// Interval, clusters, undefined resamples if there are any.
+/// Returns the interval, the clusters, and the undefined resamples if there are any.
 fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
     [
         ci(one.and_then(ClusteredInterval::interval)),
@@ -498,7 +498,7 @@ fn by_model(tables: &Replication) -> Table {
     table
 }
 
-/// r with its interval, and the tests, of recovery in the runs with errors of a pair.
+/// The cells of a pair: r of recovery in runs with errors, with its interval and tests.
 type PairCells<'r> = (Coefficient, Option<ClusteredInterval>, Option<&'r Association>);
 
 fn pair_cells<'r>(analysis: &'r ReplicationAnalysis, pair: &PairGroup) -> Option<PairCells<'r>> {

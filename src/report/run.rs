@@ -58,7 +58,7 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
         let message = plain(&finding.message, usize::MAX);
         let line = format!("{mark} {} ({}): {message}", finding.id, finding.confidence);
         let lines = wrapped(&line, width.saturating_sub(2).max(20));
-        // Without a mark its place stays empty.
+        // A finding without a mark is indented by two blanks.
         let indent = if mark == ' ' { "  " } else { "" };
         text += &format!("{indent}{}\n", lines.join(&format!("\n  {indent}")));
     }
@@ -70,7 +70,7 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
         Event::Message(text) => plain(&text.to_str(), width),
         Event::Action(action) => {
             let arguments = arguments(action);
-            // Both sides are seen: neither takes more than half of the line.
+            // Arguments and observation share the line.
             let arguments = cut(&plain(&arguments, width), width / 3).into_owned();
             format!(
                 "{:<17} {} {arguments} → {}",
@@ -151,7 +151,7 @@ fn pretty(action: &Action<'_>) -> String {
     text.unwrap_or_else(|| arguments(action))
 }
 
-/// On one line, and without what a terminal would act upon.
+/// Returns a text on one line, without control characters.
 fn plain(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -171,7 +171,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(acts) { text.replace(acts, "�").into() } else { text.into() }
 }
 
-/// So many characters at most.
+/// Returns at most this many characters.
 fn cut(text: &str, width: usize) -> Cow<'_, str> {
     let width = width.max(1);
     if text.char_indices().nth(width).is_none() {

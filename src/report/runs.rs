@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::table::Table;
 use crate::replicate::{PassK, SimulationRow};
 
-/// pass^k by model and domain, as a table.
+/// Returns pass^k by model and domain, as a table.
 #[must_use]
 pub fn pass_k_table(groups: &[PassK]) -> Table {
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(8);

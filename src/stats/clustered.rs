@@ -76,7 +76,7 @@ impl PairSums {
 }
 
 impl ClusteredPearson {
-    /// Creates the pairs `(x, y)`, each in the cluster that `cluster` numbers; numbers run from 0.
+    /// Creates the statistic of pairs `(x, y)`. `cluster` has the number of the cluster of each, from 0.
     ///
     /// # Errors
     ///
