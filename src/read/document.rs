@@ -16,15 +16,6 @@ pub(super) enum Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Makes a document of a valid object or list.
-    pub(super) fn of_value(value: Raw<'a>) -> Option<Self> {
-        match value.kind() {
-            Kind::Object => Some(Self::Object(Members::from(value))),
-            Kind::List => value.items().map(Self::List),
-            _ => None,
-        }
-    }
-
     /// Returns the items of a list, or the objects in lines.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {
@@ -100,6 +91,12 @@ impl<'a> Parsed<'a> {
         }
         let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
         Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
+    }
+
+    /// Returns the same for the only line of an input, if it is an object.
+    pub(super) fn as_line(&self) -> Option<Self> {
+        let line = self.value.filter(|value| value.kind() == Kind::Object)?;
+        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
     }
 }
 

@@ -4,8 +4,6 @@
 //! recognised alike. Records and lines are recognised in any sample, because they are streamed. A document is checked
 //! as a whole. A specific format comes before a generic one (chats), and two matches of one rank are an error.
 
-use std::borrow::Cow;
-
 use super::Format;
 use super::document::Document;
 use super::format::{Entry, Reader, RecordReader};
@@ -210,19 +208,19 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
     for most in LINES {
         let first = Document::Lines(lines.get(..most).unwrap_or(lines).to_vec());
         let objects = signature::shown(&first);
-        let events = Asked { document: &first, shown: Cow::Borrowed(&objects), wanted };
-        if let Some(entry) = events.sole(Rank::Specific, false)? {
+        let events = Asked { document: &first, look: Look::Lines(&objects), wanted };
+        if let Some(entry) = events.specific()? {
             return Ok(Some(LinesAre::Of(entry)));
         }
         for object in &objects {
-            if !claimed_line(&Document::Object(object.clone()), wanted)?.parts.is_empty() {
+            if claimed(&Document::Object(object.clone()), wanted)?.is_some() {
                 return Ok(Some(LinesAre::Each));
             }
         }
         if lines.len() < most && !all {
             return Ok(None);
         }
-        if let Some(entry) = events.sole(Rank::Generic, false)? {
+        if let Some(entry) = events.generic() {
             return Ok(Some(LinesAre::Of(entry)));
         }
         if lines.len() <= most {
@@ -232,161 +230,41 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
     Ok(None)
 }
 
-/// What is read of an input: a document, or documents inside it.
-#[derive(Default)]
-pub(super) struct Parts<'a> {
-    pub(super) parts: Vec<Part<'a>>,
-    /// Number of other items of lists that hold documents.
-    pub(super) others: u64,
-}
-
-/// A document, or one inside it, with the format that claims it.
-pub(super) struct Part<'a> {
-    pub(super) document: Document<'a>,
-    pub(super) value: Option<Raw<'a>>,
-    pub(super) entry: &'static Entry,
-}
-
-/// Returns what is read of an object or a list: what is read of one of several lines, or else documents of generic
-/// formats inside it.
-pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Parts<'a>> {
-    let mut parts = claimed_line(document, wanted)?;
-    if parts.parts.is_empty() && unread::of_document(document).is_none() {
-        find_parts(document, None, wanted, Rank::Generic, DEPTH, &mut parts)?;
-    }
-    Ok(parts)
-}
-
-/// Returns what is read of an object in one of several lines: a document of a specific format, documents inside it, or
-/// else one of a generic format.
-pub(super) fn claimed_line<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Parts<'a>> {
-    let mut parts = Parts::default();
-    find_parts(document, None, wanted, Rank::Specific, DEPTH, &mut parts)?;
-    if parts.parts.is_empty() {
-        let entry = Asked::of(document, wanted).sole(Rank::Generic, false)?;
-        parts.parts.extend(entry.map(|entry| Part { document: document.clone(), value: None, entry }));
-    }
-    Ok(parts)
-}
-
-/// The formats that are asked together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rank {
-    Specific,
-    Generic,
-}
-
-/// Depth to which documents inside a document are searched.
-const DEPTH: usize = 2;
-
-/// Keys of definitions, and of parts of messages and responses, which are not runs.
-const NO_RUNS: [&str; 10] = [
-    "candidates",
-    "choices",
-    "content",
-    "functions",
-    "input",
-    "output",
-    "tool_calls",
-    "tool_uses",
-    "toolCalls",
-    "tools",
-];
-
-/// Keys that name runs, under which generic formats are searched.
-const RUNS: [&str; 14] = [
-    "conversation",
-    "conversations",
-    "data",
-    "records",
-    "result",
-    "results",
-    "rows",
-    "run",
-    "runs",
-    "session",
-    "sessions",
-    "trajectories",
-    "trajectory",
-    "transcript",
-];
-
-/// Finds the documents in an object or a list. A list may hold what its format writes as lines, and so may the only line
-/// of an input.
-fn find_parts<'a>(
-    document: &Document<'a>,
-    value: Option<Raw<'a>>,
-    wanted: Option<Format>,
-    rank: Rank,
-    depth: usize,
-    parts: &mut Parts<'a>,
-) -> Result<()> {
-    let lines = match document {
-        Document::Object(members) => members.whole().into_iter().filter(|_| value.is_none()).collect(),
-        document => document.items().to_vec(),
-    };
-    let lines = Document::Lines(lines);
-    for (document, records) in [(document, value.is_some()), (&lines, false)] {
-        if let Some(entry) = Asked::of(document, wanted).sole(rank, records)? {
-            parts.parts.push(Part { document: document.clone(), value, entry });
-            return Ok(());
-        }
-    }
-    let is_run = |key: &str| match rank {
-        Rank::Specific => !NO_RUNS.contains(&key),
-        Rank::Generic => RUNS.contains(&key),
-    };
-    let inside: Vec<Raw<'a>> = match document {
-        _ if depth == 0 => return Ok(()),
-        Document::Object(members) => {
-            members.iter().filter(|(key, _)| is_run(key)).map(|(_, value)| value).collect()
-        }
-        document => document.items().to_vec(),
-    };
-    let found = parts.parts.len();
-    let mut others = 0;
-    for (place, value) in inside.into_iter().enumerate() {
-        if place == signature::SHOWN && parts.parts.len() == found {
-            return Ok(());
-        }
-        let before = parts.parts.len();
-        if let Some(inner) = Document::of_value(value) {
-            find_parts(&inner, Some(value), wanted, rank, depth - 1, parts)?;
-        }
-        others += u64::from(parts.parts.len() == before);
-    }
-    if parts.parts.len() > found && matches!(document, Document::List(_)) {
-        parts.others += others;
-    }
-    Ok(())
+/// Returns the format that claims an object or a list.
+pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Result<Option<&'static Entry>> {
+    let shown = signature::shown(document);
+    let asked = Asked { document, look: Look::at(document, &shown), wanted };
+    Ok(asked.specific()?.or_else(|| asked.generic()))
 }
 
 /// A document whose format is asked for.
 struct Asked<'d, 'a> {
     document: &'d Document<'a>,
-    /// Its first objects.
-    shown: Cow<'d, [Members<'a>]>,
+    look: Look<'d, 'a>,
     wanted: Option<Format>,
 }
 
-impl<'d, 'a> Asked<'d, 'a> {
-    fn of(document: &'d Document<'a>, wanted: Option<Format>) -> Self {
-        Self { document, shown: Cow::Owned(signature::shown(document)), wanted }
+impl Asked<'_, '_> {
+    fn claiming(&self, is_asked: fn(&Reader) -> bool) -> impl Iterator<Item = &'static Entry> {
+        let is_wanted = |entry: &&Entry| self.wanted.is_none_or(|wanted| wanted == entry.format);
+        entries()
+            .filter(move |entry| is_asked(&entry.reader))
+            .filter(is_wanted)
+            .filter(|entry| entry.claims(&self.look, Some(self.document)))
     }
 
-    /// Returns the specific format that claims the document, or the first generic one: those share a reader, which names
-    /// the format of what it reads. Formats whose runs are records are asked only if the document is a value.
-    fn sole(&self, rank: Rank, records: bool) -> Result<Option<&'static Entry>> {
-        let is_wanted = |entry: &&Entry| self.wanted.is_none_or(|wanted| wanted == entry.format);
-        let mut claiming = entries()
-            .filter(|entry| matches!(entry.reader, Reader::Generic(_)) == matches!(rank, Rank::Generic))
-            .filter(|entry| records || !matches!(entry.reader, Reader::Records(_)))
-            .filter(is_wanted)
-            .filter(|entry| entry.claims(&Look::at(self.document, &self.shown), Some(self.document)));
-        match rank {
-            Rank::Specific => sole(claiming, |entry| entry.format),
-            Rank::Generic => Ok(claiming.next()),
-        }
+    /// Returns the specific format that claims the document.
+    fn specific(&self) -> Result<Option<&'static Entry>> {
+        let is_specific = |reader: &Reader| {
+            matches!(reader, Reader::Document(_) | Reader::Fallible(_) | Reader::Session(_))
+        };
+        sole(self.claiming(is_specific), |entry| entry.format)
+    }
+
+    /// Returns the first generic format that claims the document. They share a reader, which names the format of what
+    /// it reads.
+    fn generic(&self) -> Option<&'static Entry> {
+        self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 }
 

@@ -9,7 +9,7 @@ use super::words::DECISIVE_ITEMS;
 use crate::json::{Kind, Raw};
 
 /// Number of items of a list that are checked.
-pub(super) const SHOWN: usize = 64;
+const SHOWN: usize = 64;
 
 /// A condition on an object.
 #[derive(Debug)]

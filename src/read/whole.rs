@@ -3,12 +3,10 @@
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
 use super::formats::{otel, unread};
-use super::framing::Framing;
 use super::lossy::LossyUtf8;
-use super::recognise::{self, LinesAre, Part, Parts};
+use super::recognise::{self, LinesAre};
 use super::runs::Runs;
 use super::session;
-use super::walk::Walk;
 use super::window::{Place, Window};
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
@@ -66,14 +64,8 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 /// Reads a document.
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     match find(parsed, wanted) {
-        Ok(Some(Found::Lines(entry))) => {
-            runs.pass_over("lines that are no JSON", parsed.no_json);
-            runs.pass_over("lines that are no object", parsed.no_object);
-            let document = parsed.document.clone();
-            let parts = vec![Part { document, value: None, entry }];
-            read_parts(Parts { parts, others: 0 }, parsed, window, runs);
-        }
-        Ok(Some(Found::Parts(parts))) => read_parts(parts, parsed, window, runs),
+        Ok(Some(Found::Document(entry))) => read_or_fail(entry, parsed, window, runs),
+        Ok(Some(Found::Line(line, entry))) => read_or_fail(entry, &line, window, runs),
         Ok(Some(Found::Each(lines))) => {
             runs.pass_over("lines that are no JSON", parsed.no_json);
             runs.pass_over("lines that are no object", parsed.no_object);
@@ -94,36 +86,39 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
 
 /// How to read a whole input.
 enum Found<'p, 'a> {
-    /// Lines of one format.
-    Lines(&'static Entry),
-    /// A document, or documents inside it.
-    Parts(Parts<'a>),
+    /// A document, or lines of one format.
+    Document(&'static Entry),
+    /// The only line of an input.
+    Line(Box<Parsed<'a>>, &'static Entry),
     /// Lines, each of its own format.
     Each(&'p [Raw<'a>]),
 }
 
 /// Finds the format of a whole input.
 fn find<'p, 'a>(parsed: &'p Parsed<'a>, wanted: Option<Format>) -> Result<Option<Found<'p, 'a>>> {
-    if let Document::Lines(lines) = &parsed.document {
-        let found = recognise::lines_of(lines, true, wanted)?;
-        return Ok(found.map(|found| match found {
-            LinesAre::Of(entry) => Found::Lines(entry),
-            LinesAre::Each => Found::Each(lines),
-        }));
-    }
-    let parts = recognise::claimed(&parsed.document, wanted)?;
-    Ok(if parts.parts.is_empty() { None } else { Some(Found::Parts(parts)) })
+    let line = match &parsed.document {
+        Document::Lines(lines) => {
+            let found = recognise::lines_of(lines, true, wanted)?;
+            return Ok(found.map(|found| match found {
+                LinesAre::Of(entry) => Found::Document(entry),
+                LinesAre::Each => Found::Each(lines),
+            }));
+        }
+        document => match recognise::claimed(document, wanted)? {
+            Some(entry) => return Ok(Some(Found::Document(entry))),
+            None => parsed.as_line(),
+        },
+    };
+    let Some(line) = line else { return Ok(None) };
+    let entry = recognise::claimed(&line.document, wanted)?;
+    Ok(entry.map(|entry| Found::Line(Box::new(line), entry)))
 }
 
 /// Returns the format of a whole input that is one document, or lines of one format.
 pub(super) fn format_of(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
     Ok(match find(parsed, wanted)? {
-        Some(Found::Lines(entry)) => Some(entry.format),
-        Some(Found::Parts(found)) => match found.parts.as_slice() {
-            [Part { entry, .. }] => Some(entry.format),
-            _ => None,
-        },
-        Some(Found::Each(_)) | None => None,
+        Some(Found::Document(entry)) => Some(entry.format),
+        Some(Found::Line(..) | Found::Each(_)) | None => None,
     })
 }
 
@@ -148,51 +143,36 @@ fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     }
 }
 
-/// Reads a document, or documents inside it.
-fn read_parts(found: Parts<'_>, around: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
-    add_places(around, window, runs);
-    runs.pass_over("items of no known format", found.others);
-    for part in found.parts {
-        if let Err(error) = read_part(&part, window, runs) {
-            runs.fail(error);
+fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Err(error) = read_as(entry, parsed, window, runs) {
+        runs.fail(error);
+    }
+}
+
+/// Reads a document by the reader of this format.
+fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
+    runs.named = Some(entry.format);
+    if runs.options.places {
+        let lines = parsed.document.lines();
+        for line in lines {
+            runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
+        }
+        if let Some(value) = parsed.value.filter(|_| lines.is_empty()) {
+            runs.places.add_document(value.bytes(), window.place(value.offset()));
         }
     }
-    runs.places.clear();
-}
-
-fn add_places(parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
-    if !runs.options.places {
-        return;
-    }
-    let lines = parsed.document.lines();
-    for line in lines {
-        runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
-    }
-    if let Some(value) = parsed.value.filter(|_| lines.is_empty()) {
-        runs.places.add_document(value.bytes(), window.place(value.offset()));
-    }
-}
-
-/// Reads a document by the reader of its format.
-fn read_part(part: &Part<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
-    let Part { document, value, entry } = part;
-    runs.named = Some(entry.format);
+    runs.pass_over("lines that are no JSON", parsed.no_json);
+    runs.pass_over("lines that are no object", parsed.no_object);
     let mut read = Ok(());
     let found = match &entry.reader {
-        Reader::Records(reader) => {
-            if let Some(value) = value {
-                let mut window = Window::over_part(value.bytes(), window.place(value.offset()));
-                Walk::new(runs, reader).input(&mut window, Framing::Values);
-            }
-            Ok(())
-        }
+        Reader::Records(_) => Ok(()),
         Reader::Document(read) => {
-            read(document, runs);
+            read(&parsed.document, runs);
             Ok(())
         }
-        Reader::Fallible(read) | Reader::Generic(read) => read(document, runs),
+        Reader::Fallible(read) | Reader::Generic(read) => read(&parsed.document, runs),
         Reader::Session(reader) => {
-            session::read_document(reader, document, runs);
+            session::read_document(reader, &parsed.document, runs);
             Ok(())
         }
     };
@@ -205,6 +185,7 @@ fn read_part(part: &Part<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Resul
         read = Err(error);
     }
     runs.settle(window);
+    runs.places.clear();
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
@@ -246,15 +227,15 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         runs.pass_over("lines that are no JSON", parsed.no_json);
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
-    match recognise::claimed_line(&parsed.document, wanted) {
-        Ok(found) if found.parts.is_empty() => match unread::of_document(&parsed.document) {
+    match recognise::claimed(&parsed.document, wanted) {
+        Ok(Some(entry)) => {
+            read_or_fail(entry, &parsed, window, runs);
+            tally.report(line.bytes(), runs);
+        }
+        Ok(None) => match unread::of_document(&parsed.document) {
             Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
             None => runs.pass_over("lines of no known format", 1),
         },
-        Ok(found) => {
-            read_parts(found, &parsed, window, runs);
-            tally.report(line.bytes(), runs);
-        }
         Err(error) => runs.fail(error.at(window.place(line.offset()).location())),
     }
 }

@@ -87,23 +87,19 @@ fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
-/// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if every message has
-/// a role and a text, and no answer names its call as in other chats.
+/// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if no answer names
+/// its call as in other chats.
 fn likeness_of_messages(items: Raw<'_>) -> Likeness {
-    let (mut any, mut flat_calls, mut marked, mut is_other) = (false, false, false, false);
+    let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
     let _ = items.json().list(|item| {
         any = true;
         if marked || item.kind()? != Kind::Object {
             return item.skip();
         }
-        let (mut is_tool, mut has_id, mut is_named, mut has_role) = (false, false, false, false);
+        let (mut is_tool, mut has_id, mut is_named) = (false, false, false);
         item.object(|key, value| {
             match key {
-                b"role" => {
-                    has_role = true;
-                    is_tool = value.raw()?.string().is_some_and(|role| role == "tool");
-                }
-                b"content" => is_other |= value.kind()? == Kind::List,
+                b"role" => is_tool = value.raw()?.string().is_some_and(|role| role == "tool"),
                 b"id" => has_id = true,
                 b"tool_call_id" => is_named = true,
                 b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
@@ -116,12 +112,12 @@ fn likeness_of_messages(items: Raw<'_>) -> Likeness {
             Ok(())
         })?;
         marked |= is_tool && has_id && !is_named;
-        is_other |= is_named || !has_role;
+        named_answers |= is_named;
         Ok(())
     });
     match any {
         false => Likeness::Empty,
-        true if marked || flat_calls && !is_other => Likeness::Run,
+        true if marked || flat_calls && !named_answers => Likeness::Run,
         true => Likeness::Transcript,
     }
 }
