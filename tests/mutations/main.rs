@@ -243,10 +243,6 @@ fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let mut runs = 0;
     for value in &values {
         runs += match value {
-            // Documents in a list have runs of their own.
-            Value::Array(items) if !list.is_empty() && items.iter().any(|item| item.get(list).is_some()) => {
-                return None;
-            }
             Value::Array(items) => items.len() as u64,
             Value::Object(members) if !list.is_empty() && members.contains_key(list) => {
                 let once = text.windows(quoted.len()).filter(|part| *part == quoted.as_bytes()).count() <= 1;
