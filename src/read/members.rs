@@ -166,6 +166,16 @@ impl<'a> Members<'a> {
         words::text(self.get(key)?)
     }
 
+    /// Returns the text of a string, which may be blank.
+    pub(super) fn string(&self, key: &str) -> Option<TextCow<'a>> {
+        self.get(key).filter(|value| value.kind() == Kind::String).and_then(words::result)
+    }
+
+    /// Returns the text of a message in any form, unless it is blank.
+    pub(super) fn message(&self, key: &str) -> Option<TextCow<'a>> {
+        self.get(key).and_then(words::message)
+    }
+
     /// Returns the text of a result. Null is none.
     pub(super) fn result(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::result)

@@ -14,12 +14,12 @@ use super::runs::Runs;
 use super::signature::Look;
 use super::window::Window;
 use crate::error::Result;
-use crate::json::{Json, Kind, Raw, Read, SkipIndex};
+use crate::json::{Kind, Raw, SkipIndex};
 
 /// The sessions of one input.
 pub(super) trait Session<'a> {
-    /// Adds the next line. A fault costs the line.
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()>;
+    /// Adds the next line.
+    fn add(&mut self, line: &Members<'a>);
 
     /// Hands on steps that no later line can change.
     fn hand_on(&mut self, runs: &mut Runs<'_>);
@@ -49,11 +49,14 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
     session.end(runs);
 }
 
-fn add<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
-    match session.add(&mut line.json()) {
-        Ok(()) => session.hand_on(runs),
-        // Reading finds faults that skipping does not.
-        Err(_) => runs.pass_over("lines that are no JSON", 1),
+/// Adds an object, unless it is invalid.
+fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) {
+    match Members::checked(&mut object.json()) {
+        Some(line) => {
+            session.add(&line);
+            session.hand_on(runs);
+        }
+        None => runs.pass_over("lines that are no JSON", 1),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Points in time in nanoseconds since 1970, from several spellings.
 
-use super::timestamp::nanoseconds_or_utc;
+use super::timestamp::nanoseconds;
 use crate::json::{Kind, Number, Raw};
 
 const SECOND: i128 = 1_000_000_000;
 
 /// Parses a date and time of RFC 3339. Without an offset it is taken for UTC.
 pub(super) fn of_string(value: Raw<'_>) -> Option<u64> {
-    nanoseconds_or_utc(value.string()?.as_bytes())
+    nanoseconds(value.string()?.as_bytes())
 }
 
 /// Converts seconds.

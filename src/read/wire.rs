@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::timestamp::nanoseconds;
 use crate::json::{Json, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, TextCow, canonical_text};
 
@@ -78,21 +77,6 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
         json.skip()?;
     }
     Ok(number.and_then(Number::integer).and_then(|number| u64::try_from(number).ok()))
-}
-
-/// Reads a string that is one of a few words.
-#[inline]
-pub(super) fn word<T>(json: &mut Json<'_>, find: impl Fn(&[u8]) -> Option<T>) -> Read<Option<T>> {
-    if json.peek_byte() == Some(b'"') {
-        json.text().map(|word| find(&word.bytes()))
-    } else {
-        json.skip().map(|()| None)
-    }
-}
-
-/// Reads a point in time.
-pub(super) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
-    word(json, nanoseconds)
 }
 
 /// Reads a value for later; null is none.
@@ -247,14 +231,13 @@ mod tests {
     fn what_is_of_another_kind_is_passed_over() {
         let json = r#"[7, {"a": [1]}, "x", "", null, true, "2026-01-01T00:00:00Z"]"#;
         let mut seen = Vec::new();
-        for read in [0, 1, 2, 3, 4] {
+        for read in [0, 1, 2, 3] {
             Json::new(json.as_bytes())
                 .list(|item| {
                     let found = match read {
                         0 => name(item)?.is_some(),
                         1 => boolean(item)?.is_some(),
                         2 => count(item)?.is_some(),
-                        3 => time(item)?.is_some(),
                         _ => value(item)?.is_some(),
                     };
                     seen.push(u8::from(found));
@@ -264,14 +247,8 @@ mod tests {
         }
         assert_eq!(
             seen,
-            [
-                [0, 0, 1, 0, 0, 0, 1],
-                [0, 0, 0, 0, 0, 1, 0],
-                [1, 0, 0, 0, 0, 0, 0],
-                [0, 0, 0, 0, 0, 0, 1],
-                [1, 1, 1, 1, 0, 1, 1]
-            ]
-            .concat()
+            [[0, 0, 1, 0, 0, 0, 1], [0, 0, 0, 0, 0, 1, 0], [1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 1, 1]]
+                .concat()
         );
     }
 

@@ -51,7 +51,7 @@ fn step<'a>(
 ) -> bool {
     let class = step.name("class_").unwrap_or_default();
     let is_action = class.ends_with("_action");
-    if is_action && let Some(thought) = step.get("description").and_then(words::message) {
+    if is_action && let Some(thought) = step.message("description") {
         steps.message(Actor::Agent, turn, thought);
     }
     let answers = asked.take();
@@ -68,7 +68,7 @@ fn step<'a>(
             *asked = Some(steps.call(call));
         }
         "message_action" => {
-            if let Some(text) = step.get("content").and_then(words::message) {
+            if let Some(text) = step.message("content") {
                 steps.message(Actor::Agent, turn, text);
             }
         }

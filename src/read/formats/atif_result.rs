@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
+use super::recorded::json;
 use crate::read::outcome::{broken_off, never_ran};
 
 /// A parsed result of a step.
@@ -63,13 +64,13 @@ enum Word {
 }
 
 impl Word {
-    fn read(json: &mut Json<'_>) -> Read<Option<Self>> {
-        Ok(match wire::name(json)?.as_deref() {
-            Some("running") => Some(Self::Running),
-            Some("error" | "failed") => Some(Self::Failed),
-            Some("completed") => Some(Self::Completed),
+    fn of(extra: &Members<'_>, key: &str) -> Option<Self> {
+        match &*extra.name(key)? {
+            "running" => Some(Self::Running),
+            "error" | "failed" => Some(Self::Failed),
+            "completed" => Some(Self::Completed),
             _ => None,
-        })
+        }
     }
 
     /// Returns the outcome, if the word alone decides it.
@@ -85,34 +86,18 @@ impl Word {
 const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
 
 impl Marks {
-    /// Reads an `extra`; `other` gets the members that are not marks.
-    pub(in crate::read) fn read<'a>(
-        json: &mut Json<'a>,
-        mut other: impl FnMut(&[u8], &mut Json<'a>) -> Read<()>,
-    ) -> Read<Self> {
-        let mut marks = Self::default();
-        wire::object(json, |key, value| {
-            marks.is_empty = false;
-            match key {
-                b"tool_result_is_error" => {
-                    marks.has_verdict = true;
-                    marks.tool_result_is_error = wire::boolean(value)?;
-                }
-                b"is_error" => {
-                    marks.has_verdict = true;
-                    marks.is_error = wire::boolean(value)?;
-                }
-                b"exec_status" => {
-                    marks.has_verdict = true;
-                    marks.exec_status = Word::read(value)?;
-                }
-                b"status" => marks.status = Word::read(value)?,
-                b"exec_exit_code" => marks.has_exec_failed = is_failure_code(value.raw()?),
-                _ => other(key, value)?,
-            }
-            Ok(())
-        })?;
-        Ok(marks)
+    /// Returns the marks in an `extra`.
+    pub(in crate::read) fn of(extra: &Members<'_>) -> Self {
+        let verdicts = ["tool_result_is_error", "is_error", "exec_status"];
+        Self {
+            is_empty: extra.keys().next().is_none(),
+            has_verdict: verdicts.iter().any(|key| extra.has(key)),
+            tool_result_is_error: extra.flag("tool_result_is_error"),
+            is_error: extra.flag("is_error"),
+            status: Word::of(extra, "status"),
+            exec_status: Word::of(extra, "exec_status"),
+            has_exec_failed: extra.get("exec_exit_code").and_then(is_failure_code),
+        }
     }
 
     fn failed(self) -> Option<bool> {
@@ -224,8 +209,7 @@ fn without_copies(text: Text<'_>) -> Text<'_> {
 
 /// Reads metadata, as Claude Code stores them next to results; `None` if it is not JSON.
 fn read_metadata(text: &str) -> Option<Appended> {
-    let mut json = Json::new(text.as_bytes());
-    let (mark, _) = beside_result(&mut json).ok()?;
+    let (mark, _) = beside_result(&json(text)?.into());
     let outcome = mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag));
-    json.peek_byte().is_none().then_some(Appended { has_failed: false, has_metadata: true, outcome })
+    Some(Appended { has_failed: false, has_metadata: true, outcome })
 }

@@ -180,7 +180,7 @@ impl<'a> Element<'a> {
                 b"name" => return wire::name(value).map(|name| found.name = name),
                 b"status" => return wire::name(value).map(|status| found.status = status),
                 b"is_error" => return wire::boolean(value).map(|flag| found.is_error = flag),
-                b"extra" => return Extra::read(value).map(|extra| found.extra = extra),
+                b"extra" => return value.raw().map(|extra| found.extra = Extra::of(&extra.into())),
                 b"usage" => {
                     found.usage = tokens::read(value)?;
                     return Ok(());

@@ -108,7 +108,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
     let mut others = 0;
     let reward = reward(around);
-    let system = around.get("system").and_then(words::message);
+    let system = around.message("system");
     if messages.first().is_some_and(|first| is_spoken(*first)) {
         let mut spoken = Spoken::default();
         if let Some(system) = system {

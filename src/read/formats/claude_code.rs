@@ -41,9 +41,8 @@ struct Sessions<'a> {
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        self.line(read_line(line)?);
-        Ok(())
+    fn add(&mut self, line: &Members<'a>) {
+        self.line(read_line(line));
     }
 
     /// The first session is the one that grows, as a rule.

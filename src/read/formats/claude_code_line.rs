@@ -92,51 +92,46 @@ impl<'a> Line<'a> {
 }
 
 /// Reads a line. A progress line of a sub-agent contains the sub-agent's line.
-pub(in crate::read) fn read_line<'a>(json: &mut Json<'a>) -> Read<Line<'a>> {
-    let (mut line, data) = read_outer(json)?;
+pub(in crate::read) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
+    let mut line = read_outer(members);
     let is_progress = line.kind.as_deref() == Some("progress");
-    let inner = data.filter(|_| is_progress).and_then(|data| progress_of_agent(data, &mut line));
-    Ok(inner.unwrap_or(line))
+    let inner = if is_progress { progress_of_agent(&members.object("data"), &mut line) } else { None };
+    inner.unwrap_or(line)
 }
 
-/// Reads a line, with its `data`.
-fn read_outer<'a>(json: &mut Json<'a>) -> Read<(Line<'a>, Option<Raw<'a>>)> {
-    let mut read = Line::default();
-    let (mut skips, mut is_synthetic) = ([false; 4], false);
-    let mut data = None;
-    json.object(|key, value| {
-        match key {
-            b"type" => read.kind = wire::name(value)?,
-            b"data" => data = Some(value.raw()?),
-            b"sessionId" | b"session_id" => read.session = ident(value)?,
-            b"parent_tool_use_id" => {
-                // A printed line names the call that started its sub-agent.
-                read.agent = ident(value)?.or(read.agent.take());
-                read.is_sidechain |= read.agent.is_some();
-            }
-            b"uuid" => read.uuid = ident(value)?,
-            b"parentUuid" => read.parent = ident(value)?,
-            b"agentId" => read.agent = ident(value)?,
-            b"timestamp" => read.time = wire::time(value)?,
-            b"isSidechain" => read.is_sidechain = wire::boolean(value)? == Some(true),
-            b"isMeta" => skips[0] = wire::boolean(value)? == Some(true),
-            b"isCompactSummary" => skips[1] = wire::boolean(value)? == Some(true),
-            b"isVisibleInTranscriptOnly" => skips[2] = wire::boolean(value)? == Some(true),
-            b"isApiErrorMessage" => skips[3] = wire::boolean(value)? == Some(true),
-            b"message" => is_synthetic = message(value, &mut read)?,
-            b"toolUseResult" => (read.mark, read.duration) = beside_result(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    read.is_assistant = read.kind.as_deref().and_then(is_assistant);
-    read.is_skipped = is_synthetic || skips.contains(&true);
-    Ok((read, data))
+fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
+    let message = members.object("message");
+    let kind = members.name("type");
+    // A printed line names the call that started its sub-agent.
+    let caller = ident(members, "parent_tool_use_id");
+    let model = message.name("model");
+    let is_synthetic = model.as_deref() == Some("<synthetic>");
+    let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
+    let (mark, duration) = beside_result(&members.object("toolUseResult"));
+    Line {
+        is_assistant: kind.as_deref().and_then(is_assistant),
+        kind,
+        has_message: members.is("message", Kind::Object),
+        session: ident(members, "sessionId").or_else(|| ident(members, "session_id")),
+        uuid: ident(members, "uuid"),
+        parent: ident(members, "parentUuid"),
+        is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
+        agent: caller.or_else(|| ident(members, "agentId")),
+        is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
+        time: members.time("timestamp"),
+        message_id: message.name("id"),
+        model,
+        stop_reason: message.name("stop_reason"),
+        usage: usage(&message.object("usage")),
+        blocks: message.get("content").map(content).unwrap_or_default(),
+        mark,
+        duration,
+    }
 }
 
-/// Reads an id. Exporters replace ids by marks such as `<redacted>`, which say nothing.
-fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    Ok(wire::name(json)?.filter(|id| !id.starts_with(['<', '['])))
+/// Returns an id. Exporters replace ids by marks such as `<redacted>`, which say nothing.
+fn ident<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
+    members.name(key).filter(|id| !id.starts_with(['<', '[']))
 }
 
 /// Returns the actor of the line, by its type or role.
@@ -149,11 +144,11 @@ fn is_assistant(kind: &str) -> Option<bool> {
 }
 
 /// Reads the sub-agent's line in a progress line.
-fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>> {
-    let agent = data.member("agentId").and_then(common::name)?;
-    let message = data.member("message")?;
-    let (mut line, _) = read_outer(&mut message.json()).ok().filter(|(line, _)| line.has_message)?;
-    let role = || message.member("message")?.member("role")?.string();
+fn progress_of_agent<'a>(data: &Members<'a>, outer: &mut Line<'a>) -> Option<Line<'a>> {
+    let agent = data.name("agentId")?;
+    let message = data.object("message");
+    let mut line = Some(read_outer(&message)).filter(|line| line.has_message)?;
+    let role = || message.object("message").name("role");
     line.is_assistant = line.is_assistant.or_else(|| is_assistant(&role()?));
     line.agent = Some(agent);
     line.session = outer.session.take().or(line.session);
@@ -163,109 +158,59 @@ fn progress_of_agent<'a>(data: Raw<'a>, outer: &mut Line<'a>) -> Option<Line<'a>
     Some(line)
 }
 
-/// Reads a message. True if the program made it up in place of the model.
-fn message<'a>(json: &mut Json<'a>, line: &mut Line<'a>) -> Read<bool> {
-    line.blocks.clear();
-    (line.message_id, line.model, line.stop_reason, line.usage) = (None, None, None, Usage::default());
-    line.has_message = wire::object(json, |key, value| {
-        match key {
-            b"id" => line.message_id = wire::name(value)?,
-            b"model" => line.model = wire::name(value)?,
-            b"stop_reason" => line.stop_reason = wire::name(value)?,
-            b"usage" => line.usage = usage(value)?,
-            b"content" => line.blocks = content(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(line.model.as_deref() == Some("<synthetic>"))
-}
-
-fn content<'a>(json: &mut Json<'a>) -> Read<Vec<Block<'a>>> {
-    let mut blocks = Vec::new();
-    if json.kind()? == Kind::String {
-        blocks.push(Block::Text(Text::from(json.text()?).into()));
-        return Ok(blocks);
+fn content(value: Raw<'_>) -> Vec<Block<'_>> {
+    match value.kind() {
+        Kind::List => value.items().unwrap_or_default().into_iter().filter_map(block).collect(),
+        Kind::String => block(value).into_iter().collect(),
+        _ => Vec::new(),
     }
-    wire::list(json, |part| {
-        if part.kind()? == Kind::String {
-            blocks.push(Block::Text(Text::from(part.text()?).into()));
-        } else {
-            blocks.extend(block(part)?);
-        }
-        Ok(())
-    })?;
-    Ok(blocks)
 }
 
-/// Reads a part of a message. `None` for any other kind.
-fn block<'a>(json: &mut Json<'a>) -> Read<Option<Block<'a>>> {
+/// Returns a part of a message. `None` for any other kind.
+fn block(value: Raw<'_>) -> Option<Block<'_>> {
+    if value.kind() == Kind::String {
+        return words::result(value).map(Block::Text);
+    }
+    let block = Members::from(value);
     // A part without a type is a text.
-    let mut kind = Some("text".into());
-    let (mut text, mut id, mut name, mut result_id) = (None, None, None, None);
-    let (mut arguments, mut content, mut is_error) = (Content::Absent, None, None);
-    wire::object(json, |key, value| {
-        match key {
-            b"type" => kind = wire::name(value)?,
-            b"text" => text = wire::text(value)?,
-            b"id" => id = wire::name(value)?,
-            b"name" => name = wire::name(value)?,
-            b"input" => arguments = common::read_arguments(value)?,
-            b"tool_use_id" => result_id = wire::name(value)?,
-            b"content" => content = wire::result(value)?,
-            b"is_error" => is_error = wire::boolean(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(match kind.as_deref() {
-        Some("tool_use") => Some(Block::Call { id, name: name.unwrap_or_default(), arguments }),
-        Some("tool_result") => Some(Block::Result { id: result_id, content, is_error }),
-        Some("text" | "input_text" | "output_text") => text.map(|text| Block::Text(text.into())),
+    let kind = if block.has("type") { block.name("type")? } else { "text".into() };
+    match &*kind {
+        "tool_use" => Some(Block::Call {
+            id: block.name("id"),
+            name: block.name("name").unwrap_or_default(),
+            arguments: block.arguments("input"),
+        }),
+        "tool_result" => Some(Block::Result {
+            id: block.name("tool_use_id"),
+            content: block.result("content"),
+            is_error: block.flag("is_error"),
+        }),
+        "text" | "input_text" | "output_text" => block.string("text").map(Block::Text),
         _ => None,
-    })
+    }
 }
 
-/// Reads the tokens of a response: input tokens are new, written to the cache, or read from it.
-fn usage(json: &mut Json<'_>) -> Read<Usage> {
-    let (mut new, mut written, mut cached, mut output) = (None, None, None, None);
-    wire::object(json, |key, value| {
-        match key {
-            b"input_tokens" => new = wire::count(value)?,
-            b"cache_creation_input_tokens" => written = wire::count(value)?,
-            b"cache_read_input_tokens" => cached = wire::count(value)?,
-            b"output_tokens" => output = wire::count(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    let read = tokens::sum([new, written, cached]);
-    Ok(Usage { input_tokens: read, output_tokens: output, cached_tokens: cached, duration_ns: None })
+/// Returns the tokens of a response: input tokens are new, written to the cache, or read from it.
+fn usage(counts: &Members<'_>) -> Usage {
+    let inputs = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    Usage {
+        input_tokens: tokens::sum(inputs.map(|key| counts.count(key))),
+        output_tokens: counts.count("output_tokens"),
+        cached_tokens: counts.count("cache_read_input_tokens"),
+        duration_ns: None,
+    }
 }
 
-/// Reads the facts next to a result: whether the call is running or was interrupted, and its duration.
-pub(in crate::read) fn beside_result(json: &mut Json<'_>) -> Read<(Option<Mark>, Option<u64>)> {
-    let (mut task, mut is_async, mut is_late, mut is_interrupted) = (false, false, false, false);
-    let (mut duration, mut total_duration) = (None, None);
-    wire::object(json, |key, value| {
-        match key {
-            b"backgroundTaskId" => task = wire::name(value)?.is_some(),
-            b"isAsync" => is_async = wire::boolean(value)? == Some(true),
-            b"retrieval_status" => {
-                is_late = matches!(wire::name(value)?.as_deref(), Some("not_ready" | "timeout"));
-            }
-            b"interrupted" => is_interrupted = wire::boolean(value)? == Some(true),
-            b"durationMs" => duration = wire::count(value)?,
-            b"totalDurationMs" => total_duration = wire::count(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    let mark = if task || is_async || is_late {
+/// Returns the facts next to a result: whether the call is running or was interrupted, and its duration.
+pub(in crate::read) fn beside_result(facts: &Members<'_>) -> (Option<Mark>, Option<u64>) {
+    let is_late = matches!(facts.name("retrieval_status").as_deref(), Some("not_ready" | "timeout"));
+    let is_running =
+        is_late || facts.name("backgroundTaskId").is_some() || facts.flag("isAsync") == Some(true);
+    let mark = if is_running {
         Some(Mark::Running)
     } else {
-        is_interrupted.then_some(Mark::Interrupted)
+        (facts.flag("interrupted") == Some(true)).then_some(Mark::Interrupted)
     };
-    let duration = duration.or(total_duration).and_then(|ms| ms.checked_mul(1_000_000));
-    Ok((mark, duration))
+    let duration = facts.count("durationMs").or_else(|| facts.count("totalDurationMs"));
+    (mark, duration.and_then(|ms| ms.checked_mul(1_000_000)))
 }

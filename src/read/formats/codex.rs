@@ -90,9 +90,8 @@ impl Turns {
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::try_read(line)?;
-        match Payload::of(&line) {
+    fn add(&mut self, line: &Members<'a>) {
+        match Payload::of(line) {
             Some(Payload::Meta { id, parent }) => {
                 // A resumed session repeats this line.
                 if self.id.is_none() {
@@ -106,7 +105,6 @@ impl<'a> session::Session<'a> for Session<'a> {
             Some(Payload::Compacted) => self.passed_over.history += 1,
             None => self.passed_over.lines += 1,
         }
-        Ok(())
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {

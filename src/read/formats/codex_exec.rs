@@ -71,8 +71,7 @@ struct Threads<'a> {
 }
 
 impl<'a> Session<'a> for Threads<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::try_read(line)?;
+    fn add(&mut self, line: &Members<'a>) {
         let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {
@@ -98,7 +97,6 @@ impl<'a> Session<'a> for Threads<'a> {
             (Some("turn.started"), ..) => self.without_content += 1,
             _ => self.of_other_types += 1,
         }
-        Ok(())
     }
 
     /// The first thread is the one that grows, as a rule. A call is complete when its item is.

@@ -90,7 +90,7 @@ impl<'a> Item<'a> {
                     Some("user") => Actor::User,
                     _ => Actor::System,
                 },
-                text: payload.get("content").and_then(words::message),
+                text: payload.message("content"),
             },
             "reasoning" => Self::Reasoning,
             "function_call_output"

@@ -31,13 +31,11 @@ struct Sessions<'a> {
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::try_read(line)?;
+    fn add(&mut self, line: &Members<'a>) {
         if line.name("type").as_deref() == Some("session.start") && !self.open.is_empty() {
             self.ended.push(std::mem::take(&mut self.open));
         }
-        self.open.line(&line);
-        Ok(())
+        self.open.line(line);
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {

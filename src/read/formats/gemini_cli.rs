@@ -44,7 +44,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn say(&mut self, actor: Actor, message: &Members<'a>, turn: u64) {
-        if let Some(text) = message.get("content").and_then(words::message) {
+        if let Some(text) = message.message("content") {
             self.steps.message_at(actor, turn, text, message.time("timestamp"));
         }
     }

@@ -30,13 +30,11 @@ struct Sessions<'a> {
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::try_read(line)?;
+    fn add(&mut self, line: &Members<'a>) {
         if line.name("type").as_deref() == Some("init") && self.open.run.metadata.id.is_some() {
             self.ended.push(std::mem::replace(&mut self.open, Session::new()));
         }
-        self.others += u64::from(!self.open.line(&line));
-        Ok(())
+        self.others += u64::from(!self.open.line(line));
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {

@@ -39,7 +39,7 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     let list = |key| history.and_then(|history| history.member(key)?.items()).unwrap_or_default();
     let [thoughts, actions, observations, valid] =
         [list("thoughts"), list("actions"), list("observations"), list("valid_action")];
-    if let Some(query) = episode.get("query").and_then(words::message) {
+    if let Some(query) = episode.message("query") {
         steps.message(Actor::User, 0, query);
     }
     let environment = episode.name("environment");

@@ -28,17 +28,15 @@ struct Sessions<'a> {
 }
 
 impl<'a> Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &mut Json<'a>) -> Read<()> {
-        let line = Members::try_read(line)?;
+    fn add(&mut self, line: &Members<'a>) {
         let time = line.get("timestamp").and_then(time::of_seconds);
         let event = ["message", "params"].into_iter().find_map(|key| line.get(key)).map(Members::from);
         let is_read = match (line.name("role"), event) {
-            (Some(role), _) => self.main.message(&role, &line),
+            (Some(role), _) => self.main.message(&role, line),
             (None, Some(event)) => self.event(&event, time),
-            (None, None) => self.event(&line, time),
+            (None, None) => self.event(line, time),
         };
         self.others += u64::from(!is_read);
-        Ok(())
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {

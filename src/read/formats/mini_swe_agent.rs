@@ -13,63 +13,30 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         Says("trajectory_format", &["mini-swe-agent-1"]),
         Is(Kind::List, &["messages"]),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
-    let mut run = Run::default();
-    if let Some(messages) = members.get("messages") {
-        let read = messages.json().list(|json| run.message(json));
-        read.inspect_err(|_| run.pass_over(runs))?;
-    }
-    run.end(members, runs);
-    Ok(())
-}
-
-/// A run that is being read.
-#[derive(Default)]
-struct Run<'a> {
-    steps: Assembler<'a>,
-    turn: u64,
-    /// The call that the next message answers.
-    asked: Option<CallNumber>,
-    no_objects: u64,
-}
-
-impl<'a> Run<'a> {
-    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
-        if json.kind()? == Kind::Object {
-            let message = Message::read(json)?;
-            self.asked = message.step(self.turn, self.asked, &mut self.steps);
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
+    let mut steps = Assembler::default();
+    let (mut asked, mut no_objects) = (None, 0);
+    for (turn, message) in (0..).zip(members.list("messages")) {
+        if message.kind() == Kind::Object {
+            asked = step(&Members::from(message), turn, asked, &mut steps);
         } else {
-            self.asked = None;
-            self.no_objects += 1;
+            asked = None;
+            no_objects += 1;
         }
-        self.turn += 1;
-        Ok(())
     }
-
-    fn pass_over(&self, runs: &mut Runs<'_>) {
-        runs.pass_over("messages that are no objects", self.no_objects);
-    }
-
-    /// Emits the trace.
-    fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
-        self.pass_over(runs);
-        runs.give_unrouted(&mut self.steps, metadata(members), None);
-    }
-}
-
-fn metadata(members: &Members<'_>) -> Metadata {
-    let info = members.get("info");
-    Metadata {
+    runs.pass_over("messages that are no objects", no_objects);
+    let metadata = Metadata {
         agent: Some("mini-swe-agent".into()),
         task: members.name("instance_id").map(Cow::into_owned),
-        model: info.and_then(model_of).map(|model| model.as_ref().into()),
+        model: members.get("info").and_then(model_of).map(|model| model.as_ref().into()),
         termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
-    }
+    };
+    runs.give_unrouted(&mut steps, metadata, None);
 }
 
 /// Returns the model, from the configuration in `info`.
@@ -87,66 +54,41 @@ pub(in crate::read) struct Extra<'a> {
 }
 
 impl<'a> Extra<'a> {
-    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
-        let mut found = Self::default();
-        wire::object(json, |key, value| {
-            match key {
-                b"returncode" => found.returncode = Some(value.raw()?),
-                b"exit_status" => found.exit_status = wire::name(value)?,
-                b"timestamp" => found.time = time::of_seconds(value.raw()?),
-                b"response" => wire::member(value, b"usage", |value| {
-                    found.usage = tokens::read(value)?;
-                    Ok(())
-                })?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    }
-}
-
-#[derive(Debug, Default)]
-struct Message<'a> {
-    role: Cow<'a, str>,
-    content: Option<Raw<'a>>,
-    extra: Extra<'a>,
-}
-
-impl<'a> Message<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
-        let mut message = Self::default();
-        json.object(|key, value| {
-            match key {
-                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
-                b"content" => message.content = Some(value.raw()?),
-                b"extra" => message.extra = Extra::read(value)?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(message)
-    }
-
-    /// Adds the message, and returns the call that the next one answers. `asked` is the previous return value.
-    fn step(self, turn: u64, asked: Option<CallNumber>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
-        if let (Some(call), "user") = (asked, &*self.role) {
-            let text =
-                self.content.and_then(|content| wire::message_text(&mut content.json()).ok().flatten());
-            let text = text.unwrap_or_else(|| "".into());
-            steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
-            return None;
+    pub(in crate::read) fn of(extra: &Members<'a>) -> Self {
+        Self {
+            returncode: extra.get("returncode"),
+            exit_status: extra.name("exit_status"),
+            time: extra.get("timestamp").and_then(time::of_seconds),
+            usage: extra.object("response").usage("usage"),
         }
-        let text = self.content.and_then(words::message)?;
-        let actor = words::actor_of(&self.role);
-        let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
-        steps.message_at(actor, turn, text, self.extra.time);
-        steps.spent(turn, self.extra.usage.filter(|_| command.is_none()));
-        let mut call = Call::new(turn, None, "bash");
-        call.arguments = Content::Present(common::sole_text("command", &command?));
-        (call.time, call.usage) = (self.extra.time, self.extra.usage.map(Box::new));
-        Some(steps.call(call))
     }
+}
+
+/// Adds a message, and returns the call that the next one answers. `asked` is the previous return value.
+fn step<'a>(
+    message: &Members<'a>,
+    turn: u64,
+    asked: Option<CallNumber>,
+    steps: &mut Assembler<'a>,
+) -> Option<CallNumber> {
+    let role = message.name("role").unwrap_or_default();
+    if let (Some(call), "user") = (asked, &*role) {
+        let content = message.get("content");
+        let text = content.and_then(|content| wire::message_text(&mut content.json()).ok().flatten());
+        let text = text.unwrap_or_else(|| "".into());
+        steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
+        return None;
+    }
+    let text = message.message("content")?;
+    let extra = Extra::of(&message.object("extra"));
+    let actor = words::actor_of(&role);
+    let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
+    steps.message_at(actor, turn, text, extra.time);
+    steps.spent(turn, extra.usage.filter(|_| command.is_none()));
+    let mut call = Call::new(turn, None, "bash");
+    call.arguments = Content::Present(common::sole_text("command", &command?));
+    (call.time, call.usage) = (extra.time, extra.usage.map(Box::new));
+    Some(steps.call(call))
 }
 
 /// Returns the command of a text with exactly one fenced block.

@@ -94,8 +94,8 @@ pub(in crate::read) fn add<'a>(
             info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
     }
     let texts = parts.iter().filter(|part| part.is("text") && part.0.flag("synthetic") != Some(true));
-    let texts = texts.filter_map(|part| part.0.get("text").filter(|text| text.kind() == Kind::String));
-    let text = wire::joined(texts.filter_map(words::result).collect());
+
+    let text = wire::joined(texts.filter_map(|part| part.0.string("text")).collect());
     if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
         steps.message_at(actor, turn, text, info.time);
         steps.spent(turn, info.usage);

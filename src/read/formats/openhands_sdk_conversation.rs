@@ -83,7 +83,7 @@ impl<'a> Conversation<'a> {
             "ACPToolCallEvent" => self.reported_call(&event, time),
             "ConversationErrorEvent" => {
                 self.metadata.termination = event.name("code").map(Cow::into_owned);
-                if let Some(text) = event.get("detail").and_then(words::message) {
+                if let Some(text) = event.message("detail") {
                     self.steps.message_at(Actor::Environment, self.turn, text, time);
                 }
             }
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
 
     fn action(&mut self, event: &Members<'a>, time: Option<u64>) {
         let turn = self.turn_of(event);
-        if let Some(thought) = event.get("thought").and_then(words::message) {
+        if let Some(thought) = event.message("thought") {
             self.steps.message_at(Actor::Agent, turn, thought, time);
         }
         let id = event.name("tool_call_id").or_else(|| event.name("id"));

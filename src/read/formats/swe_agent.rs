@@ -18,16 +18,12 @@ const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut steps = Assembler::default();
-    if let Some(trajectory) = members.get("trajectory") {
-        let mut turn = 0;
-        trajectory.json().list(|json| {
-            let start = json.offset();
-            if !step(json, turn, &mut steps)? {
-                return Err(words::unfit(start, "steps of SWE-agent"));
-            }
-            turn += 1;
-            Ok(())
-        })?;
+    for (turn, item) in (0..).zip(members.list("trajectory")) {
+        let members = Members::from(item);
+        if !STEP.fits(&members) {
+            return Err(words::unfit(item.offset(), "steps of SWE-agent"));
+        }
+        step(&members, turn, &mut steps);
     }
     runs.give_unrouted(&mut steps, metadata(members), None);
     Ok(())
@@ -50,39 +46,24 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// Reads a step, or returns false if it is not one.
-fn step<'a>(json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<bool> {
-    let (mut action, mut response, mut thought, mut duration) = (None, None, None, None);
-    let (mut observation, mut has_observation) = (None, false);
-    wire::object(json, |key, value| {
-        match key {
-            b"action" => action = wire::text(value)?,
-            b"observation" => (observation, has_observation) = (wire::result(value)?, true),
-            b"response" => response = wire::message(value)?,
-            b"thought" => thought = wire::message(value)?,
-            b"execution_time" => duration = time::of_seconds(value.raw()?),
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    let Some(action) = action.filter(|_| has_observation) else { return Ok(false) };
-    if let Some(said) = response.or(thought) {
+fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
+    if let Some(said) = step.message("response").or_else(|| step.message("thought")) {
         steps.message(Actor::Agent, turn, said);
     }
-    let action = action.to_str();
+    let action = step.get("action").and_then(Raw::string).unwrap_or_default();
     let command = common::trim(&action);
     if command.is_empty() {
-        return Ok(true);
+        return;
     }
     let mut call = Call::new(turn, None, tool(command));
     call.arguments = Content::Present(common::sole_text("command", command));
+    let duration = step.get("execution_time").and_then(time::of_seconds);
     call.usage = duration.map(|duration| Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     let call = steps.call(call);
-    if let Some(observation) = observation {
+    if let Some(observation) = step.result("observation") {
         let outcome = outcome(observation.text());
         steps.answer_call(call, outcome.answer(Content::Present(observation)));
     }
-    Ok(true)
 }
 
 /// Commands that are tools of SWE-agent. Any other command is the shell's.

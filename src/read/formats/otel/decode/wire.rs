@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::model::{Attributes, Code, Data, Key, Value, id};
 use crate::json::{Json, Kind, Number, Read};
-use crate::read::timestamp::nanoseconds_or_utc;
+use crate::read::timestamp::nanoseconds;
 use crate::read::wire::member;
 
 /// Reads an integer from a number, a float or a text. Any other value is skipped.
@@ -35,7 +35,7 @@ pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => {
             let text = json.string()?;
-            number_of_text(text.trim()).or_else(|| nanoseconds_or_utc(text.trim().as_bytes()))
+            number_of_text(text.trim()).or_else(|| nanoseconds(text.trim().as_bytes()))
         }
         Kind::List => {
             let mut parts = Vec::new();
