@@ -14,7 +14,7 @@ use std::fs;
 use programs::{Folder, told as run};
 use serde_json::Value;
 
-const COMMANDS: [(&str, &[&str]); 13] = [
+const COMMANDS: [(&str, &[&str]); 14] = [
     ("bench benchtrace", &["reflect"]),
     (
         "bench benchtrace",
@@ -29,6 +29,7 @@ const COMMANDS: [(&str, &[&str]); 13] = [
     ("bench recovery", &["read", "golden/recovery/results.json"]),
     ("bench recovery", &["select"]),
     ("bench recovery", &["commands", "golden/recovery/terminus.json"]),
+    ("bench recovery", &["transcript"]),
     ("bench recovery", &["compare"]),
     ("bench recovery", &["inherit"]),
 ];
@@ -317,7 +318,7 @@ fn results_are_compared_like_trials() {
             folder.write(&format!("{context}/{task}/agent-logs/episode-{episode}/response.json"), "");
         }
         trials += &format!(
-            r#"{{"model": "m:1", "context": "{context}", "task": "{task}", "trial": "{trial}", "resolved": {is_resolved}, "scored": true, "interactions": {episodes}}}"#
+            r#"{{"model": "m:1", "context": "{context}", "task": "{task}", "trial": "{trial}", "resolved": {is_resolved}, "scored": true, "interactions": {episodes}, "declared_done": true}}"#
         );
         trials.push('\n');
     }
@@ -334,10 +335,20 @@ fn results_are_compared_like_trials() {
     let model = &found["contexts"]["env"]["models"]["m:1"];
     assert_eq!((&model["tasks"], &model["fresh"]["rate"]), (&Value::from(2), &Value::from(0.5)));
     assert_eq!(model["recovery"]["mean_interactions"], 4.5);
+    assert_eq!(
+        model["recovery"]["premature"],
+        model["tasks"].as_u64().unwrap() - model["recovery"]["resolved"].as_u64().unwrap()
+    );
+
+    let apart = env.replace(":env=", ":env@other=");
+    let (_, found, _) =
+        run("bench recovery", &["compare", "--results", &fresh, "--results", &apart, "--json", "-"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(&found["contexts"]["env after other"]["models"]["m:1"], model);
 
     let (status, _, err) = run("bench recovery", &["compare", "--results", "m=trials"]);
     assert_eq!(status, 2);
-    assert!(err.contains("expected MODEL:CONTEXT=PATH"), "{err}");
+    assert!(err.contains("expected MODEL:CONTEXT[@SOURCE]=PATH"), "{err}");
     // Fresh starts alone have nothing to be compared with.
     let (status, _, err) = run("bench recovery", &["compare", "--results", &fresh]);
     assert_eq!(status, 3);

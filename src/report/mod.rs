@@ -47,7 +47,9 @@ pub use gate::{calibration_markdown, junit, render_gate};
 pub use graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
-pub use recovery::{inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables};
+pub use recovery::{
+    inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables, transcript_tables,
+};
 pub use regression::regression_table;
 pub use replication::{ReplicationView, replication_document, summed_document};
 pub use replication_charts::forest_chart;

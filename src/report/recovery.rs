@@ -3,12 +3,20 @@
 use super::cell::Cell;
 use super::evaluation::{count, interval, real};
 use super::table::Table;
-use crate::benchmarks::{Comparison, Inheritance, Inherited, Replay, Results, Selection};
+use crate::benchmarks::{
+    Comparison, Inheritance, Inherited, PairedComparison, Replay, Results, Selection, Transcript,
+};
 
 /// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
 #[must_use]
 pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
-    vec![rates(comparison), intervals(comparison), left_out(comparison), means(comparison)]
+    vec![
+        rates(comparison),
+        intervals(comparison),
+        replies(comparison),
+        left_out(comparison),
+        means(comparison),
+    ]
 }
 
 fn rates(comparison: &Comparison) -> Table {
@@ -68,6 +76,37 @@ fn intervals(comparison: &Comparison) -> Table {
         "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 tasks they are too narrow, and \
          the exact p is to be believed. Neither is adjusted for the number of rows.",
     );
+    table
+}
+
+fn replies(comparison: &Comparison) -> Table {
+    let mut table = Table::new(
+        "replies",
+        "Mean replies of the model, and premature successes",
+        &[
+            "context | model | replies_fresh=fresh # | replies_recovery=recovery #",
+            "replies_fresh_resolved=fresh, resolved # | replies_recovery_resolved=recovery, resolved #",
+            "premature_fresh=premature, fresh # | premature_recovery=premature, recovery #",
+        ],
+    )
+    .grouped();
+    for (context, compared) in &comparison.contexts {
+        for (name, model) in &compared.models {
+            let Some(PairedComparison { fresh, recovery, .. }) = &model.paired else { continue };
+            let mean = |mean: Option<f64>| Cell::of(mean, |mean| Cell::Real(mean, 1));
+            table.row([
+                Cell::text(context),
+                Cell::text(name),
+                mean(fresh.mean_interactions),
+                mean(recovery.mean_interactions),
+                mean(fresh.mean_interactions_resolved),
+                mean(recovery.mean_interactions_resolved),
+                Cell::of(fresh.premature, Cell::Count),
+                Cell::of(recovery.premature, Cell::Count),
+            ]);
+        }
+    }
+    table.note("Premature: the agent declared the task done, and it was not resolved.");
     table
 }
 
@@ -185,6 +224,24 @@ pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
         let (commands, interactions) = (replay.commands.len(), replay.interactions);
         table.note(format!("{file}: {commands} commands, {interactions} interactions."));
     }
+    vec![table]
+}
+
+/// Returns the sizes of transcripts as a table.
+#[must_use]
+pub fn transcript_tables(files: &[(String, Transcript)]) -> Vec<Table> {
+    let mut table = Table::new(
+        "transcripts",
+        "Transcripts of failed trials",
+        &["file | messages # | bytes # | prompt_bytes=prompt, bytes #"],
+    );
+    for (file, found) in files {
+        let bytes = Cell::Count(found.text.len() as u64);
+        table.row([Cell::text(file), Cell::Count(found.messages), bytes, Cell::Count(found.prompt_bytes)]);
+    }
+    table.note(
+        "prompt: with the introduction of the public code, which takes prompts of at most 64,000 bytes.",
+    );
     vec![table]
 }
 

@@ -1,5 +1,6 @@
 //! Trials under one condition, and the figures of one side of a comparison.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub struct ComparedTrial {
     pub model: String,
     /// `fresh`, or the context from the failed trial: `env`, `env+summary`, `env+full`.
     pub context: String,
+    /// The model of the failed trial, if known. Trials that go on from different models are compared apart.
+    #[serde(default)]
+    pub source: Option<String>,
     /// The task.
     pub task: String,
     /// Name of the trial.
@@ -32,15 +36,25 @@ pub struct ComparedTrial {
     /// Replies of the model, if known.
     #[serde(default)]
     pub interactions: Option<u64>,
+    /// Whether the agent declared the task done, if known.
+    #[serde(default)]
+    pub declared_done: Option<bool>,
 }
 
 impl Record for ComparedTrial {
     fn key(&self) -> String {
-        format!("trial `{}` of `{}` in `{}`", self.trial, self.model, self.context)
+        format!("trial `{}` of `{}` in `{}`", self.trial, self.model, self.condition())
     }
 }
 
 impl ComparedTrial {
+    /// Returns the context, with the model of the failed trial if it is known.
+    pub(super) fn condition(&self) -> Cow<'_, str> {
+        self.source.as_ref().map_or(Cow::Borrowed(self.context.as_str()), |source| {
+            Cow::Owned(format!("{} after {source}", self.context))
+        })
+    }
+
     fn is_unscored(&self) -> bool {
         self.scored == Some(false)
     }
@@ -76,6 +90,9 @@ pub struct Arm {
     pub mean_interactions_resolved: Option<f64>,
     /// Trials whose number of replies is known.
     pub with_interactions: u64,
+    /// Premature successes: trials declared done that are not resolved. `None` if no trial tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub premature: Option<u64>,
     /// 95% bootstrap interval of the rate, tasks drawn whole.
     pub bootstrap95: Option<Interval>,
 }
@@ -105,6 +122,9 @@ impl Arm {
             mean_interactions: interactions(|_| true),
             mean_interactions_resolved: interactions(ComparedTrial::counts),
             with_interactions: count(|trial| trial.interactions.is_some()),
+            premature: trials()
+                .any(|trial| trial.declared_done.is_some())
+                .then(|| count(|trial| trial.declared_done == Some(true) && !trial.counts())),
             bootstrap95,
         })
     }

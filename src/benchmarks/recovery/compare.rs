@@ -1,5 +1,6 @@
 //! Recovery against a fresh start, paired by task.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -17,7 +18,7 @@ const FRESH: &str = "fresh";
 pub struct Comparison {
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// By context of the recovery trials.
+    /// By context of the recovery trials; with the model of the failed trials, if known, as in `env after MODEL`.
     pub contexts: BTreeMap<String, ContextComparison>,
 }
 
@@ -149,9 +150,9 @@ pub struct McNemar {
 /// `seed`.
 #[must_use]
 pub fn compare(trials: &[ComparedTrial], seed: u64) -> Comparison {
-    let mut by_context: BTreeMap<&str, BTreeMap<&str, ByTask<'_>>> = BTreeMap::new();
+    let mut by_context: BTreeMap<Cow<'_, str>, BTreeMap<&str, ByTask<'_>>> = BTreeMap::new();
     for trial in trials {
-        let of_model = by_context.entry(&trial.context).or_default().entry(&trial.model).or_default();
+        let of_model = by_context.entry(trial.condition()).or_default().entry(&trial.model).or_default();
         of_model.entry(&trial.task).or_default().push(trial);
     }
     let fresh = by_context.remove(FRESH).unwrap_or_default();
@@ -162,7 +163,7 @@ pub fn compare(trials: &[ComparedTrial], seed: u64) -> Comparison {
             let sides = [&fresh, &recovery].map(|side| side.get(model).unwrap_or(&nothing));
             (model.to_owned(), ModelComparison::of(sides, seed))
         };
-        (context.to_owned(), ContextComparison::of(names.into_iter().map(of_model).collect()))
+        (context.into_owned(), ContextComparison::of(names.into_iter().map(of_model).collect()))
     });
     Comparison { seed, contexts: contexts.collect() }
 }

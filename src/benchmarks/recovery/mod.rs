@@ -8,6 +8,7 @@ mod resampled;
 mod results;
 mod select;
 mod trajectory;
+mod transcript;
 
 pub use arms::{Arm, ComparedTrial};
 pub use commands::{Replay, ReplayCommand, ReplayMode, Via, replay_commands};
@@ -18,3 +19,4 @@ pub use compare::{
 pub use inherit::{Inheritance, InheritancePair, InheritanceReport, InheritanceVerdict, Inherited, inherit};
 pub use results::{Results, SkippedFile, Trial, TrialFormat, read_results};
 pub use select::{Candidate, LeftOut, Selection, SelectionRule, select};
+pub use transcript::{Transcript, transcript};

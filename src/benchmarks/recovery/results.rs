@@ -202,6 +202,14 @@ fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
     Ok(Results::Trials { trials: vec![trial.into()], errors: Vec::new() })
 }
 
+impl Trial {
+    /// Returns true if the agent ended the trial itself, which declares the task done; `None` if it was not scored.
+    #[must_use]
+    pub fn declared_done(&self) -> Option<bool> {
+        self.scored.then_some(self.error.is_none())
+    }
+}
+
 impl From<V1Trial> for Trial {
     fn from(wire: V1Trial) -> Self {
         let passed = |tests: &BTreeMap<String, Value>| {

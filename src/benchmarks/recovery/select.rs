@@ -32,13 +32,13 @@ pub struct Candidate {
 impl Candidate {
     /// Makes a candidate of a trial's result.
     #[must_use]
-    pub fn of(trial: &Trial, interactions: Option<u64>) -> Self {
+    pub fn of(trial: &Trial, interactions: Option<u64>, context_bytes: Option<u64>) -> Self {
         Self {
             trial: trial.trial.clone().unwrap_or_else(|| trial.task.clone()),
             task: trial.task.clone(),
             resolved: trial.resolved,
             interactions,
-            context_bytes: None,
+            context_bytes,
         }
     }
 }

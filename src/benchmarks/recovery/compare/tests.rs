@@ -4,12 +4,14 @@ fn trial(model: &str, context: &str, task: usize, resolved: bool) -> ComparedTri
     ComparedTrial {
         model: model.to_owned(),
         context: context.to_owned(),
+        source: None,
         task: format!("t{task:02}"),
         trial: format!("{model}-{context}-{task}"),
         resolved,
         scored: None,
         reward: None,
         interactions: None,
+        declared_done: None,
     }
 }
 
@@ -96,4 +98,20 @@ fn unscored_trials_are_counted_and_not_resolved() {
     let paired = found.paired.unwrap();
     assert_eq!((paired.fresh.unscored, paired.fresh.rate, paired.relative_drop.value), (1, 0.0, None));
     assert_eq!((paired.relative_drop.resamples_left_out, paired.mcnemar.p), (2_000, Some(1.0)));
+}
+
+#[test]
+fn failed_trials_of_different_models_are_apart() {
+    let mut trials = vec![trial("m", "fresh", 0, true), trial("m", "env", 0, true)];
+    for (source, resolved) in [("a", true), ("b", false)] {
+        let source = Some(source.to_owned());
+        trials.push(ComparedTrial { source, declared_done: Some(true), ..trial("m", "env", 0, resolved) });
+    }
+    let found = compare(&trials, 1);
+    let recovery = |context: &str| found.contexts[context].models["m"].paired.unwrap().recovery;
+    assert_eq!(found.contexts.keys().collect::<Vec<_>>(), ["env", "env after a", "env after b"]);
+    let resolved = ["env after a", "env after b"].map(|context| recovery(context).resolved);
+    assert_eq!(resolved, [1, 0]);
+    let premature = found.contexts.keys().map(|context| recovery(context).premature);
+    assert_eq!(premature.collect::<Vec<_>>(), [None, Some(0), Some(1)]);
 }

@@ -15,10 +15,11 @@ use serde::Serialize;
 use serde_json::Value;
 use wrongturn::benchmarks::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
-    compare, inherit, read_results, replay_commands, select,
+    compare, inherit, read_results, replay_commands, select, transcript,
 };
 use wrongturn::report::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
+    transcript_tables,
 };
 
 /// Computes Recovery-Bench: what it costs to go on from where a failed trial stood.
@@ -55,11 +56,18 @@ enum Command {
     ///   {"responses": [{"episode", "text"}]}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Commands(Commands),
+    /// Print the transcript of a trial and the size of a prompt that holds it
+    ///
+    /// FILES are ATIF trajectories, or the replies of Terminus v1. The texts are in
+    /// the JSON.
+    #[command(verbatim_doc_comment, after_help = common::STATUS)]
+    Transcript(Files),
     /// Compare recovery with fresh starts, paired by task
     ///
     /// TRIALS, one per line:
     ///   {"model", "context": "fresh"|"env"|"env+summary"|"env+full", "task",
-    ///    "trial", "resolved", "scored"?, "reward"?, "interactions"?}
+    ///    "trial", "resolved", "scored"?, "reward"?, "interactions"?,
+    ///    "source"?: model of the failed trial, "declared_done"?}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Compare(Compare),
     /// Tell whether recovery runs repeat the last error of the failed run
@@ -105,9 +113,9 @@ struct Commands {
 struct Compare {
     /// Trials
     trials: Option<PathBuf>,
-    /// Result files or a folder of them, of a model in a context (fresh, env, env+summary, env+full); may be given
-    /// several times
-    #[arg(long, value_name = "MODEL:CONTEXT=PATH", value_parser = side, conflicts_with = "trials")]
+    /// Result files or a folder of them, of a model in a context (fresh, env, env+summary, env+full), where the failed
+    /// trial may be of another model; may be given several times
+    #[arg(long, value_name = "MODEL:CONTEXT[@SOURCE]=PATH", value_parser = side, conflicts_with = "trials")]
     results: Vec<Side>,
     #[command(flatten)]
     seed: Seed,
@@ -128,6 +136,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Read(arguments) => run_read(arguments, faults),
         Command::Select(arguments) => run_select(arguments, faults),
         Command::Commands(arguments) => run_commands(arguments, faults),
+        Command::Transcript(arguments) => run_transcript(arguments, faults),
         Command::Compare(arguments) => run_compare(arguments, faults),
         Command::Inherit(arguments) => run_inherit(arguments, faults),
     })
@@ -212,7 +221,9 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
         match each(std::slice::from_ref(path), faults, results).pop() {
             Some((_, Some(Results::Trials { trials, .. }))) => {
                 let is_alone = trials.len() == 1;
-                let of = |trial| Candidate::of(trial, interactions(path, trial, is_alone));
+                let of = |trial| {
+                    Candidate::of(trial, interactions(path, trial, is_alone), prompt_bytes(path, trial))
+                };
                 candidates.extend(trials.iter().map(of));
             }
             Some((name, Some(_))) => faults.push(format!("{name}: no trials")),
@@ -254,19 +265,39 @@ fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure
     Ok(status)
 }
 
+/// Returns the size of a recovery prompt with the transcript next to a result of Harbor.
+fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
+    let trajectory = output::read(&result.parent()?.join("agent/trajectory.json")).ok()?;
+    let known = transcript(&trajectory).ok().filter(|_| trial.format == TrialFormat::Harbor)?;
+    Some(known.prompt_bytes)
+}
+
+fn run_transcript(arguments: &Files, faults: &mut Faults) -> Result<u8, Failure> {
+    let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
+    let (found, read, status) = apart(each(&files, faults, |bytes, _| transcript(bytes)))?;
+    arguments.out.write_result(&found, "Transcripts", Vec::new(), transcript_tables(&read))?;
+    Ok(status)
+}
+
 /// Results of a model in a context.
 #[derive(Debug, Clone)]
 struct Side {
     model: String,
     context: String,
+    source: Option<String>,
     path: PathBuf,
 }
 
 fn side(text: &str) -> Result<Side, String> {
-    let expected = || format!("expected MODEL:CONTEXT=PATH, got `{text}`");
+    let expected = || format!("expected MODEL:CONTEXT[@SOURCE]=PATH, got `{text}`");
     let (names, path) = text.split_once('=').ok_or_else(expected)?;
+    // A model may have an `@` in its name, a context has none.
+    let (names, source) = match names.rsplit_once('@') {
+        Some((names, source)) if names.contains(':') => (names, Some(source.to_owned())),
+        _ => (names, None),
+    };
     let (model, context) = names.rsplit_once(':').ok_or_else(expected)?;
-    Ok(Side { model: model.to_owned(), context: context.to_owned(), path: path.into() })
+    Ok(Side { model: model.to_owned(), context: context.to_owned(), source, path: path.into() })
 }
 
 /// Adds the result files of a folder to a list, in the order of their paths.
@@ -301,12 +332,14 @@ fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Fai
         found.extend(trials.iter().enumerate().map(|(place, trial)| ComparedTrial {
             model: side.model.clone(),
             context: side.context.clone(),
+            source: side.source.clone(),
             task: trial.task.clone(),
             trial: trial.trial.clone().unwrap_or_else(|| format!("{name}#{place}")),
             resolved: trial.resolved,
             scored: Some(trial.scored),
             reward: trial.reward,
             interactions: interactions(&path, trial, is_alone),
+            declared_done: trial.declared_done(),
         }));
     }
     Ok(found)
