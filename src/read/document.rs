@@ -16,6 +16,15 @@ pub(super) enum Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Returns a valid object or list as a document.
+    pub(super) fn of_value(value: Raw<'a>) -> Option<Self> {
+        match value.kind() {
+            Kind::Object => Some(Self::Object(Members::from(value))),
+            Kind::List => value.items().map(Self::List),
+            _ => None,
+        }
+    }
+
     /// Returns the items of a list, or the objects in lines.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {

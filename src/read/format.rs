@@ -29,6 +29,8 @@ pub(super) enum Reader {
     Session(SessionReader),
     /// As `Fallible`, of a format that is asked only if no specific one claims the document. Of these the first counts.
     Generic(TryReadDocument),
+    /// As `Generic`, of a format that is asked last: if no other claims the document, or documents inside it.
+    Last(TryReadDocument),
 }
 
 /// Reads the runs of a document. A fault in a part goes to `Runs`.

@@ -7,7 +7,7 @@
 use super::Format;
 use super::document::Document;
 use super::format::{Entry, Reader, RecordReader};
-use super::formats::unread;
+use super::formats::{events, unread};
 use super::framing::{self, Framing};
 use super::members::Members;
 use super::sample::{Sample, Seen};
@@ -213,14 +213,16 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
             return Ok(Some(LinesAre::Of(entry)));
         }
         for object in &objects {
-            if claimed(&Document::Object(object.clone()), wanted)?.is_some() {
+            let document = Document::Object(object.clone());
+            let line = Asked { document: &document, look: Look::Object(object), wanted };
+            if line.decisive()?.or_else(|| line.last()).is_some() {
                 return Ok(Some(LinesAre::Each));
             }
         }
         if lines.len() < most && !all {
             return Ok(None);
         }
-        if let Some(entry) = events.generic() {
+        if let Some(entry) = events.generic().or_else(|| events.last()) {
             return Ok(Some(LinesAre::Of(entry)));
         }
         if lines.len() <= most {
@@ -230,11 +232,87 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
     Ok(None)
 }
 
-/// Returns the format that claims an object or a list.
-pub(super) fn claimed(document: &Document<'_>, wanted: Option<Format>) -> Result<Option<&'static Entry>> {
+/// What is read of an object or a list.
+pub(super) enum Claimed<'a> {
+    /// All of it, by this format.
+    By(&'static Entry),
+    /// The documents inside it, each by its own format.
+    Inside(Vec<Raw<'a>>),
+}
+
+/// Returns what is read of an object or a list.
+pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };
-    Ok(asked.specific()?.or_else(|| asked.generic()))
+    if let Some(entry) = asked.decisive()? {
+        return Ok(Some(Claimed::By(entry)));
+    }
+    let inside =
+        if unread::of_document(document).is_none() { inside(document, wanted, DEPTH)? } else { None };
+    Ok(inside.map(Claimed::Inside).or_else(|| asked.last().map(Claimed::By)))
+}
+
+/// Depth to which documents inside a document are searched.
+const DEPTH: usize = 3;
+
+/// Number of values inside a document that are checked.
+const CHECKED: usize = 64;
+
+/// Keys of definitions, and of parts of requests and responses, which are not runs.
+const NO_RUNS: [&str; 10] = [
+    "candidates",
+    "choices",
+    "content",
+    "functions",
+    "input",
+    "output",
+    "tool_calls",
+    "tool_uses",
+    "toolCalls",
+    "tools",
+];
+
+/// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
+/// of an object of objects. One unclaimed item makes a list something else.
+fn inside<'a>(document: &Document<'a>, wanted: Option<Format>, depth: usize) -> Result<Option<Vec<Raw<'a>>>> {
+    let Document::Object(members) = document else {
+        let items = document.items();
+        for item in items.iter().take(CHECKED) {
+            if !is_document(*item, wanted, depth, false)? {
+                return Ok(None);
+            }
+        }
+        return Ok((!items.is_empty()).then(|| items.to_vec()));
+    };
+    let may_be = |(key, value): &(&str, Raw<'a>)| {
+        !NO_RUNS.contains(key) && matches!(value.kind(), Kind::Object | Kind::List)
+    };
+    let values: Vec<_> = members.iter().filter(may_be).collect();
+    let mut found = Vec::new();
+    for (key, value) in values.iter().take(CHECKED) {
+        // With a chat here, the object would be one, were it not something else.
+        let specific = matches!(*key, "messages" | "items");
+        if is_document(*value, wanted, depth, specific)? {
+            found.push(*value);
+        }
+    }
+    let are_objects = || found.iter().all(|value| value.kind() == Kind::Object);
+    if found.len() > 1 && found.len() == values.len().min(CHECKED) && are_objects() {
+        return Ok(Some(values.into_iter().map(|(_, value)| value).collect()));
+    }
+    Ok((found.len() == 1).then_some(found))
+}
+
+/// Returns true if a format claims a value by decisive marks, or documents inside it. A chat must show a run. `specific`: chats do not count.
+fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, specific: bool) -> Result<bool> {
+    let Some(document) = Document::of_value(value) else { return Ok(false) };
+    let shown = signature::shown(&document);
+    let asked = Asked { document: &document, look: Look::at(&document, &shown), wanted };
+    if asked.specific()?.is_some() || !specific && asked.generic().is_some() && events::shows_a_run(&document)
+    {
+        return Ok(true);
+    }
+    Ok(!specific && depth > 1 && inside(&document, wanted, depth - 1)?.is_some())
 }
 
 /// A document whose format is asked for.
@@ -265,6 +343,16 @@ impl Asked<'_, '_> {
     /// it reads.
     fn generic(&self) -> Option<&'static Entry> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
+    }
+
+    /// Returns the specific or the first generic format that claims the document.
+    fn decisive(&self) -> Result<Option<&'static Entry>> {
+        Ok(self.specific()?.or_else(|| self.generic()))
+    }
+
+    /// Returns the first of the formats that are asked last.
+    fn last(&self) -> Option<&'static Entry> {
+        self.claiming(|reader| matches!(reader, Reader::Last(_))).next()
     }
 }
 

@@ -80,6 +80,8 @@ pub(super) struct Runs<'s> {
     pub(super) places: SourceMap,
     /// Where the next run begins, if it is a value of its own and places are wanted.
     pub(super) start: Option<RunStart>,
+    /// Facts in an object around the document, for runs that lack them.
+    pub(super) around: RunSummary,
 }
 
 impl<'s> Runs<'s> {
@@ -99,6 +101,7 @@ impl<'s> Runs<'s> {
             faults: Vec::new(),
             places: SourceMap::default(),
             start: None,
+            around: RunSummary::default(),
         }
     }
 
@@ -205,7 +208,8 @@ impl<'s> Runs<'s> {
             .and_then(|unpaired| Ok(ending?.with_unpaired(unpaired)));
         self.strangers += strangers;
         match ended {
-            Ok(ending) => {
+            Ok(mut ending) => {
+                ending.fill(&self.around);
                 self.count(run.actions(), ending.unpaired());
                 let places = Some(&self.places as &dyn Places).filter(|_| self.options.places);
                 self.sink.end_of(ending, &RunSource { format: self.format_name(), places });

@@ -113,7 +113,7 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     let entries = Format::VARIANTS.iter().map(|format| format.entry());
     let mut claiming = entries.filter(|entry| {
         wanted.is_none_or(|wanted| wanted == entry.format)
-            && !matches!(entry.reader, Reader::Generic(_))
+            && !matches!(entry.reader, Reader::Generic(_) | Reader::Last(_))
             && (entry.claims(&Look::Lines(one), None) || entry.claims(&Look::Object(line), Some(&document)))
     });
     match (claiming.next(), claiming.next()) {

@@ -2,15 +2,16 @@
 
 use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
-use super::formats::{otel, unread};
+use super::formats::{chat, otel, unread};
 use super::lossy::LossyUtf8;
-use super::recognise::{self, LinesAre};
+use super::recognise::{self, Claimed, LinesAre};
 use super::runs::Runs;
 use super::session;
 use super::window::{Place, Window};
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Raw, SkipIndex};
+use crate::trace::RunSummary;
 
 /// Reads an input that must be seen as a whole. `index` has the known ends of its first values.
 pub(super) fn read(
@@ -66,6 +67,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     match find(parsed, wanted) {
         Ok(Some(Found::Document(entry))) => read_or_fail(entry, parsed, window, runs),
         Ok(Some(Found::Line(line, entry))) => read_or_fail(entry, &line, window, runs),
+        Ok(Some(Found::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
         Ok(Some(Found::Each(lines))) => {
             runs.pass_over("lines that are no JSON", parsed.no_json);
             runs.pass_over("lines that are no object", parsed.no_object);
@@ -90,6 +92,8 @@ enum Found<'p, 'a> {
     Document(&'static Entry),
     /// The only line of an input.
     Line(Box<Parsed<'a>>, &'static Entry),
+    /// Documents inside a document, each of its own format.
+    Inside(Vec<Raw<'a>>),
     /// Lines, each of its own format.
     Each(&'p [Raw<'a>]),
 }
@@ -105,20 +109,23 @@ fn find<'p, 'a>(parsed: &'p Parsed<'a>, wanted: Option<Format>) -> Result<Option
             }));
         }
         document => match recognise::claimed(document, wanted)? {
-            Some(entry) => return Ok(Some(Found::Document(entry))),
+            Some(Claimed::By(entry)) => return Ok(Some(Found::Document(entry))),
+            Some(Claimed::Inside(values)) => return Ok(Some(Found::Inside(values))),
             None => parsed.as_line(),
         },
     };
     let Some(line) = line else { return Ok(None) };
-    let entry = recognise::claimed(&line.document, wanted)?;
-    Ok(entry.map(|entry| Found::Line(Box::new(line), entry)))
+    Ok(match recognise::claimed(&line.document, wanted)? {
+        Some(Claimed::By(entry)) => Some(Found::Line(Box::new(line), entry)),
+        Some(Claimed::Inside(_)) | None => None,
+    })
 }
 
 /// Returns the format of a whole input that is one document, or lines of one format.
 pub(super) fn format_of(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
     Ok(match find(parsed, wanted)? {
         Some(Found::Document(entry)) => Some(entry.format),
-        Some(Found::Line(..) | Found::Each(_)) | None => None,
+        Some(Found::Line(..) | Found::Inside(_) | Found::Each(_)) | None => None,
     })
 }
 
@@ -163,6 +170,7 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     }
     runs.pass_over("lines that are no JSON", parsed.no_json);
     runs.pass_over("lines that are no object", parsed.no_object);
+    let before = (runs.reading.runs, runs.reading.faults);
     let mut read = Ok(());
     let found = match &entry.reader {
         Reader::Records(_) => Ok(()),
@@ -170,7 +178,7 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
             read(&parsed.document, runs);
             Ok(())
         }
-        Reader::Fallible(read) | Reader::Generic(read) => read(&parsed.document, runs),
+        Reader::Fallible(read) | Reader::Generic(read) | Reader::Last(read) => read(&parsed.document, runs),
         Reader::Session(reader) => {
             session::read_document(reader, &parsed.document, runs);
             Ok(())
@@ -189,7 +197,45 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
+    // Spans of other programs are a sound input without a run.
+    let is_empty =
+        before == (runs.reading.runs, runs.reading.faults) && entry.format != Format::OpenTelemetry;
+    if is_empty && read.is_ok() {
+        return Err(Error::new(
+            ErrorKind::Shape,
+            format!("the input is of {}, but has no run", entry.format),
+        ));
+    }
     read
+}
+
+/// Reads documents that lie inside another.
+fn read_inside(
+    holder: &Document<'_>,
+    values: &[Raw<'_>],
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) {
+    let facts = match holder {
+        Document::Object(members) => chat::around(members),
+        _ => RunSummary::default(),
+    };
+    let outer = std::mem::replace(&mut runs.around, facts);
+    for value in values {
+        let Some(document) = Document::of_value(*value) else {
+            runs.pass_over("values of no known format", 1);
+            continue;
+        };
+        let parsed = Parsed { document, value: Some(*value), no_json: 0, no_object: 0 };
+        match recognise::claimed(&parsed.document, wanted) {
+            Ok(Some(Claimed::By(entry))) => read_or_fail(entry, &parsed, window, runs),
+            Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
+            Ok(None) => runs.pass_over("values of no known format", 1),
+            Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
+        }
+    }
+    runs.around = outer;
 }
 
 /// Reads an input that has a document of its own in each line.
@@ -228,8 +274,12 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         return runs.pass_over("lines that are no object", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
-        Ok(Some(entry)) => {
+        Ok(Some(Claimed::By(entry))) => {
             read_or_fail(entry, &parsed, window, runs);
+            tally.report(line.bytes(), runs);
+        }
+        Ok(Some(Claimed::Inside(values))) => {
+            read_inside(&parsed.document, &values, window, wanted, runs);
             tally.report(line.bytes(), runs);
         }
         Ok(None) => match unread::of_document(&parsed.document) {

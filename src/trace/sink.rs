@@ -115,6 +115,17 @@ impl RunSummary {
         Ok(ending)
     }
 
+    /// Takes what it lacks from another ending.
+    pub(crate) fn fill(&mut self, other: &Self) {
+        let (own, from) = (&mut self.metadata, &other.metadata);
+        own.id = own.id.take().or_else(|| from.id.clone());
+        own.task = own.task.take().or_else(|| from.task.clone());
+        own.model = own.model.take().or_else(|| from.model.clone());
+        own.agent = own.agent.take().or_else(|| from.agent.clone());
+        own.termination = own.termination.take().or_else(|| from.termination.clone());
+        self.reward = self.reward.or(other.reward);
+    }
+
     /// Replaces the reward, if the new one is finite.
     pub(crate) fn set_reward(&mut self, reward: Option<f64>) -> Result<()> {
         if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {

@@ -10,6 +10,7 @@ use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::mini_swe_agent::model_of;
 use super::prelude::*;
+use crate::trace::RunSummary;
 
 const READER: Reader = Reader::Generic(read);
 
@@ -221,6 +222,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the facts in an object around a run.
+pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
+    RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
 }
 
 fn reward(members: &Members<'_>) -> Option<f64> {

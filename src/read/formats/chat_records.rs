@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
          objects, `messages`",
         has_conversations,
     )],
-    reader: Reader::Generic(read),
+    reader: Reader::Last(read),
 };
 
 /// Keys of lists of messages.

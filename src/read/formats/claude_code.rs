@@ -10,7 +10,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeCode,
     about: "sessions of Claude Code, an event per line or under `loglines`",
     signature: &[
-        Shape::Lines(All(&[
+        Shape::Items(All(&[
             TURN,
             Any(&[
                 Is(Kind::String, &["sessionId"]),

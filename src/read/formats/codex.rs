@@ -11,7 +11,7 @@ use crate::read::session::{self, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
     about: "sessions of Codex, an item per line",
-    signature: &[Shape::Lines(All(&[
+    signature: &[Shape::Items(All(&[
         Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
         Is(Kind::Object, &["payload"]),
     ]))],

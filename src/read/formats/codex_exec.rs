@@ -7,7 +7,7 @@ use crate::read::session::{Session, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
-    signature: &[Shape::Lines(Any(&[
+    signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
         All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
     ]))],

@@ -7,7 +7,7 @@ use crate::read::session::{self, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotCli,
     about: "event logs of the Copilot CLI",
-    signature: &[Shape::Lines(All(&[
+    signature: &[Shape::Items(All(&[
         Is(Kind::String, &["id"]),
         Has(&["timestamp"]),
         Any(&[

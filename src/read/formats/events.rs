@@ -9,9 +9,9 @@ pub(in crate::read) const FORMAT: Entry = Entry {
             one per line, in a list, or in a list of an object",
     signature: &[Shape::Document(
         "objects that are calls, messages that hold calls, or messages of user and assistant",
-        |document| !elements(document).is_empty(),
+        shows_a_run,
     )],
-    reader: Reader::Generic(read),
+    reader: Reader::Last(read),
 };
 
 /// Keys of objects that hold the rest of an event.
@@ -232,6 +232,11 @@ impl<'a> Event<'a> {
         };
         (observed, outcome)
     }
+}
+
+/// Returns true if a document has a call, or messages of a user and an agent.
+pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
+    !elements(document).is_empty()
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.

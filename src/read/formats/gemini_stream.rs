@@ -7,7 +7,7 @@ use crate::read::session::{self, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiStream,
     about: "what `gemini --output-format stream-json` prints",
-    signature: &[Shape::Lines(Any(&[
+    signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),
         All(&[
             Says("type", &["tool_use"]),

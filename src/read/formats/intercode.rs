@@ -6,27 +6,17 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::InterCode,
     about: "logs of InterCode",
-    signature: &[Shape::Object(Any(&[EPISODES, Values(&EPISODES)]))],
+    signature: &[Shape::Object(Values(&EPISODE))],
     reader: Reader::Document(read),
 };
 
 const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
-const EPISODES: Mark = Values(&EPISODE);
-
-/// Returns the episodes of a log. Some writers put them into an object after one that describes the experiment.
-fn episodes<'a>(members: &Members<'a>) -> Vec<(String, Raw<'a>)> {
-    let of = |members: &Members<'a>| members.iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    match members.iter().collect::<Vec<_>>().as_slice() {
-        [(_, first), (_, second)] if first.member("log_dir").is_some() => of(&Members::from(*second)),
-        _ => of(members),
-    }
-}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
-    for (key, episode) in episodes(members) {
+    for (key, episode) in members.iter() {
         if EPISODE.fits_value(episode) {
-            give(key, &Members::from(episode), runs);
+            give(key.to_owned(), &Members::from(episode), runs);
         } else {
             runs.pass_over("members that are not episodes", 1);
         }

@@ -8,7 +8,7 @@ use crate::read::session::{Session, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::KimiCli,
     about: "sessions of the Kimi CLI: `wire.jsonl` or `context.jsonl`",
-    signature: &[Shape::Lines(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK]))],
+    signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
 };
 

@@ -7,7 +7,7 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCodeEvents,
     about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
-    signature: &[Shape::Lines(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
+    signature: &[Shape::Items(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
     reader: Reader::Document(read),
 };
 
@@ -58,10 +58,9 @@ impl<'a> Event<'a> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Lines(lines) = document else { return };
     let mut sessions = Sessions::default();
     let mut others = 0;
-    for line in lines {
+    for line in document.items() {
         match Event::of(*line) {
             Some(event) => others += u64::from(!sessions.add(&event)),
             None => others += 1,

@@ -8,7 +8,7 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Pi,
     about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
-    signature: &[Shape::Lines(Any(&[
+    signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["session"]), Is(Kind::String, &["id", "cwd", "timestamp"])]),
         All(&[
             Says("type", &["message"]),
@@ -29,8 +29,8 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Lines(lines) = document else { return };
-    let lines: Vec<_> = lines.iter().map(|line| Members::from(*line)).collect();
+    let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
+    let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
     while let Some(first) = rest.first() {
