@@ -1014,25 +1014,25 @@ fn the_gate_of_the_calibration_is_an_exit_status() {
 }
 
 #[test]
-fn wrong_usage_of_the_calibration_ends_with_1() {
+fn wrong_usage_of_the_calibration_ends_with_2_and_unread_entries_with_3() {
     let folder = Folder::new("calibration-usage");
     fs::create_dir(folder.path("empty")).unwrap();
     fs::create_dir(folder.path("broken")).unwrap();
     let broken = folder.write("broken/loop.jsonl", "\n{\"id\": 7}\n");
-    for arguments in [
-        &["--nonsense"][..],
-        &["--gate", "perfect"],
-        &["--trials", "0"],
-        &["--threads", "0"],
-        &["--golden", &folder.path("missing")],
-        &["--golden", &folder.path("empty")],
-        &["--golden", &folder.path("broken")],
-        &["--json", &folder.path("no/such/folder.json")],
+    for (arguments, status) in [
+        (["--nonsense", ""], 2),
+        (["--gate", "perfect"], 2),
+        (["--trials", "0"], 2),
+        (["--threads", "0"], 2),
+        (["--golden", &folder.path("missing")], 3),
+        (["--golden", &folder.path("empty")], 3),
+        (["--golden", &folder.path("broken")], 3),
+        (["--json", &folder.path("no/such/folder.json")], 2),
     ] {
-        let (_, err) = ends("calibrate", arguments, 2);
+        let (_, err) = ends("calibrate", &arguments, status);
         assert_ne!(err, "", "{arguments:?}");
     }
-    let (_, err) = ends("calibrate", &["--golden", &folder.path("broken")], 2);
+    let (_, err) = ends("calibrate", &["--golden", &folder.path("broken")], 3);
     assert!(err.contains(&broken) && err.contains("line 2"), "{err}");
 }
 

@@ -228,6 +228,16 @@ fn names_that_are_not_utf8_stay_apart() {
     for name in ["a\\\\xff.json", "a\\\\xfe.json"] {
         assert!(text.contains(name), "{text}");
     }
+    // Parts are named by their paths.
+    let other = Folder::new("parts");
+    let parts = [b"a\xff.json", b"a\xfe.json"].map(|name| {
+        let part = other.path(&format!("{}.json", name[1]));
+        let path = folder.0.join(std::ffi::OsStr::from_bytes(name));
+        let ended = command("check").arg(path).args(["--no-report", "--partial", &part]).output().unwrap();
+        assert!(ended.status.success());
+        part
+    });
+    assert_eq!(ends("merge", &["--json", "-", &parts[0], &parts[1]], 0).0, text);
 }
 
 #[test]

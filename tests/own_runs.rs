@@ -56,6 +56,19 @@ fn show_lists_many_runs_and_takes_a_number_for_an_id() {
     assert!(out.lines().count() > 10 && out.ends_with("Choose one with --run.\n"), "{out}");
     let (first, _) = ends("show", &[RUNS, "--run", "#0"], 0);
     assert_eq!(first, ends("show", &[RUNS, "--run", "0"], 0).0);
+    // An id wins over a position, unless several runs have it. Without ids, the name that a check prints is one.
+    let folder = Folder::new("named");
+    let run =
+        |id: &str, tool: &str| format!("{{\"version\": 1, {id}\"steps\": [{{\"name\": \"{tool}\"}}]}}\n");
+    let text = run("", "first") + &run("\"id\": \"0\", ", "second");
+    let runs = folder.write("runs.jsonl", &text);
+    let found = |name: &str| ends("show", &[&runs, "--native", "--run", name], 0).0.contains("first");
+    assert_eq!(["0", "#0", "1", "runs#0"].map(found), [false, true, false, true]);
+    folder.write("runs.jsonl", &(text + &run("\"id\": \"0\", ", "third")));
+    assert_eq!(
+        ends("show", &[&runs, "--run", "0"], 2).1,
+        "error: several runs have the id `0`; name one by `#` and its position\n"
+    );
 }
 
 #[test]
@@ -141,9 +154,9 @@ fn a_reference_is_refused_once_its_run_changes() {
     let golden = ["--golden", &folder.path("sets"), "--detectors", "loop"];
     ends("calibrate", &golden, 0);
     folder.write("runs/run.json", &two_looks().replace("a wall", "a door"));
-    let (_, changed) = ends("calibrate", &golden, 2);
+    let (_, changed) = ends("calibrate", &golden, 3);
     fs::remove_file(&file).unwrap();
-    let (_, missing) = ends("calibrate", &golden, 2);
+    let (_, missing) = ends("calibrate", &golden, 3);
     insta::assert_snapshot!("reference_errors", folder.masked(&format!("{changed}{missing}")));
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::reference::{Runs, TraceReference, content};
+use crate::detect::unknown_detector;
 use crate::error::{Error, Location};
 use crate::names::named;
 use crate::objects;
@@ -220,7 +221,8 @@ impl<'k> Loader<'k> {
             violations.push(format!("entry `{id}`: a place of what is no failure (`label` is false)"));
         }
         if !self.known.contains(&detector.as_str()) {
-            violations.push(format!("entry `{id}`: unknown detector `{detector}`"));
+            let error = unknown_detector(detector, self.known.iter().copied());
+            violations.push(format!("entry `{id}`: {}", error.message()));
         }
         if let Some((first, last)) = entry.range {
             let mut indices = trace.steps().map(|step| step.index());

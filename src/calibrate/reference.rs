@@ -90,7 +90,7 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// Returns the run of a file by its id or, after `#`, by its 0-based position.
+/// Returns the run of a file by its id or, with or without `#`, by its 0-based position.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read_traces, calibrate::run_of};
@@ -108,10 +108,14 @@ pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
     if let Some(first) = named.next() {
         return match named.next() {
             None => Ok(first),
-            Some(_) => Err(Error::golden(format!("several runs are called `{name}`; say `#` and a place"))),
+            Some(_) => Err(Error::golden(format!(
+                "several runs have the id `{name}`; name one by `#` and its position"
+            ))),
         };
     }
-    let place = name.strip_prefix('#').and_then(|place| place.parse::<usize>().ok());
-    let found = place.and_then(|place| runs.get(place));
-    found.ok_or_else(|| Error::golden(format!("there is no run `{name}` among {}", runs.len())))
+    let position = name.strip_prefix('#').unwrap_or(name).parse::<usize>().ok();
+    let found = position.and_then(|position| runs.get(position));
+    found.ok_or_else(|| {
+        Error::golden(format!("expected an id or a position below {}, got `{name}`", runs.len()))
+    })
 }

@@ -52,6 +52,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::{Error, Result};
+
 /// Exports the public items of the rules, and generates the registry and the kinds of evidence from them.
 macro_rules! detectors {
     ($($module:ident: $rule:ident, $evidence:ident { $($export:ident),* $(,)? })+) => {
@@ -104,9 +106,16 @@ detectors! {
 }
 
 /// Returns the registry's entry of a detector of this crate.
-#[must_use]
-pub fn detector_info(id: &str) -> Option<&'static DetectorInfo> {
-    ALL.iter().find(|info| info.id == id)
+///
+/// # Errors
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) for an unknown detector; the message lists the known ones.
+pub fn detector_info(id: &str) -> Result<&'static DetectorInfo> {
+    ALL.iter().find(|info| info.id == id).ok_or_else(|| unknown_detector(id, ALL.iter().map(|info| info.id)))
+}
+
+/// Makes the error for an unknown detector.
+pub(crate) fn unknown_detector<'k>(id: &str, known: impl IntoIterator<Item = &'k str>) -> Error {
+    crate::names::unknown("detector", shared::quoted(id), &known.into_iter().collect::<Vec<_>>())
 }
 
 /// Returns the detectors of this crate with their default configurations for tool traces; those that are opt-in

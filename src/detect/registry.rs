@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::ALL;
 use super::detector::Detector;
 use super::rule::{DetectorInfo, Preset};
 use super::shared::quoted;
+use super::{ALL, unknown_detector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 
@@ -93,8 +93,7 @@ impl Registry {
         };
         for id in config.keys().map(String::as_str).chain(ids.iter().copied()) {
             if self.get(id).is_none() {
-                let known: Vec<&str> = self.iter().map(|info| info.id).collect();
-                return Err(crate::names::unknown("detector", quoted(id), &known));
+                return Err(unknown_detector(id, self.iter().map(|info| info.id)));
             }
         }
         let chosen = self.iter().filter(|info| match ids {

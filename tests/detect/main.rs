@@ -28,7 +28,7 @@ fn verdicts_are_as_pinned() {
     let mut failed = Vec::new();
     for folder in entries(Path::new("tests/detect")).into_iter().filter(|path| path.is_dir()) {
         let id = folder.file_name().unwrap().to_str().unwrap();
-        let info = detector_info(id).unwrap_or_else(|| panic!("{}: no rule `{id}`", folder.display()));
+        let info = detector_info(id).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for path in entries(&folder) {
             // One file that fails does not keep the others from being checked.
             if catch_unwind(AssertUnwindSafe(|| check(info, &path))).is_err() {

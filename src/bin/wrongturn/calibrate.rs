@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::common;
-use crate::common::arguments::{Seed, Surety, Threads};
+use crate::common::arguments::{Seed, Surety, Threads, detector};
 use crate::common::config::Config;
 use crate::common::output::{self, is_stdout, write_json, write_text};
+use crate::common::{self, Unread};
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
     /// Detectors, with commas between; default: all but the opt-in ones
-    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Settings (wrongturn.toml). A .json file holds configurations by detector
     #[arg(long, value_name = "FILE")]
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     /// Write the tables as Markdown to this file
     #[arg(long, value_name = "OUT.md")]
     markdown: Option<PathBuf>,
-    /// Write the gate's verdicts as `JUnit` XML to this file
+    /// Write the gate's verdicts as JUnit XML to this file
     #[arg(long, value_name = "OUT.xml")]
     junit: Option<PathBuf>,
     /// Fail (exit status 1) if a detector is below this tier in any trial
@@ -115,11 +115,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let set = GoldenSet::load(golden, &known).map_err(|errors| {
         let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        lines.join("\nerror: ")
+        Unread(lines.join("\nerror: "))
     })?;
     if set.entries().is_empty() {
         let places: Vec<String> = golden.iter().map(|path| path.display().to_string()).collect();
-        return Err(format!("{}: no golden entries (*.jsonl)", places.join(", ")).into());
+        return Err(Unread(format!("{}: no golden entries (*.jsonl)", places.join(", "))).into());
     }
     let detectors = detectors(arguments)?;
     if let Some(id) = &arguments.explain {

@@ -10,7 +10,7 @@ use crate::common::output::Output;
 use crate::common::{self, Failure};
 use clap::Parser;
 use wrongturn::Trace;
-use wrongturn::scan::ScanEvent;
+use wrongturn::scan::{ScanEvent, path_text};
 use wrongturn::trace::Unpaired;
 
 /// Writes recorded runs of any format in the native form, one JSON object per line.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => {
                 let mut metadata = trace.metadata().clone();
-                metadata.source.get_or_insert_with(|| path.display().to_string());
+                metadata.source.get_or_insert_with(|| path_text(path.as_os_str()).into_owned());
                 out.write_all(&common::json_line(&trace.with_metadata(metadata))?)?;
             }
             other => {

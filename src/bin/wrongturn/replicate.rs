@@ -56,8 +56,10 @@ pub(crate) struct Arguments {
     /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
     #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
     group_by: Vec<GroupBy>,
-    /// Copies that count of a run that was recorded twice (equal id, or equal messages, task, agent, model and trial)
-    #[arg(long, value_enum, default_value_t = Duplicates::Drop, value_name = "WHAT", conflicts_with = "as_published")]
+    /// Runs that were recorded twice (equal id, or equal messages, task, agent, model and trial): keep all, drop the copies
+    /// that name less about themselves, or list (drop, and print a table of them)
+    #[arg(long, value_enum, default_value_t = Duplicates::Drop, value_name = "WHAT", hide_possible_values = true,
+        conflicts_with = "as_published")]
     duplicates: Duplicates,
     #[command(flatten)]
     resampling: Resamples,

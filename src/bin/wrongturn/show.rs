@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Reading, Surety};
+use crate::common::arguments::{Reading, Surety, detector};
 use crate::common::config::{Choice, Config, Judges};
-use crate::common::inputs::Inputs;
+use crate::common::inputs::{Inputs, find_run};
 use crate::common::terminal::name;
 use clap::Parser;
 use wrongturn::{
     Detector, Finding, Trace,
-    calibrate::run_of,
     detect::Preset,
     report::{render_explanation, render_run, render_step},
     scan::ScanEvent,
@@ -30,7 +29,7 @@ use wrongturn::{
 pub(crate) struct Arguments {
     /// File or directory; `-` is standard input
     path: PathBuf,
-    /// The run: its id, or `#` and its 0-based place (a place alone does as well); default: the only one, else a list
+    /// The run: its id, or its position from 0 on; #3 is always a position. Default: the only run, else a list
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
     /// Show one step with everything that it holds
@@ -40,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, alias = "json")]
     native: bool,
     /// Explain the verdict of this detector: near misses, and changes that flip it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = detector)]
     explain: Option<String>,
     /// Settings; default: the nearest wrongturn.toml. A .json file holds configurations by detector
     #[arg(long, value_name = "FILE")]
@@ -106,10 +105,7 @@ fn show<'d>(
             return common::print(&list(runs, width));
         }
         None => first,
-        // A number that is not an id is a position.
-        Some(name) => {
-            run_of(runs, name).or_else(|error| run_of(runs, &format!("#{name}")).map_err(|_| error))?
-        }
+        Some(name) => find_run(runs, &arguments.path, name)?,
     };
     if let Some(index) = arguments.full {
         let step = trace.steps().find(|step| step.index() == index);

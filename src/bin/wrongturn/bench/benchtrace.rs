@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::common;
 use crate::common::arguments::{Resamples, Seed};
 use crate::common::inputs::Faults;
 use crate::common::output;
 use crate::common::records::{self, lines, valid};
 use crate::common::tables::TableFiles;
+use crate::common::{self, Unread};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -292,7 +292,7 @@ fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::F
         }
     }
     if gold.is_empty() {
-        return Err(format!("{}: no episode could be read", path.display()).into());
+        return Err(Unread(format!("{}: no episode could be read", path.display())).into());
     }
     Ok((gold, predictions))
 }

@@ -9,7 +9,7 @@ use wrongturn::{
     detect::ALL,
     export::{EventContext, otlp_json},
     report::csv_text as text,
-    scan::TraceRecord,
+    scan::{TraceRecord, path_text},
 };
 
 use super::streams::OutputFormat;
@@ -112,7 +112,7 @@ fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String
     csv_line(
         [
             text(&record.trace_id()),
-            text(&record.file.display().to_string()),
+            text(&path_text(record.file.as_os_str())),
             text(metadata.agent.as_deref().unwrap_or_default()),
             text(metadata.model.as_deref().unwrap_or_default()),
             text(metadata.domain.as_deref().unwrap_or_default()),
@@ -136,7 +136,7 @@ fn run_row(record: &TraceRecord) -> Result<String, String> {
     let metadata = &record.metadata;
     let plain = [
         text(&record.trace_id()),
-        text(&record.file.display().to_string()),
+        text(&path_text(record.file.as_os_str())),
         record.position.to_string(),
         text(metadata.agent.as_deref().unwrap_or_default()),
         text(metadata.model.as_deref().unwrap_or_default()),
@@ -231,7 +231,9 @@ fn sarif_result(record: &TraceRecord, finding: &Finding) -> String {
 /// Returns a path as a relative or absolute URI reference.
 fn uri(path: &Path) -> String {
     let mut uri = String::new();
-    for byte in path.to_string_lossy().replace('\\', "/").bytes() {
+    for byte in
+        path.as_os_str().as_encoded_bytes().iter().map(|byte| if *byte == b'\\' { b'/' } else { *byte })
+    {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             uri.push(char::from(byte));
         } else {
@@ -242,7 +244,7 @@ fn uri(path: &Path) -> String {
 }
 
 fn junit_case(record: &TraceRecord) -> String {
-    let (name, file) = (xml(&record.trace_id()), xml(&record.file.display().to_string()));
+    let (name, file) = (xml(&record.trace_id()), xml(&path_text(record.file.as_os_str())));
     let mut failures = String::new();
     for finding in findings(record) {
         let _ = write!(
@@ -288,7 +290,7 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
     let line = record.places.get(&finding.last).map(|place| format!(",line={}", place.line));
     format!(
         "::{kind} file={}{},title={}::{}\n",
-        property(&record.file.display().to_string()),
+        property(&path_text(record.file.as_os_str())),
         line.unwrap_or_default(),
         property(&finding.detector),
         data(&format!(

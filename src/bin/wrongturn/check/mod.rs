@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use crate::common::arguments::{Metadata, Reading, Surety, Threads};
+use crate::common::arguments::{Metadata, Reading, Surety, Threads, detector};
 use crate::common::config::{Choice, Config, Judges};
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     metadata: Metadata,
     /// Detectors, separated by commas; default: all but opt-in ones without an entry in --config
-    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = common::arguments::name())]
+    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
     #[arg(long, default_value = "agent")]
@@ -75,8 +75,9 @@ pub(crate) struct Arguments {
     /// .json, .md, .tex, .html, .txt, .otlp.jsonl; or write FORMAT=FILE. May be given several times
     #[arg(long, short, alias = "out", value_name = "FILE")]
     output: Vec<FormattedFile>,
-    /// Format of standard output
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    /// Format of standard output: text, json (figures), jsonl (a record per run), csv (findings), runs-csv, sarif, junit,
+    /// github (annotations), otlp (evaluation events), markdown, latex, html
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT", hide_possible_values = true)]
     output_format: OutputFormat,
     /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any. May be given
     /// several times

@@ -4,29 +4,26 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::builder::{StringValueParser, TypedValueParser};
 use wrongturn::{
     Confidence, ReadOptions, Trace,
-    detect::ALL,
+    detect::detector_info,
     read::{Alignment, Format},
     scan::{RunTable, ScanEvent, read_files, read_joined},
     stats::Resampling,
 };
 
-use super::config::nearest_of;
 use super::{Failure, output};
 
 /// How the inputs are read.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Reading {
-    /// Format of the inputs; default: as their content says. See `wrongturn formats`
+    /// Format of the inputs, as in `wrongturn formats`; default: recognised by their content
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// Position of `obs` in BenchTrace episodes (before, after); default: by each episode's first entry
     #[arg(long)]
     pub(crate) alignment: Option<Alignment>,
-    /// All files are one source: the spans and log records of a trace meet wherever they lie. Files of other formats
-    /// are read as always
+    /// Take all files for one source, in which a trace may have its spans and log records in several files
     #[arg(long)]
     pub(crate) join: bool,
 }
@@ -102,32 +99,20 @@ impl Metadata {
 /// The filter of findings.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Surety {
-    /// Tell only findings that are at least this sure (likely, certain)
+    /// Report only findings that are at least this sure (likely, certain)
     #[arg(long, default_value = "likely", value_name = "CONFIDENCE")]
     pub(crate) min_confidence: Confidence,
 }
 
-/// Returns a name in a list, without the space that may stand around it.
-pub(crate) fn name() -> impl TypedValueParser<Value = String> {
-    StringValueParser::new().map(|text| text.trim().to_owned())
-}
-
-/// Returns the id of a detector in a list.
-pub(crate) fn detector() -> impl TypedValueParser<Value = String> {
-    name().try_map(|id| {
-        let known = || ALL.iter().map(|info| info.id);
-        if known().any(|known| known == id) {
-            Ok(id)
-        } else {
-            Err(format!("unknown detector{}", nearest_of(&id, known())))
-        }
-    })
+/// Parses the id of a detector, with or without spaces around it.
+pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
+    detector_info(text.trim()).map(|info| info.id.to_owned())
 }
 
 /// How many threads work.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Threads {
-    /// Threads; default: one per core
+    /// Number of threads; default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 }
@@ -163,7 +148,7 @@ impl Resamples {
 /// Where drawing begins.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Seed {
-    /// Seed of whatever is drawn
+    /// Seed of random draws
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
 }

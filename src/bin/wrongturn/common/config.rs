@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wrongturn::{
     Confidence, Detector, Finding, Registry, Verdict,
-    detect::{ALL, Preset, at_least},
+    detect::{Preset, at_least, detector_info},
     scan::{Profile, RunFilter, TraceRecord},
     trace::Actors,
 };
@@ -106,7 +106,10 @@ impl Config {
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path.map(Path::to_path_buf).or_else(nearest) else { return Ok(Self::default()) };
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-            let detectors = output::parse(&path, |text| serde_json::from_str(text))?;
+            let detectors: Map<String, Value> = output::parse(&path, |text| serde_json::from_str(text))?;
+            for id in detectors.keys() {
+                detector_info(id).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
             return Ok(Self { detectors, ..Self::default() });
         }
         let config = output::parse(&path, Self::parse)?;
@@ -133,10 +136,7 @@ impl Config {
         let named = lists.flat_map(|(select, detectors)| select.iter().chain(detectors.keys()));
         let ignored = config.ignore.iter().filter_map(|ignore| ignore.detector.as_ref());
         for id in named.chain(ignored) {
-            if !ALL.iter().any(|info| info.id == id) {
-                let nearest = nearest_of(id, ALL.iter().map(|info| info.id));
-                return Err(format!("unknown detector `{id}`{nearest}"));
-            }
+            detector_info(id).map_err(|error| error.to_string())?;
         }
         match config.ignore.iter().find(|ignore| ignore.reason.trim().is_empty()) {
             Some(_) => Err("expected a reason for each `ignore`, got an empty one".to_owned()),
@@ -265,7 +265,7 @@ fn check_keys(table: &toml::Table, known: &[&str], place: &str) -> Result<(), St
 }
 
 /// Returns a hint at the known name that is most like a misspelt one.
-pub(crate) fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
     let near = near.max_by(|(one, _), (other, _)| one.total_cmp(other));
     near.map(|(_, known)| format!("; did you mean `{known}`?")).unwrap_or_default()
@@ -286,12 +286,13 @@ mod tests {
         assert_eq!(config.and_then(|config| config.min_confidence), Some(Confidence::Certain));
         let error = |text: &str| Config::parse(text).err().unwrap_or_default();
         assert_eq!(error("fail_on = []"), "unknown key `fail_on`; did you mean `fail-on`?");
-        assert_eq!(error("select = [\"lop\"]"), "unknown detector `lop`; did you mean `loop`?");
+        let unknown = detector_info("lop").unwrap_err().to_string();
+        assert_eq!(error("select = [\"lop\"]"), unknown);
         assert!(error("[[ignore]]\ndetector = \"loop\"\nreason = \"\"").contains("a reason"));
         assert!(error("[[ignore]]\ndetector = \"loop\"").contains("reason"));
         let profile = |text: &str| error(&format!("[profile.a]\nmatch = {{ model = \"m\" }}\n{text}"));
         assert_eq!(profile("slect = []"), "unknown key `profile.a.slect`; did you mean `select`?");
-        assert_eq!(profile("[profile.a.detectors.lop]"), "unknown detector `lop`; did you mean `loop`?");
+        assert_eq!(profile("[profile.a.detectors.lop]"), unknown);
         assert_eq!(
             error("[profile.a]\nmatch = { servce = \"s\" }"),
             "unknown key `profile.a.match.servce`; did you mean `service`?"

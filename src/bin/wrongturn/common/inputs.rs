@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use wrongturn::{
-    ErrorKind, Scanner,
+    ErrorKind, Scanner, Trace,
+    calibrate::run_of,
     merge::{FileReport, FileSums, Files},
-    scan::{Progress, ScanEvent, TraceRecord},
+    scan::{Progress, ScanEvent, TraceRecord, path_text},
 };
 
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
@@ -241,6 +242,15 @@ impl Faults {
         }
         status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }
+}
+
+/// Returns the run of a file that has this id or position, or the name that `check` prints for a run without an id.
+pub(crate) fn find_run<'r>(runs: &'r [Trace], file: &Path, name: &str) -> wrongturn::Result<&'r Trace> {
+    run_of(runs, name).or_else(|error| {
+        let stem = path_text(file.file_stem().unwrap_or_default());
+        let position = name.strip_prefix(&*stem).filter(|rest| rest.starts_with('#'));
+        position.and_then(|position| run_of(runs, position).ok()).ok_or(error)
+    })
 }
 
 /// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, or a label of this name.

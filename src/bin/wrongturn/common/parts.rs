@@ -9,6 +9,7 @@ use wrongturn::{
     ReadOptions,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
     report::{Document, render_files, scan_document},
+    scan::path_text,
     trace::Digest,
 };
 
@@ -52,7 +53,7 @@ impl PartialFile {
 
 /// Inputs by their name, or by the first of their names and the digest of all.
 fn named_by(inputs: &[PathBuf]) -> String {
-    let mut names: Vec<String> = inputs.iter().map(|path| path.display().to_string()).collect();
+    let mut names: Vec<_> = inputs.iter().map(|path| path_text(path.as_os_str()).into_owned()).collect();
     names.sort();
     match names.as_slice() {
         [one] => one.clone(),

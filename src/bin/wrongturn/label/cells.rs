@@ -154,9 +154,7 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
         found.ok_or_else(|| format!("{}: {name} is missing", cells.key))
     };
     let detector = needed("detector", "the id of a detector")?;
-    if detector_info(&detector).is_none() {
-        return Err(cells.wrong("detector", "the id of a detector"));
-    }
+    detector_info(&detector).map_err(|error| format!("{}: {error}", cells.key))?;
     let span = "[first, last] or \"first-last\", the first not above the last, or null";
     let range = cells.read("where", span, |cell| match cell {
         Value::Null => Some(None),

@@ -9,16 +9,15 @@ mod sheet;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use crate::common::arguments::Seed;
-use crate::common::inputs::Inputs;
+use crate::common::arguments::{Seed, detector};
+use crate::common::inputs::{Inputs, find_run};
 use crate::common::output::protect;
 use cells::Span;
 use clap::Parser;
 use entry::Label;
 use wrongturn::{
     ReadOptions, Trace,
-    calibrate::{Difficulty, run_of},
-    detect::ALL,
+    calibrate::Difficulty,
     scan::{ScanEvent, read_files},
 };
 
@@ -42,11 +41,11 @@ pub(crate) struct Arguments {
     /// File of runs, in any format that can be read; with --second, the labels of the first reader
     #[arg(required_unless_present_any = ["sample", "filled"])]
     file: Option<PathBuf>,
-    /// The run: its id, or `#` and its 0-based place
+    /// The run: its id, or its position from 0 on; #3 is always a position
     #[arg(long)]
     run: Option<String>,
     /// The detector that the label is for
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = detector)]
     detector: Option<String>,
     /// The failure is there
     #[arg(long, conflicts_with = "no")]
@@ -95,12 +94,6 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    if let Some(id) = &arguments.detector {
-        wrongturn::detect::detector_info(id).ok_or_else(|| {
-            let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-            format!("unknown detector `{id}`; known are {}", known.join(", "))
-        })?;
-    }
     if let (Some(second), Some(first)) = (&arguments.second, &arguments.file) {
         agreement::compare(first, second)
     } else if let Some(sheet) = &arguments.filled {
@@ -123,8 +116,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     }
     let (runs, format, inputs) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
-    // A number that is not an id is a position.
-    let trace = run_of(&runs, name).or_else(|error| run_of(&runs, &format!("#{name}")).map_err(|_| error))?;
+    let trace = find_run(&runs, file, name)?;
     let entry = Label {
         detector,
         failure: arguments.yes,

@@ -20,7 +20,7 @@ use super::entry::{Label, append, blind};
 use super::{Arguments, read, required};
 use crate::common::inputs::Inputs;
 use crate::common::output::{Output, is_stdout, protect, write_text};
-use crate::common::{Failure, json_line, print};
+use crate::common::{Failure, Unread, json_line, print};
 
 /// A row of a sheet: what a reader fills in, and the run to read. Nothing in it comes from a detector.
 #[derive(Serialize)]
@@ -76,7 +76,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let drawn = sample_runs(&features, arguments.n, arguments.seed.seed);
     if drawn.is_empty() {
         inputs.tell();
-        return Err("no run could be read".into());
+        return Err(Unread::nothing_read());
     }
     let drawn = (0_usize..).zip(drawn).filter_map(|(n, place)| Some((*numbers.get(place)?, n)));
     let mut wanted: BTreeMap<usize, usize> = drawn.collect();
@@ -110,7 +110,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     })?;
     let mut sheet = Output::create(&out)?;
     let mut page = Document::new(format!("{} runs to read for {detector}", rows.len()));
-    let question = wrongturn::detect::detector_info(detector).map_or("", |info| info.summary);
+    let question = wrongturn::detect::detector_info(detector)?.summary;
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
          beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \
