@@ -13,7 +13,7 @@ use super::published::RefusedBefore;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, PassedOver, Phrases, PollingCall,
-    ProgressTracker, TransientRules, after_colon, names_value, no_call,
+    ProgressTracker, Shown, TransientRules, after_colon, names_value, no_call,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -246,7 +246,7 @@ impl Blindness {
         refused.latest.truncate(REMEMBERED - 1);
         refused.latest.push_front(now);
         let Some((before, is_certain)) = report else { return };
-        let (shown, line) = (attempt.call.shown_with(action), after_colon(&failure.line));
+        let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match refused.turns {
             0..=2 => String::new(),
             times => format!(", {times} times by now"),

@@ -13,7 +13,7 @@ use super::published::LoopRepeat;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Does, Excuse, Facts, History, Looks, NoCall, PassedOver, Past, PollingCall,
-    ProgressTracker, Said, TransientRules, after_colon, excerpt, no_call,
+    ProgressTracker, Said, Shown, TransientRules, after_colon, excerpt, no_call,
 };
 use crate::error::Result;
 use crate::names::named;
@@ -197,7 +197,7 @@ struct Span {
     /// The call or tool that repeats.
     call: Option<Arc<Facts>>,
     /// The call as it is shown, and what it said: of failures, the most frequent.
-    shown: String,
+    shown: Option<Shown>,
     said: String,
     /// In how many ways it failed, and whether the calls differ.
     ways: u64,
@@ -241,7 +241,7 @@ impl Stuck {
 
     /// Equal calls with equal answers: `min_repeats` with nothing changed in between, or one less directly after one
     /// another, or one less that each write.
-    fn repeat(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
+    fn repeat(&self, now: &Past, attempt: &Attempt) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
         let (mut later, mut first) = (now, now);
         let (mut count, mut idle, mut adjacent, mut in_a_row) = (1, 1, 1, true);
@@ -258,13 +258,14 @@ impl Stuck {
         }
         let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
         let count = count.max(attempt.excused + 1);
-        let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
-        let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
         let polled = attempt.excuse == Some(Excuse::Polling);
-        (
-            span.certain_if(!call.is_shell && !attempt.unpaired),
-            idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled,
-        )
+        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled;
+        // Most calls are made once.
+        (count > 1 || is_loop).then(|| {
+            let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
+            let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
+            (span.certain_if(!call.is_shell && !attempt.unpaired), is_loop)
+        })
     }
 
     /// Equal failures: `min_failures` of them, or one less directly after one another, or two less with an exact repeat
@@ -403,15 +404,15 @@ impl Fold for Stuck {
     fn observe(&mut self, step: &Step<'_>) {
         let mut found = Vec::new();
         if let Some(attempt) = self.no_call.observe(step) {
-            found.push((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
+            found.extend((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
         }
         if let Event::Message(text) = step.event()
             && let Some((attempt, shown)) = self.attempts.answered(step)
             && let Some(now) = self.history.answer(&attempt)
         {
             let repeat = self.repeat(&now, &attempt);
-            found.push(self.keep(repeat).map(|span| Span {
-                shown,
+            found.extend(repeat.and_then(|repeat| self.keep(repeat)).map(|span| Span {
+                shown: Some(shown),
                 said: excerpt(&text.head(200), 60),
                 ..span
             }));
@@ -425,19 +426,23 @@ impl Fold for Stuck {
             {
                 let now = self.history.add(&attempt);
                 let repeat = self.repeat(&now, &attempt);
-                found.push(self.keep(repeat));
+                found.extend(repeat.and_then(|repeat| self.keep(repeat)));
                 if attempt.call.call.does != Does::Note {
                     if attempt.failure().is_some() {
                         let failure = self.failure(&now, &attempt);
-                        found.push(self.keep(failure));
+                        found.extend(self.keep(failure));
                     }
                     let look = self.look(&attempt, action.observation.present());
-                    found.push(look.filter(|_| !attempt.was_polled()));
+                    found.extend(look.filter(|_| !attempt.was_polled()));
                 }
-                found.iter_mut().flatten().for_each(|span| span.show(&attempt, action));
+                for span in &mut found {
+                    span.show(&attempt, action);
+                }
             }
         }
-        found.into_iter().flatten().for_each(|span| self.report(span));
+        for span in found {
+            self.report(span);
+        }
     }
 
     /// Returns a finding as soon as its loop is made; the loop may go on.
@@ -483,7 +488,7 @@ impl Span {
             own: (first, attempt.told_at),
             confidence: Confidence::Likely,
             call: Some(Arc::clone(&attempt.call)),
-            shown: String::new(),
+            shown: None,
             said: String::new(),
             ways: 1,
             varied: false,
@@ -500,7 +505,7 @@ impl Span {
             own: (attempt.row_start, attempt.last),
             confidence: Confidence::Likely,
             call: None,
-            shown: String::new(),
+            shown: None,
             said: excerpt(&attempt.head, 100),
             ways: 1,
             varied: false,
@@ -516,9 +521,7 @@ impl Span {
 
     /// Shows the call of an attempt and what it said, unless others are shown.
     fn show(&mut self, attempt: &Attempt, action: &Action<'_>) {
-        if self.shown.is_empty() {
-            self.shown = attempt.call.shown_with(action);
-        }
+        self.shown.get_or_insert_with(|| Shown::with(&attempt.call, action));
         // Failures are quoted by what most of them said, which may be nothing.
         if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
             self.said = match (attempt.failure(), action.observation.present()) {
@@ -533,14 +536,13 @@ impl Span {
     fn quote(&mut self, varied: bool, said: Option<&Said>) {
         let Some(said) = said else { return };
         self.varied = varied;
-        self.said.clone_from(&said.line);
-        if varied {
-            self.shown.clone_from(&said.shown);
-        }
+        said.line().clone_into(&mut self.said);
+        self.shown = Some(said.shown.clone()).filter(|_| varied).or(self.shown.take());
     }
 
     fn finding(&self) -> Finding {
-        let Self { kind, count, own: (first, last), shown, said, ways, .. } = self;
+        let Self { kind, count, own: (first, last), said, ways, .. } = self;
+        let shown = self.shown.as_ref().map_or_else(String::new, Shown::to_string);
         let what = match kind {
             LoopKind::RepeatedFailure => {
                 let is_line = self.call.as_ref().is_some_and(|call| call.call.is_shell);

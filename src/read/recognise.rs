@@ -54,7 +54,10 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     skip_space(window)?;
     let mut finder = Finder::default();
     loop {
-        match finder.look(window.unread(), window.is_whole(), wanted) {
+        // A slice is at hand whole, but its lines are looked for where a stream looks for them.
+        let bytes = window.unread();
+        let start = bytes.get(..SAMPLES[0]).unwrap_or(bytes);
+        match finder.look(start, window.is_whole() && start.len() == bytes.len(), wanted) {
             session::Found::Session(entry) => {
                 if let Reader::Session(reader) = &entry.reader {
                     return Ok(Recognised::Session(entry, reader));

@@ -87,11 +87,22 @@ pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns false only if there is no call.
+/// Returns false only if there is no call: no list of calls that holds something, no single call, no type of a call.
 fn may_hold_calls(bytes: &[u8]) -> bool {
+    let is_call = |at: usize| {
+        let name =
+            bytes.get(at + 1..).unwrap_or_default().split(|byte| *byte == b'"').next().unwrap_or_default();
+        let is_one = |names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
+        let rest = bytes.get(at + name.len() + 2..).unwrap_or_default().trim_ascii_start();
+        match rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start) {
+            None => is_one(&KINDS),
+            Some([b'[', list @ ..]) => is_one(&LISTS) && !list.trim_ascii_start().starts_with(b"]"),
+            Some(value) => is_one(&SINGLE) && value.starts_with(b"{"),
+        }
+    };
     ["\"tool", "\"function", "\"custom_tool"]
         .iter()
-        .any(|part| memmem::find(bytes, part.as_bytes()).is_some())
+        .any(|part| memmem::find_iter(bytes, part.as_bytes()).any(is_call))
 }
 
 /// The calls in an input, each once.

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::does::Does;
 use super::phrases::Hints;
-use super::{Call, Facts, Failure, PassedOver, facts, said};
+use super::{Call, Facts, Failure, PassedOver, Shown, facts, said};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,
@@ -74,7 +74,7 @@ pub(crate) struct Attempts {
     /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
     /// The latest action, if it was not answered, and how messages show it.
-    unpaired: Option<(Attempt, String)>,
+    unpaired: Option<(Attempt, Shown)>,
 }
 
 #[derive(Debug)]
@@ -132,7 +132,10 @@ impl Attempts {
         let polls = is_poll && brought.is_none();
         let excuse = if polls && !failed && !is_final(action) {
             Some(Excuse::Polling)
-        } else if failed && self.passed_over.is_transient(action) && !is_time_limit(&answer, action) {
+        } else if failed
+            && self.passed_over.is_transient(action, &answer.transient)
+            && !is_time_limit(&answer, action)
+        {
             Some(Excuse::Transient)
         } else {
             (answer.state == AnswerState::Waiting).then_some(Excuse::Waiting)
@@ -168,13 +171,13 @@ impl Attempts {
             excused_since,
             unpaired,
         };
-        self.unpaired = unpaired.then(|| (attempt.clone(), attempt.call.shown_with(action)));
+        self.unpaired = unpaired.then(|| (attempt.clone(), Shown::with(&attempt.call, action)));
         Some(attempt)
     }
 
     /// Returns the call without an answer that this message answers, with its outcome, and the call as it is shown: the
     /// user or the environment speaks directly after the call.
-    pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, String)> {
+    pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, Shown)> {
         let Event::Message(text) = step.event() else { return None };
         let (mut attempt, shown) = self.unpaired.take()?;
         attempt.outcome = Some(said(text, attempt.call.call.is_shell, || Digest::of_text(&text.to_str())));

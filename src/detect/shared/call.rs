@@ -39,6 +39,8 @@ pub(crate) struct Call {
 /// One simple command of a command line, or a whole call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'c> {
+    /// Its place on the line.
+    pub(crate) place: usize,
     pub(crate) does: Does,
     pub(crate) program: &'c str,
     /// The beginning of the command, for messages; the program if it is not a command line.
@@ -58,6 +60,7 @@ pub(crate) struct Part<'c> {
 /// A part, with its texts by their places.
 #[derive(Debug, Clone, Copy)]
 struct Stored {
+    place: usize,
     does: Does,
     /// `None` is the program of the call.
     program: Option<Place>,
@@ -226,6 +229,7 @@ impl Call {
             is_strict: false,
             program,
             own: Some(Stored {
+                place: 0,
                 does,
                 program: None,
                 shown: None,
@@ -247,6 +251,7 @@ impl Call {
     pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = Part<'_>> {
         let text = |place: Place| self.names.get(place);
         self.own.iter().chain(&self.commands).map(move |part| Part {
+            place: part.place,
             does: part.does,
             program: part.program.map_or(&*self.program, text),
             shown: part.shown.map_or(&*self.program, text),
@@ -297,7 +302,17 @@ impl Call {
                 let added = first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60);
                 let shown = Some(names.add(|names| names.push_str(added)));
                 let (apart, silenced) = (std::mem::take(&mut apart), command.silenced);
-                parts.push(Stored { does, program, shown, file, script, check, apart, silenced });
+                parts.push(Stored {
+                    place: parts.len(),
+                    does,
+                    program,
+                    shown,
+                    file,
+                    script,
+                    check,
+                    apart,
+                    silenced,
+                });
                 target = target
                     .or_else(|| target_of(&command).map(|target| names.add(|names| names.push_str(target))));
             }

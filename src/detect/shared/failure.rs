@@ -334,16 +334,16 @@ pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
     /// Commands that answer by their exit status and print nothing.
     const TESTS: [&str; 5] = ["[", "cmp", "diff", "git diff", "test"];
-    let program = call.last_program();
-    let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);
-    let searches = only_reads || words(program).any(|word| SEARCHES.contains(&&*lower(word)));
-    let Some(answer) = action.observation.present().filter(|answer| searches && answer.len() <= HEAD) else {
+    let Some(answer) = action.observation.present().filter(|answer| answer.len() <= HEAD) else {
         return false;
     };
     let text = answer.to_str();
-    let told: Vec<&str> = lines(&text).collect();
-    match told.as_slice() {
-        [] | ["[]" | "{}" | "null"] => only_reads,
-        [first, ..] => NOTHING.is_match(first),
+    let told: Vec<&str> = lines(&text).take(2).collect();
+    let is_empty = matches!(told.as_slice(), [] | ["[]" | "{}" | "null"]);
+    if !is_empty && !told.first().is_some_and(|first| NOTHING.is_match(first)) {
+        return false;
     }
+    let program = call.last_program();
+    let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);
+    only_reads || !is_empty && words(program).any(|word| SEARCHES.contains(&&*lower(word)))
 }

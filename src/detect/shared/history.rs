@@ -1,8 +1,9 @@
 //! The attempts of a run, as far as later ones are held against them: the last thousand.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use super::{Attempt, Does, excerpt};
+use super::{Attempt, Does, Facts, Shown, excerpt};
 use crate::trace::{Digest, DigestMap, DigestSet};
 
 /// An attempt as it is remembered.
@@ -41,23 +42,51 @@ pub(crate) struct History {
     /// By program: the latest failure since it last succeeded.
     rows: DigestMap<u64>,
     outcomes: DigestSet,
-    /// By failure: at most eight lines that stated it.
-    said: DigestMap<Vec<Said>>,
+    said: DigestMap<Lines>,
 }
 
+/// The lines that stated one failure, at most eight.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(Vec<Said>);
+
 /// A line that stated a failure, and the latest call that it answered.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Said {
-    pub(crate) line: String,
-    pub(crate) shown: String,
-    times: u64,
+    answer: Arc<Facts>,
+    pub(crate) shown: Shown,
+    pub(crate) times: u64,
+}
+
+impl Said {
+    pub(crate) fn line(&self) -> &str {
+        self.answer.failure.as_ref().map_or("", |failure| &failure.line)
+    }
+}
+
+impl Lines {
+    /// How many lines are remembered.
+    const MOST: usize = 8;
+
+    /// Adds the line of a failed attempt. Lines that begin alike are one.
+    pub(crate) fn add(&mut self, attempt: &Attempt, shown: Shown) {
+        let line = attempt.failure().map_or("", |failure| &failure.line);
+        let is_same =
+            |said: &&mut Said| said.line() == line || excerpt(said.line(), 100) == excerpt(line, 100);
+        if let Some(before) = self.0.iter_mut().find(is_same) {
+            (before.times, before.shown) = (before.times + 1, shown);
+        } else if self.0.len() < Self::MOST {
+            self.0.push(Said { answer: Arc::clone(&attempt.answer), shown, times: 1 });
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Said> {
+        self.0.iter()
+    }
 }
 
 impl History {
     /// How many attempts are remembered.
     const MOST: usize = 1_024;
-    /// How many lines are remembered of one failure.
-    const LINES: usize = 8;
 
     /// Adds an attempt and returns it as it is remembered.
     ///
@@ -69,8 +98,8 @@ impl History {
         let program = if call.is_shell { program.and(Digest::NONE) } else { program };
         let file = target.map_or(Digest::NONE, Digest::of_text);
         let failure = attempt.failure().map(|failure| program.and(file).and(failure.signature));
-        if let Some((key, failure)) = failure.zip(attempt.failure()) {
-            self.note(key, excerpt(&failure.line, 100), attempt.call.shown());
+        if let Some(failure) = failure {
+            self.said.entry(failure).or_default().add(attempt, Shown::of(&attempt.call));
         }
         let number = self.count;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
@@ -115,16 +144,6 @@ impl History {
         Some(*past)
     }
 
-    fn note(&mut self, failure: Digest, line: String, shown: String) {
-        let said = self.said.entry(failure).or_default();
-        if let Some(before) = said.iter_mut().find(|said| said.line == line) {
-            before.times += 1;
-            before.shown = shown;
-        } else if said.len() < Self::LINES {
-            said.push(Said { line, shown, times: 1 });
-        }
-    }
-
     /// Returns the line that stated a failure most often.
     pub(crate) fn said(&self, failure: Digest) -> Option<&Said> {
         self.said.get(&failure)?.iter().rev().max_by_key(|said| said.times)
@@ -161,7 +180,7 @@ impl History {
     /// About how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
         let digests = self.by_key.len() + self.by_failure.len() + self.outcomes.len();
-        let lines: usize = self.said.values().map(Vec::len).sum();
-        self.past.len() * size_of::<Past>() + digests * 2 * size_of::<(Digest, u64)>() + lines * 256
+        let lines: usize = self.said.values().map(|lines| lines.0.len()).sum();
+        self.past.len() * size_of::<Past>() + digests * 2 * size_of::<(Digest, u64)>() + lines * 512
     }
 }

@@ -1,10 +1,11 @@
 //! Looks that bring nothing new: they resemble an earlier one, and what they show has been shown.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::shell::last_part;
 use super::text::lines;
-use super::{Attempt, Does};
+use super::{Attempt, Does, Facts};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
 /// The latest looks since something was changed, at most eight.
@@ -15,7 +16,9 @@ pub(crate) struct Looks {
 
 #[derive(Debug)]
 struct Look {
-    attempt: Attempt,
+    call: Arc<Facts>,
+    turn: u64,
+    outcome: Option<Digest>,
     bigrams: Option<Bigrams>,
     answer: KeptText,
     /// The lines of the answer, once they are compared.
@@ -37,8 +40,8 @@ impl Looks {
         let call = &attempt.call.call;
         let mut bigrams = None;
         let (mut like, mut same_key) = (Vec::new(), false);
-        for earlier in self.recent.iter_mut().filter(|earlier| earlier.attempt.turn != attempt.turn) {
-            let other = &earlier.attempt.call.call;
+        for earlier in self.recent.iter_mut().filter(|earlier| earlier.turn != attempt.turn) {
+            let other = &earlier.call.call;
             let is_same = call.key.is_some() && other.key == call.key;
             let mut is_alike = || {
                 let mine = bigrams.get_or_insert_with(|| Bigrams::of(&call.text));
@@ -54,7 +57,7 @@ impl Looks {
             [] => false,
             // Of a structured call only the same answer is nothing new.
             _ if !call.is_shell => {
-                like.iter().any(|like| attempt.outcome.is_some() && like.attempt.outcome == attempt.outcome)
+                like.iter().any(|like| attempt.outcome.is_some() && like.outcome == attempt.outcome)
             }
             _ => {
                 let text = answer.to_str();
@@ -73,7 +76,8 @@ impl Looks {
         };
         let kept = if call.is_shell && answer.len() <= Self::LONGEST { answer } else { Text::from("") };
         self.recent.truncate(Self::WINDOW - 1);
-        self.recent.push_front(Look { attempt: attempt.clone(), bigrams, answer: kept.keep(), lines: None });
+        let (call, turn, outcome) = (Arc::clone(&attempt.call), attempt.turn, attempt.outcome);
+        self.recent.push_front(Look { call, turn, outcome, bigrams, answer: kept.keep(), lines: None });
         idle
     }
 

@@ -17,7 +17,8 @@ mod shell;
 mod text;
 mod transient;
 
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
@@ -27,7 +28,7 @@ pub(crate) use call::{Call, Part, identifiers, names_value};
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, installed, installs};
 pub(crate) use failure::{Failure, FailureKind, diagnoses, found_nothing};
-pub(crate) use history::{History, Past, Said};
+pub(crate) use history::{History, Lines, Past, Said};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
 pub(super) use phrases::{Pattern, Phrases};
@@ -57,6 +58,8 @@ pub(crate) struct Facts {
     pub(crate) outcome: Option<Digest>,
     /// Why the answer may not be the last word.
     pub(crate) state: AnswerState,
+    /// Whether the failure is transient by the default rules, once a rule asks.
+    transient: OnceLock<bool>,
 }
 
 /// Returns what is known of a step, if it is an action.
@@ -80,6 +83,7 @@ pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
             line,
             outcome,
             state,
+            transient: OnceLock::new(),
         }
     })
 }
@@ -102,43 +106,55 @@ fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Dige
     if is_shell || text::holds_clock(text) { text::template_digest(*text) } else { exact() }
 }
 
-impl Facts {
-    /// Returns the call as a message shows it: the tool and the beginning of the command that failed, else of the main
-    /// one, or what it is about.
-    pub(crate) fn shown(&self) -> String {
-        let failed = self.failure.as_ref().and_then(|failure| self.call.failed_part(&failure.line));
-        let main = || self.call.parts().find(|part| *part.program == *self.call.program);
-        self.shown_part(failed.or_else(main).as_ref())
+/// A call as messages show it. Nothing is written before it is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) call: Arc<Facts>,
+    /// The place of the command that is shown, if it is not the one that failed or the main one.
+    part: Option<usize>,
+    /// The arguments that are shown.
+    given: Option<Box<str>>,
+}
+
+impl Shown {
+    /// Shows the tool and the beginning of the command that failed, else of the main one, or what the call is about.
+    pub(crate) fn of(call: &Arc<Facts>) -> Self {
+        Self { call: Arc::clone(call), part: None, given: None }
     }
 
-    /// As [`Facts::shown`], with the beginning of this command.
-    pub(crate) fn shown_part(&self, part: Option<&Part<'_>>) -> String {
-        match (part.filter(|_| self.call.is_shell), self.call.target()) {
-            // A tool that is called like a program is named on its line.
-            (Some(part), _) if part.name() == &*self.tool => format!("`{}`", part.shown),
-            (Some(part), _) => format!("`{}: {}`", quoted(&self.tool), part.shown),
-            (None, Some(target)) => format!("`{} {}`", quoted(&self.tool), first_chars(target, 60)),
-            (None, None) => format!("`{}`", quoted(&self.tool)),
+    /// As [`Shown::of`], with the beginning of this command.
+    pub(crate) fn part(call: &Arc<Facts>, part: &Part<'_>) -> Self {
+        Self { part: Some(part.place), ..Self::of(call) }
+    }
+
+    /// As [`Shown::of`], with the arguments of a structured call that names no file. `action` is its step.
+    pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
+        let is_plain =
+            !call.call.is_shell && call.call.target().is_none() && action.name.trim() == &*call.tool;
+        let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
+        Self { given: given.map(Into::into), ..Self::of(call) }
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Facts { tool, call, failure, .. } = &*self.call;
+        let name = quoted(tool);
+        if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
+            return write!(f, "`{name} {}`", excerpt(&json, 60));
         }
-    }
-
-    /// Like [`Facts::shown`], with the arguments of a structured call that names no file. `action` is its step.
-    pub(crate) fn shown_with(&self, action: &Action<'_>) -> String {
-        self.shown_given(self.given(action))
-    }
-
-    /// Returns the arguments that [`Facts::shown_with`] shows.
-    pub(crate) fn given<'a>(&self, action: &'a Action<'_>) -> Option<&'a str> {
-        let is_plain = !self.call.is_shell && self.call.target().is_none();
-        let given = action.arguments.as_ref().present().filter(|_| action.name.trim() == &*self.tool);
-        given.filter(|_| is_plain).and_then(Arguments::json)
-    }
-
-    /// Like [`Facts::shown_with`], with arguments that were kept.
-    pub(crate) fn shown_given(&self, given: Option<&str>) -> String {
-        match given.map(canonical_text) {
-            Some(json) if json != "{}" => format!("`{} {}`", quoted(&self.tool), excerpt(&json, 60)),
-            _ => self.shown(),
+        let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));
+        let main = || call.parts().find(|part| *part.program == *call.program);
+        let part = match self.part {
+            Some(place) => call.parts().nth(place),
+            None => failed().or_else(main),
+        };
+        match (part.filter(|_| call.is_shell), call.target()) {
+            // A tool that is called like a program is named on its line.
+            (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
+            (Some(part), _) => write!(f, "`{name}: {}`", part.shown),
+            (None, Some(target)) => write!(f, "`{name} {}`", first_chars(target, 60)),
+            (None, None) => write!(f, "`{name}`"),
         }
     }
 }

@@ -112,16 +112,17 @@ impl NoCall {
         if step.actor() == Actor::System && spoken.is_none() {
             return None;
         }
-        // Asked once for all rules.
-        let refused = *step.facts(|| is_refusal(text, step.actor()))?;
+        // Computed once for all rules.
+        let (refused, answer) = *step.facts(|| {
+            if is_refusal(text, step.actor()) {
+                (true, Digest::of_text(&text.head(HEAD).replace(|c: char| c.is_ascii_digit(), "0")))
+            } else {
+                (false, text.start_digest(HEAD))
+            }
+        })?;
         if spoken.is_none() && !refused {
             return None;
         }
-        let answer = if refused {
-            Digest::of_text(&text.head(HEAD).replace(|c: char| c.is_ascii_digit(), "0"))
-        } else {
-            text.start_digest(HEAD)
-        };
         let first = spoken.unwrap_or(step.index());
         let row = row.filter(|(last, ..)| *last == answer);
         let (row, row_start) = row.map_or((1, first), |(_, row, start)| (row + 1, start));

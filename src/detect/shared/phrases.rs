@@ -37,9 +37,7 @@ pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
         return None;
     }
     AhoCorasick::builder()
-        // Matches are rare, and a prefilter skips most of a text before the automaton runs, so the automaton that is
-        // quick to build suffices.
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .kind(Some(AhoCorasickKind::DFA))
         .match_kind(MatchKind::LeftmostLongest)
         .ascii_case_insensitive(true)
         .build(texts)

@@ -1,5 +1,7 @@
 //! Calls that ask whether something is over yet, and failures that are sound to try again: what rules pass over.
 
+use std::sync::OnceLock;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -152,9 +154,12 @@ impl PassedOver {
         self.tools.contains(&digests.folded_name) && self.exempt.iter().any(|call| call.matches(action))
     }
 
-    /// Returns true if the action failed transiently.
-    pub(in crate::detect) fn is_transient(&self, action: &Action<'_>) -> bool {
-        self.transient.as_ref().is_some_and(|rules| rules.matches(action))
+    /// Returns true if the action failed transiently. `by_default` keeps the answer of the default rules.
+    pub(in crate::detect) fn is_transient(&self, action: &Action<'_>, by_default: &OnceLock<bool>) -> bool {
+        self.transient.as_ref().is_some_and(|rules| {
+            let matches = || rules.matches(action);
+            if rules.are_default { *by_default.get_or_init(matches) } else { matches() }
+        })
     }
 }
 

@@ -74,6 +74,7 @@ impl TransientRules {
 /// The rules, made ready.
 #[derive(Debug)]
 pub(in crate::detect) struct Matcher {
+    pub(super) are_default: bool,
     error_types: Vec<String>,
     /// Phrases first, then numbers, in lower case. Of two numbers that begin alike, the longer one is met.
     texts: Option<AhoCorasick>,
@@ -85,6 +86,7 @@ impl Matcher {
         let numbers = rules.codes.iter().map(ToString::to_string);
         let phrases = rules.phrases.iter().map(|phrase| phrase.to_ascii_lowercase());
         Self {
+            are_default: *rules == TransientRules::default(),
             error_types: rules.error_types.iter().map(|known| plain_type(known)).collect(),
             texts: searcher(phrases.chain(numbers).collect()),
             phrases: rules.phrases.len(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, after_colon, diagnoses};
+use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, Shown, after_colon, diagnoses};
 use crate::trace::{Action, Status};
 
 /// Follows the checks of a run, and the files that it changes.
@@ -34,7 +34,7 @@ struct FailedCheck {
     program: String,
     step: u64,
     check: Check,
-    shown: String,
+    shown: Shown,
     line: String,
 }
 
@@ -76,7 +76,7 @@ impl Checks {
                         program: told.program.to_owned(),
                         step: attempt.step,
                         check,
-                        shown: attempt.call.shown_part(Some(told)),
+                        shown: Shown::part(&attempt.call, told),
                         line: failure.line.clone(),
                     });
                     self.any_failed = true;

@@ -2,14 +2,13 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Does, Facts, Part, Phrases, after_colon, identifiers, installed, installs,
+    Attempt, Check, Does, Lines, Part, Phrases, Shown, after_colon, identifiers, installed, installs,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -25,9 +24,7 @@ struct Goal {
     targets: BTreeSet<String>,
     /// How often each call failed.
     calls: Vec<(Option<Digest>, u64)>,
-    /// Failure lines with their counts and the latest call that got each: as shown, or its facts with its arguments. At
-    /// most eight lines.
-    lines: Vec<(String, u64, Shown)>,
+    lines: Lines,
     state: GoalState,
 }
 
@@ -37,21 +34,6 @@ enum GoalState {
     Reached,
     /// Something else was found instead.
     Elsewhere,
-}
-
-#[derive(Debug)]
-enum Shown {
-    Line(String),
-    Call(Arc<Facts>, Option<String>),
-}
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(line) => f.write_str(line),
-            Self::Call(call, given) => f.write_str(&call.shown_given(given.as_deref())),
-        }
-    }
 }
 
 impl Goal {
@@ -243,7 +225,7 @@ impl Goals {
                 turns: Vec::new(),
                 targets: BTreeSet::new(),
                 calls: Vec::new(),
-                lines: Vec::new(),
+                lines: Lines::default(),
                 state: GoalState::Elsewhere,
             });
             next
@@ -254,17 +236,10 @@ impl Goals {
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
-        let shown = if call.is_shell {
-            Shown::Line(attempt.call.shown_part(Some(told)))
-        } else {
-            Shown::Call(Arc::clone(&attempt.call), attempt.call.given(action).map(str::to_owned))
-        };
-        let line = attempt.failure().map_or("", |failure| &failure.line);
-        if let Some((_, times, latest)) = goal.lines.iter_mut().find(|(known, ..)| known == line) {
-            (*times, *latest) = (*times + 1, shown);
-        } else if goal.lines.len() < 8 {
-            goal.lines.push((line.to_owned(), 1, shown));
-        }
+        let is_line = call.is_shell;
+        let shown =
+            if is_line { Shown::part(&attempt.call, told) } else { Shown::with(&attempt.call, action) };
+        goal.lines.add(attempt, shown);
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
         }
@@ -326,9 +301,9 @@ impl Goals {
     }
 
     fn finding(&self, reason: OpenReason, group: &Group<'_>) -> Finding {
-        let most = group.goal.lines.iter().max_by_key(|(_, times, _)| *times);
-        let line = most.map(|(line, ..)| after_colon(line)).unwrap_or_default();
-        let shown = most.map(|(.., shown)| shown.to_string()).unwrap_or_default();
+        let most = group.goal.lines.iter().max_by_key(|said| said.times);
+        let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
+        let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
         let count = group.failures;
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
