@@ -154,7 +154,8 @@ impl Attempts {
             }
         }
         let writes = call.call.does == Does::Write && !failed;
-        let changes = writes && call.call.key.is_none_or(|key| self.changes.insert(key));
+        let changes =
+            writes && (outcome.is_none() || call.call.key.is_none_or(|key| self.changes.insert(key)));
         let told_at = step.index();
         let unpaired = action.reason == Some(UnknownReason::Unanswered) && action.observation.is_absent();
         let attempt = Attempt {
