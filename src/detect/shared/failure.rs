@@ -317,7 +317,7 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
         let tells = |line: &&&str| {
             let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
             (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))
-                && (complains(line, call) || RED.is_match(line))
+                && (complains(line, call) || RED.is_match(line) || DIAGNOSTIC.is_match(line))
                 && !line.starts_with("Traceback")
         };
         told.extend(all.iter().filter(tells).take(8));

@@ -90,10 +90,11 @@ impl History {
 
     /// Adds an attempt and returns it as it is remembered.
     ///
-    /// Failures are the same if tool, program and signature are, and the file if it is to be written.
+    /// Failures are the same if tool, program and signature are, and the file if it is to be written and not checked.
     pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
         let call = &attempt.call.call;
-        let target = call.target().filter(|_| call.does == Does::Write);
+        let checks = call.parts().any(|part| part.check.is_some());
+        let target = call.target().filter(|_| call.does == Does::Write && !checks);
         let program = Digest::of_text(&call.program);
         let program = if call.is_shell { program.and(Digest::NONE) } else { program };
         let file = target.map_or(Digest::NONE, Digest::of_text);
