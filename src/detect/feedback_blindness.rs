@@ -224,7 +224,7 @@ impl Blindness {
         let unchanged = |earlier: &&Refusal| {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
             // A change elsewhere does not allow what was refused.
-            failure.kind == FailureKind::Refused && earlier.writes_as(&now)
+            failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure))
         };
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
@@ -280,6 +280,14 @@ impl Refusal {
         call.does == Does::Write && same_file && self.wording == now.wording
     }
 
+    /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
+    fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        let runs = |shown: &str| before.parts().any(|part| part.shown == shown);
+        let same_command = call.is_shell && failure.is_flagged && call.parts().any(|part| runs(part.shown));
+        self.writes_as(now) || same_command && self.wording == now.wording
+    }
+
     /// Returns true if a later call is the same again, or meets a cause that does not depend on the call.
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
@@ -292,7 +300,7 @@ impl Refusal {
                 FailureKind::Usage if call.is_shell => true,
                 // `python -c "import numpy"` asks whether it is there now.
                 FailureKind::Missing(_) if call.is_shell => !call.parts().any(|part| is_probe(part.shown)),
-                FailureKind::Refused => self.writes_as(now),
+                FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && self.writes_as(now),
             }
     }

@@ -28,6 +28,8 @@ pub(crate) struct Failure {
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or type says that it failed, and not the text of the answer.
     pub(crate) recorded: bool,
+    /// Whether that is a flag, as of a harness that refuses a call.
+    pub(crate) is_flagged: bool,
 }
 
 /// The kind of cause that a failure states.
@@ -170,6 +172,7 @@ impl Failure {
             wording,
             line: first_chars(shown.unwrap_or(&""), 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
+            is_flagged: is_error && action.provenance == Provenance::Flag,
         })
     }
 
