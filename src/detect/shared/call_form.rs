@@ -9,7 +9,7 @@ use crate::trace::first_chars;
 pub(crate) const HEAD: usize = 300;
 
 /// Answers of harnesses to a call that they do not pass on to its tool.
-pub(crate) const REJECTIONS: [&str; 13] = [
+pub(crate) const REJECTIONS: [&str; 18] = [
     "unknown tool",
     "tool not found",
     "no such tool",
@@ -23,6 +23,11 @@ pub(crate) const REJECTIONS: [&str; 13] = [
     "failed to parse",
     "not valid json",
     "invalid json",
+    "inputvalidationerror",
+    "input validation error",
+    "validation errors parsing tool",
+    "must have required property",
+    "additional properties",
 ];
 
 /// Why a call is malformed.
