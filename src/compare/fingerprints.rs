@@ -1,4 +1,4 @@
-//! How far the behaviour of groups lies apart, and how far it would by chance.
+//! Distances between the behaviour of groups, and the distances expected by chance.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ type Sides<'r> = [Vec<&'r Fingerprint>; 2];
 /// The runs of a group, by task.
 type RunsByTask<'r> = BTreeMap<&'r str, Vec<&'r Fingerprint>>;
 
-/// How many of a task's runs are on the first side, and the edges of all of them.
+/// The number of a task's runs on the first side, and the edges of all its runs.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
-/// Returns the distance of the pooled fingerprints, and its distribution when runs change sides within their task.
+/// Returns the distance of the pooled fingerprints, and its distribution if runs are exchanged within their task.
 pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<FingerprintComparison> {
     let mut numbers: BTreeMap<(&Node, &Node), usize> = BTreeMap::new();
     let mut tasks_by_edge: Vec<EdgeRuns> = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<
 pub struct GroupedFingerprint {
     /// The group, such as a model.
     pub group: String,
-    /// The task, with its domain; runs are exchanged within their task.
+    /// The task, with its domain. Runs are exchanged within their task.
     pub task: Option<String>,
     /// The fingerprint.
     pub fingerprint: Fingerprint,
@@ -84,29 +84,29 @@ pub struct GroupedFingerprint {
 pub struct FingerprintGroup {
     /// The name.
     pub name: String,
-    /// The runs.
+    /// The number of runs.
     pub runs: u64,
     /// The sum of their fingerprints.
     pub fingerprint: Fingerprint,
 }
 
-/// How far the fingerprints of two groups lie apart.
+/// The distance between the fingerprints of two groups.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FingerprintDistance {
     /// The names of the groups.
     pub groups: [String; 2],
-    /// Tasks that both groups tried. If there are any, only their runs count.
+    /// Tasks that both groups tried. If there are any, only runs of these tasks count.
     pub tasks: u64,
     /// The Jensen–Shannon distance, in [0, 1].
     pub distance: f64,
-    /// The distance by chance; `None` without a shared task.
+    /// The distance expected by chance; `None` without a shared task.
     pub by_chance: Option<Interval>,
     /// The share of exchanges with at least this distance.
     pub p: Option<f64>,
 }
 
-/// The behaviour of groups of runs, and how far each pair of them lies apart.
+/// The behaviour of groups of runs, and the distance of each pair of groups.
 ///
 /// ```
 /// use serde_json::json;
@@ -133,7 +133,7 @@ pub struct FingerprintDistance {
 pub struct FingerprintGroups {
     /// The groups, by name.
     pub groups: Vec<FingerprintGroup>,
-    /// Each pair of groups with transitions, those farthest apart first.
+    /// Each pair of groups with transitions, the farthest apart first.
     pub distances: Vec<FingerprintDistance>,
     /// Exchanges drawn for each pair.
     pub resamples: usize,

@@ -21,29 +21,29 @@ use crate::stats::{
     ratio, wilson,
 };
 
-/// A run as the comparison of two agents sees it: its task, reward and verdicts.
+/// A run in a comparison: its task, reward and verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedRun {
     /// The domain.
     pub domain: Option<String>,
-    /// The task; runs without one cannot be compared. Instances of SWE-bench go by their id in all formats.
+    /// The task. Runs without one are left out. Instances of SWE-bench are named by their id in all formats.
     pub task: Option<String>,
-    /// Which trial of the task.
+    /// The trial of the task.
     pub trial: Option<u64>,
-    /// The reward; a run without one has failed.
+    /// The reward. A run without one counts as failed.
     pub reward: Option<f64>,
-    /// Whether it ended in an infrastructure error, and does not count.
+    /// Whether it ended in an infrastructure error. Such a run does not count.
     pub infrastructure_error: bool,
     /// The verdict of each detector; `None` if it does not apply.
     pub detected: Vec<(String, Option<bool>)>,
-    /// Its measures by name, those of [`ComparedRun::MEASURES`] that are known.
+    /// Its known measures by name, from [`ComparedRun::MEASURES`].
     pub measures: Vec<(&'static str, f64)>,
     /// The fingerprint, if one was taken.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl ComparedRun {
-    /// The measures that are compared: recovery of runs with errors, counts, and what the source records of the cost.
+    /// The measures that are compared: recovery in runs with errors, counts, and the recorded cost.
     pub const MEASURES: [&'static str; 7] =
         ["recovery_rate", "errors", "tool_calls", "steps", "seconds", "input_tokens", "output_tokens"];
 
@@ -98,13 +98,13 @@ pub struct ComparedSide {
     pub label: String,
     /// Its runs.
     pub runs: u64,
-    /// Those that count.
+    /// Runs that count.
     pub counted: u64,
-    /// Left out: they ended in an infrastructure error.
+    /// Runs left out because they ended in an infrastructure error.
     pub infrastructure_errors: u64,
-    /// Left out: they name no task.
+    /// Runs left out because they have no task.
     pub without_task: u64,
-    /// Left out: the other side has no run of their task.
+    /// Runs left out because the other side has no run of their task.
     pub of_other_tasks: u64,
     /// Successes among those that count.
     pub successes: u64,
@@ -112,7 +112,7 @@ pub struct ComparedSide {
     pub success_ci95: Option<Interval>,
 }
 
-/// How runs of both sides end, paired by task and, within it, by trial.
+/// Outcomes of the runs of both sides, paired by task and trial.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PairedOutcomes {
@@ -124,7 +124,7 @@ pub struct PairedOutcomes {
     pub second_only: u64,
     /// Neither does.
     pub neither: u64,
-    /// McNemar's exact p-value, as if pairs of one task were independent; none without a shared task.
+    /// McNemar's exact p-value, as if pairs of one task were independent; `None` without a shared task.
     pub p: Option<f64>,
 }
 
@@ -141,7 +141,7 @@ pub struct DetectionRate {
 }
 
 impl DetectionRate {
-    /// Returns the rate; none where the detector never applies.
+    /// Returns the rate, or `None` if the detector never applies.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         ratio(self.detected, self.applicable)
@@ -160,7 +160,7 @@ pub struct DetectorComparison {
     pub second: DetectionRate,
     /// Pairs of runs of the same task, by whether the detector fires in both, one or none.
     pub paired: PairedOutcomes,
-    /// The second rate less the first, by task; none where a side has no applicable run.
+    /// The second rate minus the first, by task; `None` if a side has no applicable run.
     pub difference: Option<MeanDifference>,
 }
 
@@ -170,22 +170,22 @@ pub struct DetectorComparison {
 pub struct MeasureComparison {
     /// One of [`ComparedRun::MEASURES`].
     pub measure: &'static str,
-    /// Runs of the first and of the second side that have it.
+    /// Runs with the measure, of the first and of the second side.
     pub runs: (u64, u64),
-    /// The means, the second less the first by task.
+    /// The means, and the second minus the first, by task.
     #[serde(flatten)]
     pub difference: MeanDifference,
 }
 
-/// How far the fingerprints of both sides lie apart, and how far they would by chance.
+/// The distance between the fingerprints of both sides, and the distance expected by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FingerprintComparison {
     /// The Jensen–Shannon distance of the pooled fingerprints, in [0, 1].
     pub distance: f64,
-    /// Its 95% range were the sides one agent: runs change sides within their task.
+    /// The 95% range of the distance when runs are exchanged within their task, as if both sides were one agent.
     pub by_chance: Interval,
-    /// The share of such exchanges with at least this distance.
+    /// The share of exchanges with at least this distance.
     pub p: f64,
     /// Exchanges drawn.
     pub arrangements: u64,
@@ -203,7 +203,7 @@ pub struct TaskDifference {
     pub first: (u64, u64),
     /// Successes and runs of the second side.
     pub second: (u64, u64),
-    /// Whether one side succeeds in more than half of its runs and the other does not.
+    /// Whether only one side succeeds in more than half of its runs.
     pub flipped: bool,
 }
 
@@ -239,19 +239,19 @@ pub struct Comparison {
     pub tasks: u64,
     /// Runs paired by task and trial.
     pub paired: PairedOutcomes,
-    /// The success rates, by task; none without a shared task.
+    /// The success rates, by task; `None` without a shared task.
     pub success: Option<MeanDifference>,
-    /// The mean rewards, by task, of runs that have one.
+    /// The mean rewards, by task, of runs with a reward.
     pub reward: Option<MeanDifference>,
-    /// The means of other measures, by task, over the runs that have them.
+    /// The means of other measures, by task, of runs with the measure.
     pub measures: Vec<MeasureComparison>,
     /// pass^1, pass^2, … of both sides over the shared tasks.
     pub pass_k: Vec<(f64, f64)>,
     /// The detectors.
     pub detectors: Vec<DetectorComparison>,
-    /// The fingerprints, where they were taken.
+    /// The fingerprints, if taken.
     pub fingerprints: Option<FingerprintComparison>,
-    /// The tasks in which success rates differ, those that differ most first.
+    /// The tasks whose success rates differ, largest difference first.
     pub differing: Vec<TaskDifference>,
     /// Resamples and exchanges.
     pub resamples: usize,
@@ -266,7 +266,7 @@ impl Comparison {
     /// Compares two sides, each with its label.
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) if the options are out of range.
     pub fn of(
         (first_label, first): (&str, &[ComparedRun]),
         (second_label, second): (&str, &[ComparedRun]),
@@ -315,8 +315,8 @@ impl Comparison {
     }
 }
 
-/// The runs of both sides by task. Formats that name no domain have their tasks in the only domain that the other side
-/// has for a task of that name.
+/// Groups the runs of both sides by task. A task without a domain takes the domain of the task of that name on the
+/// other side, if there is exactly one.
 fn by_task(sides: [&[ComparedRun]; 2]) -> Tasks<'_> {
     let runs = |number: usize| {
         let runs = sides.get(number).copied().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The task of a run under the name that other formats give it.
+//! Names tasks alike across formats.
 
 use crate::scan::TraceRecord;
 
-/// Returns the task of a run: an instance of SWE-bench by its id, whatever precedes it, as in
-/// `princeton/django__django-11095`. A run that names no task is of the instance in its domain or file name.
+/// Returns the task of a run. An instance of SWE-bench is named by its id without a prefix such as `princeton/`. If a
+/// run has no task, the id is taken from its domain or file name.
 pub(super) fn task_of(record: &TraceRecord) -> Option<String> {
     let metadata = &record.metadata;
     let stem =
@@ -14,7 +14,7 @@ pub(super) fn task_of(record: &TraceRecord) -> Option<String> {
     }
 }
 
-/// Returns the id `owner__repository-number` at the end of a text, with any `_`, `/` or `:` before it left out.
+/// Returns the id `owner__repository-number` at the end of a text, without what precedes it up to `_`, `/` or `:`.
 fn instance(text: &str) -> Option<&str> {
     let (before, after) = text.rsplit_once("__")?;
     let (repository, number) = after.rsplit_once('-')?;

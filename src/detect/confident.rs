@@ -8,8 +8,7 @@ use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
-/// Returns detectors that report only findings of at least this confidence, in scans and live: [`Verdict::at_least`] of
-/// each verdict.
+/// Wraps detectors to report only findings of at least this confidence, in scans and live ([`Verdict::at_least`]).
 ///
 /// ```
 /// use serde_json::json;

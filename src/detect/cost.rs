@@ -13,19 +13,19 @@ use crate::trace::{SpanId, Step, Usage, lean_push};
 pub struct Cost {
     /// Steps in the range.
     pub steps: u64,
-    /// Their durations together, in nanoseconds.
+    /// The sum of their durations, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
-    /// Tokens that the model read for the turns of the range, each turn counted once.
+    /// Input tokens of the turns in the range, each turn counted once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens that it wrote.
+    /// Output tokens of these turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
 }
 
 impl Cost {
-    /// Tokens read and written, where either is known.
+    /// Returns input and output tokens together, if either is known.
     #[must_use]
     pub fn tokens(&self) -> Option<u64> {
         plus(self.input_tokens, self.output_tokens)
@@ -41,7 +41,7 @@ impl Cost {
     }
 }
 
-/// Returns the sum of what is known.
+/// Adds known values.
 fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
@@ -49,19 +49,18 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Sums usage along a trace. Without usage it holds almost no memory.
+/// Sums usage along a trace. Without usage it needs almost no memory.
 ///
-/// A turn is the run of consecutive steps with one turn number; its tokens are those of the first of them that has
-/// any.
+/// A turn is a sequence of steps with one turn number. Its tokens are those of its first step that records any.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     steps: u64,
-    /// Where the step indices begin anew after a gap: the index, and how many steps came before.
+    /// The index after each gap in the step indices, and the number of steps before it.
     stretches: Vec<(u64, u64)>,
     next_index: u64,
     /// The steps with usage.
     marks: Vec<Mark>,
-    /// The steps that a span shows.
+    /// Steps with their spans.
     spans: Vec<(u64, SpanId)>,
 }
 
@@ -71,10 +70,10 @@ struct Mark {
     index: u64,
     turn: u64,
     duration: u64,
-    /// The tokens of the turn known at this step.
+    /// The tokens of the turn known up to this step.
     input: u64,
     output: u64,
-    /// Which of the three are known.
+    /// Whether duration, input and output are known.
     known: [bool; 3],
 }
 
@@ -156,7 +155,7 @@ impl Meter {
         sum
     }
 
-    /// Returns how many steps lie in a range.
+    /// Returns the number of steps in a range.
     fn steps_within(&self, first: u64, last: u64) -> u64 {
         let before = first.checked_sub(1).map_or(0, |at| self.steps_up_to(at));
         self.steps_up_to(last).saturating_sub(before)
@@ -171,7 +170,7 @@ impl Meter {
         let mut next = marks.iter().peekable();
         while let Some(mark) = next.next() {
             duration = plus(duration, mark.duration());
-            // The last step of a turn has what any of its steps brought.
+            // The last step of a turn carries the tokens of the turn.
             if next.peek().is_none_or(|after| after.turn != mark.turn) {
                 input = plus(input, mark.input());
                 output = plus(output, mark.output());
@@ -185,7 +184,7 @@ impl Meter {
         })
     }
 
-    /// Returns how many steps have an index up to this one.
+    /// Returns the number of steps up to this index.
     fn steps_up_to(&self, index: u64) -> u64 {
         let behind = self.stretches.partition_point(|(start, _)| *start <= index);
         let Some((start, before)) = behind.checked_sub(1).and_then(|at| self.stretches.get(at)) else {
@@ -195,7 +194,7 @@ impl Meter {
         end.min(before.saturating_add(index - start).saturating_add(1))
     }
 
-    /// Returns the span that shows the step of this index.
+    /// Returns the span of the step with this index.
     fn span(&self, index: u64) -> Option<SpanId> {
         let place = self.spans.binary_search_by_key(&index, |(step, _)| *step).ok()?;
         self.spans.get(place).map(|(_, span)| *span)
@@ -217,7 +216,7 @@ impl Meter {
     /// Sorts the findings of a verdict, makes their ids unique, and completes them.
     pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
-            // Stable: at one place, findings come in the order in which the rule gives them.
+            // The sort is stable: findings in one place keep the order of the rule.
             judgement.findings.sort_by_key(|finding| (finding.first, finding.last));
             if judgement.findings.len() > 1 {
                 number_twins(&mut judgement.findings);

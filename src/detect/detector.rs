@@ -37,7 +37,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     fn mode(&self) -> FailureMode;
 
     /// Returns true if its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)).
-    /// Where no detector does, a scan of tau2 results is faster: it keeps their digests alone.
+    /// If no detector does, a scan of tau2 results is faster, because it keeps only their digests.
     fn reads_argument_texts(&self) -> bool {
         true
     }
@@ -45,7 +45,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Starts a fold over one trace.
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
-    /// Returns the verdict on a whole trace: the same fold, from the first step to the last.
+    /// Returns the verdict on a whole trace, by folding over all its steps.
     fn detect(&self, trace: &Trace) -> Verdict {
         let mut fold = self.start(trace.routing());
         let mut meter = Meter::default();
@@ -95,11 +95,10 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;
 
-    /// Candidates that came closest to a finding, or became one, the closest first: the kind of candidate, its tool and
-    /// steps, and the conditions with value, comparator and limit. Called after the last step, for
-    /// [`Detector::explain`] alone.
+    /// Candidates that came closest to a finding, or became one, the closest first. Called after the last step, only by
+    /// [`Detector::explain`].
     ///
-    /// A fold should report from the state that it keeps anyway. An explanation shows the first three and tries to
+    /// A fold should report from the state that it keeps in any case. An explanation shows the first three and tries to
     /// repeat their last steps, so a candidate should end at a step that would complete it if repeated.
     fn near_misses(&self) -> Vec<NearMiss> {
         Vec::new()

@@ -23,7 +23,7 @@ const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decisio
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExpectedActionConfig {
-    /// Whose actions count and are expected.
+    /// Whose actions count, and whose expected actions are judged.
     pub actors: Actors,
     /// The number of missed actions to detect; at least 1.
     pub min_missed: u64,
@@ -47,7 +47,7 @@ impl ExpectedActionConfig {
 pub enum Miss {
     /// Its tool was never called.
     NeverCalled,
-    /// Its tool was called, with other arguments.
+    /// Its tool was called, but with other arguments.
     Arguments,
     /// It was taken and failed every time.
     Rejected,
@@ -89,7 +89,7 @@ pub struct ExpectedActionEvidence {
     pub expected: u64,
     /// The name of the tool.
     pub name: String,
-    /// The compared arguments in which the first call of the tool differs, in order (`arguments`).
+    /// The compared arguments that differ in the first call of the tool, in order (`arguments`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<String>,
 }

@@ -8,10 +8,10 @@ use crate::trace::{Actor, Digest, DigestMap, Members, ReferenceAction, empty, ma
 /// A call that is expected.
 #[derive(Debug)]
 pub(crate) struct Expectation {
-    /// The tool and its caller, which must be equal before arguments are compared.
+    /// The tool and its caller, which must be equal.
     pub(crate) tool: Digest,
-    /// The arguments that must be equal, in order. `None`: the reference does not give the argument, and no call is
-    /// as expected.
+    /// The arguments that must be equal, in order. An argument that the reference does not give is `None`, and no call
+    /// matches it.
     pub(crate) compared: Vec<(String, Option<Digest>)>,
 }
 
@@ -20,17 +20,17 @@ pub(crate) struct Expectation {
 pub(crate) enum Missed<S> {
     /// It was made and failed every time, first at this step.
     Rejected(S),
-    /// The tool was called with other arguments, first at this step, where these differ.
+    /// The tool was called with other arguments, first at this step. These arguments differ there.
     Arguments(S, Vec<String>),
     /// The tool was never called.
     NeverCalled,
 }
 
 /// A fold over calls; `S` is the step of a call. The cost of a call grows with the number of different lists of
-/// compared arguments of its tool, not with the number of expected calls.
+/// compared arguments for its tool, not with the number of expected calls.
 #[derive(Debug, Default)]
 pub(crate) struct ExpectedCalls<S> {
-    /// Tool, place of the form among those of the tool, and wanted values of each expected call.
+    /// The tool, the index of its form, and the expected values of each expected call.
     expected: Vec<(Digest, usize, Vec<Option<Digest>>)>,
     tools: DigestMap<Tool<S>>,
 }
@@ -40,7 +40,7 @@ struct Tool<S> {
     forms: Vec<Form<S>>,
     /// The step of its first call.
     first: Option<S>,
-    /// Whether a call did not have its arguments recorded. It may have been as expected.
+    /// Whether the arguments of a call were not recorded. That call may have been an expected one.
     in_doubt: bool,
 }
 
@@ -50,7 +50,7 @@ struct Form<S> {
     names: Vec<String>,
     /// The values that the first call of the tool gave.
     first: Vec<Option<Digest>>,
-    /// The outcome of the call, by its joined values.
+    /// The outcome of each expected call, by its joined values.
     fates: DigestMap<Fate<S>>,
 }
 
@@ -63,7 +63,7 @@ enum Fate<S> {
 }
 
 impl Expectation {
-    /// Creates the expectation of a reference action: the arguments that it compares, or else all that it has.
+    /// Creates the expectation of a reference action, with the arguments that it compares, or all of them.
     pub(crate) fn of(action: &ReferenceAction) -> Self {
         let given = Members::of(action.arguments());
         let names = action.compare().map_or_else(|| member_names(action.arguments()), <[String]>::to_vec);
@@ -76,7 +76,7 @@ impl Expectation {
 }
 
 impl<S: Copy> ExpectedCalls<S> {
-    /// Begins anew with these expected calls.
+    /// Starts over with these expected calls.
     pub(crate) fn begin(&mut self, expected: impl IntoIterator<Item = Expectation>) {
         self.expected.clear();
         empty(&mut self.tools);
@@ -95,7 +95,7 @@ impl<S: Copy> ExpectedCalls<S> {
         }
     }
 
-    /// Returns how many calls are expected.
+    /// Returns the number of expected calls.
     pub(crate) fn len(&self) -> usize {
         self.expected.len()
     }
@@ -108,7 +108,7 @@ impl<S: Copy> ExpectedCalls<S> {
         map_bytes(&self.tools) + forms.map(form).sum::<usize>() + values
     }
 
-    /// Takes the next call. `given` returns a look-up of its arguments, or `None` if they were not recorded; it is
+    /// Observes the next call. `given` returns a look-up of its arguments, or `None` if they were not recorded. It is
     /// called only if the tool is expected.
     pub(crate) fn observe<G: Fn(&str) -> Option<Digest>>(
         &mut self,
@@ -135,8 +135,8 @@ impl<S: Copy> ExpectedCalls<S> {
         tool.first.get_or_insert(step);
     }
 
-    /// Returns the expected calls that were missed, by their places. Calls that compare arguments are left out if a
-    /// call of their tool had none recorded.
+    /// Returns the expected calls that were missed, with their indices. Calls that compare arguments are left out if
+    /// the arguments of any call of their tool were not recorded.
     pub(crate) fn missed(&self) -> impl Iterator<Item = (usize, Missed<S>)> {
         self.expected.iter().enumerate().filter_map(|(place, (tool, form, values))| {
             let tool = self.tools.get(tool)?;
@@ -155,7 +155,7 @@ impl<S: Copy> ExpectedCalls<S> {
 }
 
 impl<S> Form<S> {
-    /// Returns the arguments in which the first call of the tool differs from these values.
+    /// Returns the arguments that differ from these values in the first call of the tool.
     fn differing(&self, values: &[Option<Digest>]) -> Vec<String> {
         let pairs = self.names.iter().zip(self.first.iter().zip(values));
         let differing = pairs.filter(|(_, (given, wanted))| wanted.is_none() || given != wanted);
@@ -163,7 +163,7 @@ impl<S> Form<S> {
     }
 }
 
-/// One digest of several; `None` if one is missing.
+/// Joins digests into one; `None` if one is missing.
 fn joined(mut values: impl Iterator<Item = Option<Digest>>) -> Option<Digest> {
     values.try_fold(Digest::NONE, |joined, value| Some(joined.and(value?)))
 }

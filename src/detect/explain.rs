@@ -11,7 +11,7 @@ use super::explanation::{Counterfactual, Explanation};
 use super::finding::{Finding, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
-/// The most runs of the rule over the trace, without the one that is explained.
+/// The most runs of the rule over the trace, not counting the explained one.
 const MAX_RUNS: u32 = 200;
 const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
@@ -131,7 +131,7 @@ impl Search<'_> {
         self.found.extend(best);
     }
 
-    /// Lets failed actions inside the findings succeed; of equal calls, the last one.
+    /// Lets failed actions inside the findings succeed, of equal calls only the last.
     fn succeed(&mut self, actions: &[Step<'_>], findings: &[Finding]) {
         let inside = |step: u64| findings.iter().any(|found| (found.first..=found.last).contains(&step));
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
@@ -161,8 +161,8 @@ impl Search<'_> {
         }
     }
 
-    /// Varies one value of the configuration: a number, or the numbers of an object. A limit that is null counts as
-    /// one above every count. In a quiet run, lists are emptied and objects set to null as well.
+    /// Varies one value of the configuration: a number, or the numbers of an object. A null limit is treated as one
+    /// above every count. In a quiet run, lists are also emptied and objects set to null.
     fn vary(&mut self, value: &Value, change: &dyn Fn(Value) -> Counterfactual) {
         let last = self.trace.steps().next_back().map_or(0, |step| step.index());
         let above = i64::from(u32::try_from(last).unwrap_or(u32::MAX)) + 2;
@@ -187,8 +187,8 @@ impl Search<'_> {
         }
     }
 
-    /// Varies a number to the nearest value below and above that flips the verdict and that the rule accepts, by at
-    /// most its own size and `above`. Floats move on a grid of `1 / FLOAT_UNITS`.
+    /// Varies a number to the nearest accepted value below and above that flips the verdict, by at most its own size
+    /// plus `above`. Floats move on a grid of `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);

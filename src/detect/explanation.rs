@@ -52,7 +52,7 @@ pub struct Explanation {
 pub struct NearMiss {
     /// The kind of candidate, such as `repeated_call`.
     pub what: &'static str,
-    /// Its tool, if it has one.
+    /// The tool, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Its first and last step.
@@ -104,10 +104,10 @@ named! {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Counterfactual {
-    /// Other values for these fields of the configuration.
+    /// These fields of the configuration have other values.
     Config(Map<String, Value>),
     /// The action of this step is repeated right after it with the same answer, each time in a new turn. Later steps
-    /// move back.
+    /// get higher indices.
     Repeat {
         /// The step.
         step: u64,
@@ -120,7 +120,7 @@ pub enum Counterfactual {
         /// The steps.
         steps: Vec<u64>,
     },
-    /// These steps are removed. Later steps move up.
+    /// These steps are removed. Later steps get lower indices.
     Remove {
         /// First and last step of each range.
         ranges: Vec<(u64, u64)>,

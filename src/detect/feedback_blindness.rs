@@ -25,7 +25,7 @@ const QUOTED: usize = 200;
 /// Which repeats are blind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlindnessDefinition {
-    /// A repeat that fails for the cause that the agent had seen, with nothing relevant changed.
+    /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
     SameCause,
     /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
     Phrases,
@@ -41,15 +41,15 @@ pub struct FeedbackBlindnessConfig {
     pub actors: Actors,
     /// Which repeats are blind.
     pub definition: BlindnessDefinition,
-    /// How often the same failure is met before any further one is blind; at least 2 (`same_cause`).
+    /// The number of turns with the same failure after which any further one is blind; at least 2 (`same_cause`).
     pub max_failures: u64,
     /// Calls that are meant to be made again and again (`same_cause`).
     pub exempt: Vec<PollingCall>,
     /// Failures that may be retried (`same_cause`); `null` for none.
     pub transient: Option<TransientRules>,
-    /// How many earlier actions are remembered (`phrases`); `null` is all of them.
+    /// How many earlier actions are remembered (`phrases`); `null` for all.
     pub window: Option<u64>,
-    /// Phrases that make an observation negative, anywhere in it, without case (`phrases`).
+    /// Phrases that make an observation negative, ignoring case (`phrases`).
     pub patterns: Vec<String>,
 }
 
@@ -130,9 +130,9 @@ impl Rule for FeedbackBlindness {
 /// Evidence of `feedback_blindness`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackBlindnessEvidence {
-    /// The step at which it was refused before: the latest such step, under the published rule the earliest.
+    /// The step of an earlier refusal: the latest, or under the published rule the earliest.
     pub first_attempt: u64,
-    /// The answer (first 200 characters).
+    /// The first 200 characters of the answer.
     pub observation: Option<String>,
 }
 
@@ -146,7 +146,7 @@ pub(super) fn finding(
     Finding::new(FeedbackBlindness::ID, FeedbackBlindness::MODE, (step, step), message, evidence)
 }
 
-/// As much of the observation as evidence quotes.
+/// Returns the part of the observation that evidence quotes.
 pub(super) fn quote(action: &Action<'_>) -> Option<String> {
     action.observation.present().map(|text| text.head(QUOTED).into_owned())
 }
@@ -158,13 +158,13 @@ struct Blindness {
     attempts: Attempts,
     no_call: NoCall,
     gains: ProgressTracker,
-    /// How many attempts there were.
+    /// The number of attempts.
     number: u64,
-    /// The latest changes, with the number of the attempt.
+    /// The latest changes, each with the number of its attempt.
     changes: VecDeque<(u64, Arc<Facts>)>,
     /// By tool and cause.
     refused: DigestMap<Refused>,
-    /// When the user spoke last, and what was said.
+    /// The step of the last user message, and its text.
     user_spoke: u64,
     user_said: Vec<u8>,
     findings: Vec<Finding>,
@@ -174,7 +174,7 @@ struct Blindness {
 #[derive(Debug, Default)]
 struct Refused {
     latest: VecDeque<Refusal>,
-    /// The step of the first, and in how many turns the cause was met.
+    /// The first step, and the number of turns with this cause.
     first: u64,
     turns: u64,
     is_reported: bool,
@@ -223,7 +223,7 @@ impl Blindness {
         let earlier_turns = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
         let unchanged = |earlier: &&Refusal| {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
-            // A change elsewhere does not allow what was refused.
+            // A change elsewhere does not lift a refusal.
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure))
         };
@@ -288,7 +288,7 @@ impl Refusal {
         self.writes_as(now) || same_command && self.wording == now.wording
     }
 
-    /// Returns true if a later call is the same again, or meets a cause that does not depend on the call.
+    /// Returns true if a later call is the same, or meets a cause that does not depend on the call.
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // Another view of the same failure is news: `pytest | tail` after `pytest`.
@@ -298,7 +298,7 @@ impl Refusal {
         same_call
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
-                // `python -c "import numpy"` asks whether it is there now.
+                // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => !call.parts().any(|part| is_probe(part.shown)),
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && self.writes_as(now),
@@ -315,10 +315,10 @@ fn is_probe(command: &str) -> bool {
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }
 
-/// Returns true if a change may have removed the cause of a failure: one that names what is missing, else any.
+/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it.
 fn cures(change: &Facts, failure: &Failure) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
-    // `numpy` brings `numpy.distutils`.
+    // Installing `numpy` brings `numpy.distutils`.
     let name = name.split('.').next().unwrap_or_default();
     let target = change.call.target().map(str::to_lowercase);
     change.call.text.contains(name) || target.is_some_and(|target| target.contains(name))

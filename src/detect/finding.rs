@@ -115,7 +115,7 @@ pub struct Finding {
     pub first: u64,
     /// Source index of the last step of the failure, inclusive.
     pub last: u64,
-    /// How sure it is; the surest of merged findings decides.
+    /// How sure the finding is. Of merged findings, the surest decides.
     pub confidence: Confidence,
     /// One sentence for a reader.
     pub message: String,
@@ -219,7 +219,7 @@ impl Serialize for Finding {
     }
 }
 
-/// The evidence of a detector that this crate does not know becomes [`Evidence::Other`].
+/// The evidence of an unknown detector becomes [`Evidence::Other`].
 impl<'de> Deserialize<'de> for Finding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -284,7 +284,8 @@ pub struct Judgement {
 }
 
 impl Verdict {
-    /// Returns the verdict of a rule that detects what it finds. `measures` is called with the number of findings.
+    /// Returns the verdict of a rule that detects a failure if there is a finding. `measures` is called with the number
+    /// of findings.
     pub(super) fn found(findings: Vec<Finding>, measures: impl FnOnce(u64) -> Vec<Measure>) -> Self {
         let measures = measures(findings.len() as u64).into();
         Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
@@ -311,7 +312,7 @@ impl Verdict {
         self.judgement().map_or(&[], |judgement| &judgement.findings)
     }
 
-    /// Drops the findings that are less sure than `least`. Without findings left, nothing is detected.
+    /// Drops findings below `least`. If none are left, nothing is detected.
     #[must_use]
     pub fn at_least(mut self, least: Confidence) -> Self {
         if let Self::Judged(judgement) = &mut self
@@ -323,7 +324,7 @@ impl Verdict {
         self
     }
 
-    /// Returns a number that the detector took on the trace.
+    /// Returns a measure of the trace by name.
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.judgement()?.measures.iter().find(|measure| measure.name == name).map(|measure| measure.value)

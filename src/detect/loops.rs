@@ -1,4 +1,4 @@
-//! `loop`: the agent does the same thing again and again without headway.
+//! `loop`: the agent repeats itself without making progress.
 
 use std::sync::Arc;
 
@@ -22,9 +22,9 @@ use crate::trace::{Action, Actors, Digest, Event, RouteStatus, Step, Text};
 /// The definition of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoopDefinition {
-    /// The agent is stuck: equal calls with equal answers, equal failures, looks that bring nothing new.
+    /// The agent is stuck: equal calls with equal answers, equal failures, or looks that bring nothing new.
     Stuck,
-    /// Any action that repeats without progress, whatever the answer, as `BenchTrace` publishes it.
+    /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
     Repeat,
 }
 
@@ -38,19 +38,19 @@ pub struct LoopConfig {
     pub actors: Actors,
     /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
     pub definition: LoopDefinition,
-    /// Equal calls with equal answers, nothing changed in between, that make a loop; at least 2. Three directly after
-    /// one another do in any case.
+    /// Equal calls with equal answers, and no change in between, that make a loop; at least 2. One fewer suffices if
+    /// the calls are consecutive or each writes.
     pub min_repeats: u64,
-    /// Actions with a new answer that may lie between two of them.
+    /// The most actions with a new answer between two of them.
     pub max_gap: u64,
-    /// Equal failures that make a loop; at least 2. One less does if they follow one another, two less if a call among
-    /// those is repeated exactly.
+    /// Equal failures that make a loop; at least 2. One fewer suffices if they are consecutive, two fewer if a call
+    /// among these is repeated exactly.
     pub min_failures: u64,
     /// Looks in a row that bring nothing new; at least 2.
     pub min_looks: u64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
-    /// The number of equal answers in a row at which an exempt call counts as a loop after all; at least 2.
+    /// The number of equal answers in a row at which even an exempt call makes a loop; at least 2.
     pub max_polls: u64,
     /// Failures that may be retried a few times; `null` for none.
     pub transient: Option<TransientRules>,
@@ -126,13 +126,13 @@ impl Rule for Loop {
 pub enum LoopKind {
     /// One call, with the same answer each time.
     RepeatedCall,
-    /// One failure, whatever is tried.
+    /// One failure, by equal or different calls.
     RepeatedFailure,
     /// Looks that bring nothing new.
     IdleLooks,
     /// Turns without a call, each answered by the same message.
     NoCall,
-    /// Any key, whatever the answer ([`LoopDefinition::Repeat`]).
+    /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
     Repeat,
 }
 
@@ -158,9 +158,9 @@ pub struct LoopEvidence {
     pub repeating_keys: Option<u64>,
     /// The tool, or the program of a command line.
     pub action: String,
-    /// Where it happens, if the source says.
+    /// The location, if recorded.
     pub location: Option<String>,
-    /// Length of the cycle in actions, if the range is one cycle, at least twice (`repeat`).
+    /// The length of the cycle in actions, if the range is one cycle repeated (`repeat`).
     pub period: Option<u64>,
 }
 
@@ -173,9 +173,10 @@ struct Stuck {
     /// The actions since the last progress.
     history: History,
     looks: Looks,
-    /// Where a row of looks begins, how many of it brought nothing new, and whether the latest did.
+    /// The first step of a row of looks, how many of them brought nothing new, and whether the latest brought something
+    /// new.
     idle: (u64, u64, bool),
-    /// Whether all that brought nothing new were calls of tools, whose answers are compared as a whole.
+    /// Whether no look that brought nothing new was a shell command.
     idle_certain: bool,
     /// The latest message that answered a turn without a call, where it came first, and how often it came.
     no_call: NoCall,
@@ -191,25 +192,25 @@ struct Span {
     kind: LoopKind,
     count: u64,
     place: (u64, u64),
-    /// The part of the place that is its own, and not that of loops that it took in.
+    /// The part of the place that does not come from merged loops.
     own: (u64, u64),
     confidence: Confidence,
     /// The call or tool that repeats.
     call: Option<Arc<Facts>>,
-    /// The call as it is shown, and what it said: of failures, the most frequent.
+    /// The call and its answer as shown; of failures, the most frequent.
     shown: Option<Shown>,
     said: String,
-    /// In how many ways it failed, and whether the calls differ.
+    /// The number of ways in which it failed, and whether the calls differ.
     ways: u64,
     varied: bool,
-    /// The step at which it was found, and those at which others were that it took in.
+    /// The step at which it was found, and those of merged loops.
     found: u64,
     merged: Vec<u64>,
 }
 
-/// How many attempts may lie between two equal failures.
+/// The largest distance in attempts between two equal failures.
 const APART: u64 = 8;
-/// How many links of a chain are looked at.
+/// The most links of a chain that are followed.
 const LOOK_BACK: usize = 16;
 
 impl Stuck {
@@ -229,7 +230,7 @@ impl Stuck {
         }
     }
 
-    /// Returns how many equal attempts an excuse covers.
+    /// Returns the number of equal attempts that an excuse covers.
     fn patience(&self, excuse: Option<Excuse>) -> u64 {
         match excuse {
             None => 0,
@@ -239,8 +240,8 @@ impl Stuck {
         }
     }
 
-    /// Equal calls with equal answers: `min_repeats` with nothing changed in between, or one less directly after one
-    /// another, or one less that each write.
+    /// Equal calls with equal answers: `min_repeats` with no change in between, or one fewer if they are consecutive or
+    /// each writes.
     fn repeat(&self, now: &Past, attempt: &Attempt) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
         let (mut later, mut first) = (now, now);
@@ -268,8 +269,8 @@ impl Stuck {
         })
     }
 
-    /// Equal failures: `min_failures` of them, or one less directly after one another, or two less with an exact repeat
-    /// among those.
+    /// Equal failures: `min_failures`, or one fewer if they are consecutive, or two fewer with an exact repeat among
+    /// these.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         for earlier in self.history.same_failures(now).take(LOOK_BACK) {
@@ -330,7 +331,8 @@ impl Stuck {
         (span, true)
     }
 
-    /// Looks in a row that resemble earlier ones and bring nothing new. One that does may come between.
+    /// Looks in a row that resemble earlier ones and bring nothing new. A single look that brings something may come
+    /// between.
     fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
         if attempt.changes {
             self.looks.clear();
@@ -370,8 +372,7 @@ impl Stuck {
         None
     }
 
-    /// Adds a loop to those that it overlaps, under the id of the earliest, or as one of its own, which is then
-    /// confirmed.
+    /// Merges a loop into those that it overlaps, under the id of the first. A loop without overlap is confirmed.
     fn report(&mut self, mut span: Span) {
         let overlaps = |other: &Span| other.place.0 <= span.place.1 && span.place.0 <= other.place.1;
         let (inside, apart): (Vec<Span>, Vec<Span>) =
@@ -385,7 +386,7 @@ impl Stuck {
                 span.count = span.count.max(other.count + 1);
                 span.own.0 = span.own.0.min(other.own.0);
             }
-            // The first of them gives its id, and others become part of it.
+            // The first keeps its id, and the others are merged into it.
             let mut merged = std::mem::take(&mut other.merged);
             merged.append(&mut span.merged);
             merged.extend((number > 0).then_some(other.found));
@@ -445,7 +446,7 @@ impl Fold for Stuck {
         }
     }
 
-    /// Returns a finding as soon as its loop is made; the loop may go on.
+    /// Returns a finding as soon as its loop is complete. The loop may go on.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.confirmed } else { &[] }
     }
@@ -519,10 +520,10 @@ impl Span {
         self
     }
 
-    /// Shows the call of an attempt and what it said, unless others are shown.
+    /// Shows the call of an attempt and its answer, unless others are shown already.
     fn show(&mut self, attempt: &Attempt, action: &Action<'_>) {
         self.shown.get_or_insert_with(|| Shown::with(&attempt.call, action));
-        // Failures are quoted by what most of them said, which may be nothing.
+        // Failures quote the most frequent line, which may be empty.
         if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
             self.said = match (attempt.failure(), action.observation.present()) {
                 (Some(failure), _) => excerpt(&failure.line, 100),

@@ -1,4 +1,4 @@
-//! `malformed_call`: calls that never reached a tool, and turns refused for want of one.
+//! `malformed_call`: calls that never reached a tool, and turns refused for lack of a call.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +22,9 @@ pub struct MalformedCallConfig {
     pub actors: Actors,
     /// The number of malformed calls to detect; at least 1.
     pub min_calls: u64,
-    /// Whether arguments must be a JSON object. Set to `false` if tools take a bare text or number.
+    /// Whether arguments must be a JSON object. Set to `false` if tools take plain text or numbers.
     pub objects_only: bool,
-    /// Phrases in the answer to a call that was not passed on to its tool, in any case.
+    /// Phrases, in any case, in the answer to a call that was not passed on to its tool.
     pub rejections: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct MalformedCallEvidence {
     pub reason: MalformedReason,
     /// The tool that it names.
     pub tool: String,
-    /// Turns in a row without a call, each refused alike (`no_call`).
+    /// Consecutive turns without a call, each refused in the same way (`no_call`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
 }
@@ -92,7 +92,7 @@ struct State {
     /// Whether any action has its arguments or its answer recorded.
     recorded: bool,
     findings: Vec<Finding>,
-    /// The findings as they were when they were confirmed; turns in a row extend a finding later.
+    /// The findings as confirmed. Later turns may extend a finding.
     confirmed: Vec<Finding>,
 }
 
@@ -128,7 +128,7 @@ impl State {
         self.found((step, step), message, evidence);
     }
 
-    /// Extends the finding of the turn before, or begins another one.
+    /// Extends the finding of the previous turn, or begins a new one.
     fn refused(&mut self, attempt: &Attempt<'_>) {
         self.calls += 1;
         let (answer, last, turns) = (super::shared::excerpt(&attempt.head, 90), attempt.last, attempt.row);
@@ -186,7 +186,7 @@ impl Fold for State {
         }
     }
 
-    /// Returns all findings as soon as there are too many malformed calls: none of them becomes well formed.
+    /// Returns all findings once there are enough malformed calls.
     fn certain(&self) -> &[Finding] {
         &self.confirmed
     }

@@ -1,8 +1,8 @@
-//! The numbers that detectors take on a trace.
+//! The numbers that detectors compute for a trace.
 
 use std::ops::Deref;
 
-/// A number that a detector took on a trace, for correlations.
+/// A number that a detector computes for a trace, for correlations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
     /// The name of the measure.
@@ -20,7 +20,7 @@ impl Measure {
     }
 }
 
-/// The numbers that a judgement rests on, in the detector's order: a list of [`Measure`]s.
+/// The numbers that a judgement is based on, in the order of the detector.
 ///
 /// ```
 /// use wrongturn::detect::{Measure, Measures};

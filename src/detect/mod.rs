@@ -1,8 +1,8 @@
 //! Detectors, and the traits for detectors of your own.
 //!
-//! [`default_detectors`] returns the detectors that run by default; `detect` of each returns a
-//! [`Verdict`] with [`Finding`]s. [`Registry`] makes them from JSON, and [`ALL`] lists them. Each rule is one file on
-//! the layer in `shared/`; CONTRIBUTING.md says how to add one.
+//! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a [`Verdict`] with
+//! [`Finding`]s. [`Registry`] makes them from JSON, and [`ALL`] lists them. Each rule is one file, on top of `shared/`.
+//! CONTRIBUTING.md says how to add one.
 
 mod confident;
 mod cost;
@@ -61,10 +61,10 @@ macro_rules! detectors {
             pub use $module::{$rule, $evidence, $($export),*};
         )+
 
-        /// Every detector of this crate, the opt-in ones included, sorted by name.
+        /// Every detector of this crate, including opt-in ones, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
-        /// The facts that a finding rests on. The JSON has no tag.
+        /// The facts that support a finding. The JSON has no tag.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         #[non_exhaustive]
@@ -125,7 +125,7 @@ pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
-/// Returns the verdict of a detector that compares actions, on a trace of actions that cannot be compared.
+/// Returns the verdict of a detector that compares actions if none of them can be compared.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
 }

@@ -11,8 +11,8 @@ use super::{ALL, unknown_detector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 
-/// Detectors by name. It begins with those of this crate ([`ALL`]), and others can be added: see
-/// [`Rule`](crate::detect::Rule) for one.
+/// Detectors by name. Starts with those of this crate ([`ALL`]). Others can be added; see [`Rule`](crate::detect::Rule)
+/// for an example.
 ///
 /// ```
 /// use serde_json::json;
@@ -61,7 +61,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Returns the entries: those of this crate sorted by name, then those added, in their order.
+    /// Returns the entries: those of this crate sorted by name, then the others in the order in which they were added.
     pub fn iter(&self) -> std::slice::Iter<'_, DetectorInfo> {
         self.entries.iter()
     }

@@ -21,7 +21,7 @@ use crate::trace::{Actors, RouteStatus, Step};
 /// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RouteScope {
-    /// The whole run at once: far more actions than milestones, and many of them wasted.
+    /// The whole run: far more actions than milestones, many of them wasted.
     #[default]
     Run,
     /// From one milestone to the next.
@@ -34,17 +34,18 @@ named! { RouteScope, "choice of routes" { Run => "run", Pairs => "pairs" } }
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteInefficiencyConfig {
-    /// Whose actions count, where the milestones are actions.
+    /// Whose actions count, if the milestones are actions.
     pub actors: Actors,
-    /// The ratio to the reference distance (`run`: to the number of milestones) that is too far; above 0, finite.
+    /// The ratio to the reference distance (`run`: to the number of milestones) above which the way is too long; above
+    /// 0.
     pub ratio: f64,
-    /// The steps beyond the reference distance that a pair must have.
+    /// The least number of steps beyond the reference distance (`pairs`).
     pub min_extra: u64,
-    /// Whether the start of the trace is a milestone of its own, where the milestones are actions taken in pairs.
+    /// Whether the start of the trace counts as a milestone, if actions are compared in pairs.
     pub from_start: bool,
     /// How a run is compared with expected actions.
     pub routes: RouteScope,
-    /// The wasted actions that are too many, as `wasted_actions` counts them (`run`); above 0.
+    /// The least number of wasted actions, as `wasted_actions` counts them (`run`); above 0.
     pub min_wasted: f64,
     /// The minimum of wasted actions squared over all actions (`run`); at least 0.
     pub min_impact: f64,
@@ -129,7 +130,7 @@ impl Rule for RouteInefficiency {
     }
 }
 
-/// A milestone as the evidence names it.
+/// A milestone in the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
@@ -137,7 +138,7 @@ pub struct MilestoneEvidence {
     /// The action at the milestone, or `start`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// The score with which it is reached.
+    /// The score that reaches it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
 }
@@ -188,7 +189,7 @@ struct State {
     tracker: Tracker,
     pairs: Pairs,
     waste: Waste,
-    /// Whether the run is taken as a whole.
+    /// Whether the run is compared as a whole.
     whole: bool,
     /// Whether an action has its arguments recorded.
     comparable: bool,

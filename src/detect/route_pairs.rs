@@ -1,4 +1,4 @@
-//! The route taken pair by pair: how far it is from one milestone to the next.
+//! Compares a route pair by pair: the distance from one milestone to the next.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use super::route_inefficiency::{
 use super::route_progress::{Pair, Reach, Tracker};
 use super::rule::Rule;
 
-/// How many steps between two milestones are too many.
+/// The limits on the steps between two milestones.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     ratio: f64,
@@ -24,9 +24,9 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Pairs {
     limits: Limits,
-    /// Deadlines at which pairs become findings unless their ends are reached: units, and the places of the ends.
+    /// Deadlines, in units, at which pairs become findings unless they end before, and the marks at their ends.
     due: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Scratch: the pairs whose time is over.
+    /// Scratch: the pairs past their deadline.
     over: Vec<usize>,
     pub(super) certain: Vec<Finding>,
 }
@@ -63,7 +63,7 @@ impl Pairs {
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
-    /// Returns the pairs with the longest ways relative to their distances.
+    /// Returns the pairs, those with the longest way relative to their distance first.
     #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
     pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
         let Limits { ratio: most, min_extra } = self.limits;
@@ -82,7 +82,7 @@ impl Pairs {
         ways.into_iter().map(near).collect()
     }
 
-    /// Returns the findings at the end of the run, and how many steps more than the reference all pairs together took.
+    /// Returns the findings at the end of the run, and the total of steps beyond the reference over all pairs.
     pub(super) fn finish(&self, tracker: &Tracker) -> (Vec<Finding>, Measure) {
         let findings = tracker.open_pairs().filter_map(|pair| self.limits.finding(tracker, pair)).collect();
         let extra = tracker.open_pairs().fold(0_u64, |sum, pair| {
@@ -94,7 +94,7 @@ impl Pairs {
 }
 
 impl Limits {
-    /// Returns the smallest number of steps that makes a finding of a pair with this reference distance.
+    /// Returns the smallest number of steps that is too far for this reference distance.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

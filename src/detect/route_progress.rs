@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::route_inefficiency::MilestoneEvidence;
 use crate::trace::{Actors, Milestone, ReferenceRoute, RouteIndex, Step, Target};
 
-/// Two consecutive milestones, by the place of the second in the list of marks. The first comes right before it, or is
-/// the virtual start.
+/// Two consecutive milestones, by the index of the second in the list of marks. The first is the mark before it, or the
+/// virtual start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) end: usize,
@@ -31,17 +31,17 @@ struct Point {
     step: u64,
 }
 
-/// Follows a run along its reference route; it can be reused for the next run. Memory grows with the milestones
-/// reached, not with all milestones.
+/// Follows a run along its reference route. Can be reused for the next run. Memory grows with the milestones reached,
+/// not with all milestones.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     route: Option<(Arc<ReferenceRoute>, Arc<RouteIndex>)>,
-    /// Whether the start of the run is a milestone of its own.
+    /// Whether the start of the run counts as a milestone.
     virtual_start: bool,
     start: Option<Point>,
-    /// By the place in the list of marks.
+    /// By index in the list of marks.
     reached: BTreeMap<usize, Point>,
-    /// How many scores have been reached.
+    /// The number of scores reached.
     scores: usize,
     actions: u64,
     last: Option<Point>,
@@ -82,7 +82,7 @@ impl Tracker {
             + (self.begun.capacity() + self.fresh.capacity()) * size_of::<usize>()
     }
 
-    /// Returns true if milestones are scores.
+    /// Returns true if the milestones are scores.
     pub(super) fn by_score(&self) -> bool {
         self.route.as_ref().is_some_and(|(_, index)| index.by_score)
     }
@@ -92,12 +92,12 @@ impl Tracker {
         self.actions > 0
     }
 
-    /// Returns how many milestones there are.
+    /// Returns the number of milestones.
     pub(super) fn milestones(&self) -> u64 {
         self.route.as_ref().map_or(0, |(_, index)| index.marks.len() as u64)
     }
 
-    /// Returns how many of them were reached.
+    /// Returns the number of milestones reached.
     pub(super) fn reached(&self) -> u64 {
         self.reached.len() as u64
     }
@@ -139,7 +139,7 @@ impl Tracker {
         Some(unit)
     }
 
-    /// Returns the pair that ends at this place of the list of marks.
+    /// Returns the pair that ends at this mark.
     pub(super) fn pair(&self, end: usize) -> Option<Pair> {
         let (_, index) = self.route.as_ref()?;
         let before = match end.checked_sub(1) {
@@ -168,7 +168,7 @@ impl Tracker {
         }
     }
 
-    /// Returns how far the run went in a pair so far; `None` if the pair does not count.
+    /// Returns the steps of the run in a pair so far; `None` if the pair does not count.
     pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
         let start = self.start_point(pair)?;
         let (end, reached) = match self.reached.get(&pair.end) {
@@ -179,7 +179,7 @@ impl Tracker {
         Some(Reach { steps, reached, first_step: start.step, last_step: end.step })
     }
 
-    /// Returns the unit at which the pair began.
+    /// Returns the unit at which a pair began.
     pub(super) fn start_of(&self, pair: Pair) -> Option<u64> {
         self.start_point(pair).map(|start| start.unit)
     }

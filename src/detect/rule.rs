@@ -1,4 +1,4 @@
-//! The common parts of a rule: an id, documentation, a configuration. Other crates may use them as well.
+//! The common parts of a rule: id, documentation and configuration. Other crates can use them too.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -38,8 +38,8 @@ pub struct Grid {
     pub values: Vec<Value>,
 }
 
-/// A detector with a name, documentation, and a JSON configuration, for a [`Registry`](crate::Registry). Every rule is
-/// a [`Detector`].
+/// A detector with a name, documentation and a JSON configuration, for a [`Registry`](crate::Registry). Every rule is a
+/// [`Detector`].
 ///
 /// ```
 /// use serde::{Deserialize, Serialize};
@@ -131,7 +131,7 @@ pub trait Rule: Configured {
     const DOCS: &'static str = Self::SUMMARY;
     /// The failure mode of its findings.
     const MODE: FailureMode = FailureMode::new(Self::CLASS, Self::ID);
-    /// True if it runs only if it is named, or has an entry in the configuration.
+    /// True if it runs only when named or configured.
     const OPT_IN: bool = false;
 
     /// Creates the configuration of the published rules of the `BenchTrace` benchmark, if they define the failure.
@@ -155,7 +155,7 @@ pub trait Rule: Configured {
     }
 }
 
-/// A rule that is made from a configuration.
+/// A type that is made from a configuration.
 pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it
     /// has one, says whose actions count.
@@ -167,13 +167,12 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// [`ErrorKind::Config`], naming the field, if a value is out of range; see [`Error::config`].
     fn from_config(config: Self::Config) -> Result<Self>;
 
-    /// Returns the configuration that the detector was made with. [`Detector::explain`] varies its numbers, one at a
-    /// time.
+    /// Returns the configuration. [`Detector::explain`] varies its numbers, one at a time.
     fn config(&self) -> &Self::Config;
 }
 
-/// Defines the type of a rule of this crate: a checked configuration, and the tables of its folds, built once by
-/// `ready`.
+/// Defines the type of a rule of this crate: a checked configuration, and tables for its folds that `ready` builds
+/// once.
 ///
 /// The configuration has a method `check`, which fails if a value is out of range.
 macro_rules! rule {
@@ -379,7 +378,7 @@ fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<A
     Ok(Arc::new(R::from_config(config).map_err(|error| name(error.message()))?))
 }
 
-/// Parses field by field, which makes an error about a wrong type name its field.
+/// Parses field by field, so errors about a wrong type name the field.
 fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, String> {
     serde_json::from_value::<C>(config.clone()).map_err(|error| {
         let culprit = config.as_object().and_then(|fields| {

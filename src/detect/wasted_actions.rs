@@ -26,10 +26,10 @@ use crate::trace::{Action, Actor, Actors, Digest, DigestMap, DigestSet, Event, R
 pub struct WastedActionsConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// Wasted actions that are too many, a first time counted half; above 0.
+    /// The weight of wasted actions to detect ([`WasteReason`]); above 0.
     pub min_wasted: f64,
-    /// How many times the number of actions their square must be; at least 0. The default 1 finds 3 wasted of 9, 5 of
-    /// 25, 7 of 49.
+    /// The minimum of wasted actions squared over all actions; at least 0. The default 1 finds 3 wasted of 9, 5 of 25,
+    /// 7 of 49.
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -67,7 +67,7 @@ rule! {
 }
 
 impl WastedActions {
-    /// Starts counting the waste of a trace.
+    /// Starts counting wasted actions.
     pub(super) fn count(&self) -> Waste {
         Waste {
             config: Arc::clone(&self.config),
@@ -110,23 +110,23 @@ impl Rule for WastedActions {
     }
 }
 
-/// Why an action brought nothing.
+/// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum WasteReason {
-    /// It failed in a way that its program had not failed in before.
+    /// Its program failed in a new way.
     Failed,
-    /// It failed as its program had failed before.
+    /// Its program failed as it had before.
     FailedAgain,
     /// Its answer was known.
     KnownAnswer,
-    /// Its answer was known, and had been asked for again before, or only just.
+    /// Its answer was known, and the same call had been repeated already or came directly before.
     KnownAgain,
-    /// It showed lines of a file that had been shown.
+    /// It showed only lines of a file that had been shown.
     NothingNew,
     /// It searched and found nothing.
     NothingFound,
-    /// It ran with the result of an earlier run, though something had been changed.
+    /// It had the same result as an earlier run, despite a change in between.
     SameResult,
     /// A turn without a call, which the harness refused.
     NoCall,
@@ -172,11 +172,11 @@ impl WasteReason {
 /// Evidence of `wasted_actions`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WastedActionsEvidence {
-    /// Wasted actions, with their weights.
+    /// The weight of all wasted actions.
     pub wasted: f64,
-    /// All actions, and turns without a call.
+    /// All actions, including turns without a call.
     pub actions: u64,
-    /// How many actions were wasted for each reason.
+    /// The number of wasted actions by reason.
     pub reasons: BTreeMap<WasteReason, u64>,
     /// The tools with the most wasted actions, at most ten.
     pub by_tool: Vec<WastedTool>,
@@ -185,9 +185,9 @@ pub struct WastedActionsEvidence {
 /// The wasted actions of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WastedTool {
-    /// The tool; of a command line, the program.
+    /// The tool, or the program of a command line.
     pub tool: String,
-    /// How many of its actions were wasted.
+    /// The number of its wasted actions.
     pub wasted: u64,
 }
 
@@ -207,10 +207,10 @@ pub(super) struct Waste {
     no_call: NoCall,
     pub(super) actions: u64,
     changes: u64,
-    /// How often the user has spoken, and what was said last.
+    /// The number of user messages, and the text of the last.
     spoken: u64,
     user_said: Vec<u8>,
-    /// The key of the latest attempt, and whether the one before had it too.
+    /// The key of the latest attempt, and whether the attempt before had the same.
     latest: Option<Digest>,
     follows: bool,
     /// By key and outcome.
@@ -223,7 +223,7 @@ pub(super) struct Waste {
     by_tool: BTreeMap<String, u64>,
 }
 
-/// When an answer was last had.
+/// When an answer was last seen.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     turn: u64,
@@ -240,7 +240,7 @@ impl Waste {
         self.place = Some((self.place.map_or(step, |(first, _)| first.min(step)), step));
     }
 
-    /// Why an attempt was wasted, if it was. Without an action, a message brought the outcome.
+    /// Returns why an attempt was wasted, if it was. `action` is `None` if a message brought the outcome.
     fn reason(&mut self, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<WasteReason> {
         let call = &attempt.call.call;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
@@ -256,7 +256,7 @@ impl Waste {
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
-            // A first failure on an id that the user gave is not the agent's.
+            // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| names_value(action, &self.user_said);
             let excused = !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
@@ -284,7 +284,7 @@ impl Waste {
         self.halves as f64 / 2.0
     }
 
-    /// Returns true if so much is too much.
+    /// Returns true if enough is wasted to detect it.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(super) fn is_too_much(&self) -> bool {
         let wasted = self.wasted();

@@ -1,4 +1,4 @@
-//! How much of a file was read, and of many files together.
+//! How much was read of a file, or of many files together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -36,7 +36,7 @@ const STDIN: &str = "-";
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Files {
-    /// Returns the number of files. A file that was read in parts counts once for each part.
+    /// The number of files. A file that was read in parts counts once for each part.
     parts: u64,
     form: Form,
 }

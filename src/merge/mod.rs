@@ -1,6 +1,6 @@
 //! Partial results: scan parts of a corpus on many machines and merge them into the result of one scan.
 //!
-//! One process reads some hundred megabytes a second; a store of traces may hold terabytes. A [`PartialState`] holds
+//! A process reads some hundred megabytes a second, and a store of traces may hold terabytes. A [`PartialState`] holds
 //! the result of one *split* (some files, or some lines of one), is small enough to send, and merges with the states of
 //! other splits. Reports are made from the merged state alone, and a single process takes the same path with one split.
 //! The output therefore does not depend on how the corpus was divided, which machine took which split, or the order in
@@ -28,9 +28,9 @@
 //!
 //! # Splits
 //!
-//! A state lists its splits, each with a digest of its result. A split that arrives twice (a retried task, a speculative
-//! copy) counts once; if the digests differ, merging fails and names the split. Two states that share only some of their
-//! splits cannot be separated any more and are refused: merge the states that they were made from.
+//! A state lists its splits, each with a digest of its result. A split that arrives twice (a retried task, a
+//! speculative copy) counts once; if the digests differ, merging fails and names the split. Two states that share only
+//! some of their splits cannot be separated and are refused: merge the states that they were made from.
 //!
 //! # Format
 //!

@@ -77,7 +77,7 @@ pub struct StripFinding {
     pub first: u64,
     /// Index of the last step, inclusive.
     pub last: u64,
-    /// How it is known.
+    /// How sure the finding is.
     pub confidence: Confidence,
     /// The message.
     pub message: String,
@@ -93,7 +93,7 @@ pub struct FlaggedRun {
     run: String,
     model: Option<Arc<str>>,
     reward: Option<f64>,
-    /// Returns the number of steps of the run.
+    /// The number of steps of the run.
     steps: u64,
     /// The number of steps inside findings.
     covered: u64,

@@ -1,4 +1,4 @@
-//! How far the correlations of a corpus can be trusted.
+//! Intervals and tests for the correlations of a corpus.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +18,14 @@ use super::significance::{SignificanceChange, changes};
 use crate::error::Result;
 use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
 
-/// Which runs count in an inference, which belong together, and how they are resampled.
+/// Options of a [`ReplicationAnalysis`]: which runs count, how they are clustered and resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplicationOptions {
-    /// Which runs depend on each other.
+    /// The unit of clustering.
     pub cluster: ClusterBy,
     /// Pairs with fewer runs with errors are not ranked.
     pub min_n: u64,
-    /// Whether both copies of a run that was recorded twice count ([`mark_duplicates`]).
+    /// Whether all copies of a run count ([`mark_duplicates`]).
     pub keep_duplicates: bool,
     /// Resamples, seed and confidence.
     pub resampling: Resampling,
@@ -66,7 +66,7 @@ pub struct PairAssociations {
     pub associations: Vec<Association>,
 }
 
-/// A measure against the reward inside of pairs of model and domain: both are measured from the means of their pair.
+/// A measure against the reward within pairs of model and domain: both are centred on the means of their pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinRelation {
@@ -95,13 +95,13 @@ pub struct PooledRelation {
 pub struct Associations {
     /// Of all runs.
     pub overall: Vec<Association>,
-    /// By model, where it is known.
+    /// By known model.
     pub by_model: Vec<ModelAssociations>,
-    /// By model and domain, where both are known.
+    /// By known model and domain.
     pub by_model_domain: Vec<PairAssociations>,
 }
 
-/// The replication of the runs that count, with how far its correlations can be trusted.
+/// The replication with intervals and tests for its correlations.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationAnalysis, ReplicationOptions, SimulationRow}, report::{Detail, ReplicationView, replication_document}, scan::ScanOptions};
@@ -121,23 +121,23 @@ pub struct Associations {
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
-/// The result depends on the rows and the options alone, not on the number of threads.
+/// The result depends only on the rows and the options, not on the number of threads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplicationAnalysis {
-    /// The tables of the note; pairs only where model and domain are known.
+    /// The tables of the note, with pairs of known model and domain only.
     #[serde(flatten)]
     pub tables: Replication,
     /// The runs that count. Not in JSON.
     #[serde(skip)]
     pub runs: Vec<SimulationRow>,
-    /// The runs that name no model or no domain, which form no pair.
+    /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
     /// Runs left out because another copy of them counts.
     pub duplicates: Vec<Duplicate>,
     /// The unit of resampling.
     pub cluster: ClusterBy,
-    /// Runs that name no task, each a cluster of its own if clusters are tasks.
+    /// Runs without a task, each a cluster of its own if clusters are tasks.
     pub alone: u64,
     /// Runs with errors that a pair needs to be ranked.
     pub min_n: u64,
@@ -150,21 +150,21 @@ pub struct ReplicationAnalysis {
     /// Recovery rate against error count, over all runs and over those with errors; goals reached against recovery
     /// rate.
     pub contrasts: Vec<Contrast>,
-    /// Inside of pairs.
+    /// Within pairs.
     pub within: Vec<WithinRelation>,
     /// Pooled over pairs.
     pub pooled: Vec<PooledRelation>,
-    /// The pairs in which recovery goes with reward, the surest first.
+    /// The pairs in which recovery correlates with reward, strongest evidence first.
     pub signals: Vec<Signal>,
-    /// Where clustering changes a verdict.
+    /// Correlations whose significance changes with clustering.
     pub changes: Vec<SignificanceChange>,
 }
 
 impl ReplicationAnalysis {
-    /// Correlates recovery and errors with rewards, and says how far that can be trusted.
+    /// Correlates recovery and errors with rewards, with intervals and tests.
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) if the options are out of range.
     pub fn of(rows: &[SimulationRow], options: &ReplicationOptions) -> Result<Self> {
         let (kept, duplicates) = counted_runs(rows, options);
         let resampling = &options.resampling;
@@ -247,7 +247,7 @@ impl ReplicationAnalysis {
     }
 }
 
-/// Returns the runs that count, ready to be clustered, and those that were recorded twice.
+/// Returns the runs that count, ready to be clustered, and the copies that are left out.
 pub(super) fn counted_runs(
     rows: &[SimulationRow],
     options: &ReplicationOptions,

@@ -1,4 +1,4 @@
-//! One measure against the reward, with every interval and test that bears on it.
+//! One measure against the reward, with its intervals and tests.
 
 use serde::Serialize;
 
@@ -12,10 +12,10 @@ use crate::stats::{
     cluster_bootstrap, pearson, permutation_test, spearman, within_group,
 };
 
-/// With fewer clusters, intervals of the bootstrap are doubtful.
+/// With fewer clusters, bootstrap intervals are doubtful.
 const FEW_CLUSTERS: u64 = 20;
 
-/// The intervals of a correlation over clusters of runs, drawn whole.
+/// The intervals of a correlation from resampling whole clusters of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClusteredInterval {
@@ -27,14 +27,14 @@ pub struct ClusteredInterval {
 }
 
 impl ClusteredInterval {
-    /// Returns the interval by which a verdict is given: percentile, widened for the number of clusters; none with
-    /// fewer than five, or where r was undefined in 1% of the resamples.
+    /// Returns the interval that verdicts use: percentile, widened for the number of clusters. `None` with fewer than
+    /// five clusters, or if r was undefined in 1% of the resamples.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.bootstrap.widened
     }
 
-    /// Returns true if there are too few clusters to be sure of the interval.
+    /// Returns true if there are too few clusters for a reliable interval.
     #[must_use]
     pub fn is_doubtful(&self) -> bool {
         self.bootstrap.clusters < FEW_CLUSTERS
@@ -49,14 +49,14 @@ pub struct Association {
     pub relation: Relation,
     /// Pearson's r. Its interval and p-value assume that runs are independent.
     pub pearson: Coefficient,
-    /// Intervals of r over clusters, those chosen first.
+    /// Intervals of r over clusters, the chosen clusters first.
     pub clustered: Vec<ClusteredInterval>,
-    /// The correlation that the next p-value tests: within model, domain and cluster; runs that are alone in their
-    /// cluster are compared with each other.
+    /// The correlation that `permutation` tests: within model, domain and cluster. Runs that are alone in their cluster
+    /// are compared with each other.
     pub within: Coefficient,
-    /// p-value of the association within model and domain, rewards permuted among runs that are alike.
+    /// p-value of the association within model and domain, from permuting rewards among comparable runs.
     pub permutation: Option<PermutationTest>,
-    /// That p-value, adjusted for the tests of its table (Benjamini and Hochberg).
+    /// Its p-value, adjusted for the number of tests in the table (Benjamini and Hochberg).
     pub q: Option<f64>,
     /// Spearman's rank correlation.
     pub spearman: Coefficient,

@@ -1,4 +1,4 @@
-//! Which runs belong together.
+//! Clusters of dependent runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,19 @@ use super::row::SimulationRow;
 use crate::names::named;
 use crate::trace::Digest;
 
-/// The unit of resampling: runs of one cluster depend on each other and are drawn together.
+/// The unit of resampling: the runs of a cluster depend on each other and are drawn together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum ClusterBy {
-    /// The task within its domain. Where no domain is known, it is the task among files that have the same tasks. A run
-    /// that names no task stands for itself.
+    /// The task within its domain or, without a domain, among files with the same tasks. A run without a task is a
+    /// cluster of its own.
     #[default]
     Task,
     /// The file.
     File,
-    /// The pair of model and domain; the file where one of them is not known.
+    /// The pair of model and domain, or the file if either is unknown.
     ModelDomain,
-    /// Nothing: runs are independent.
+    /// No clusters: runs are independent.
     None,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     numbered(keys.iter().map(|key| (&key.0, together(key).then_some(key.1))))
 }
 
-/// Gives each row the digest of the tasks of its file.
+/// Sets the digest of the tasks of its file in each row.
 pub(super) fn set_tasks_of_files(rows: &mut [SimulationRow]) {
     let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in &*rows {

@@ -35,7 +35,7 @@ use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampl
 pub struct Contrast {
     /// The measure.
     pub measure: Relation,
-    /// The measure that it is compared with.
+    /// The other measure.
     pub against: Relation,
     /// Runs.
     pub runs: u64,
@@ -43,9 +43,10 @@ pub struct Contrast {
     pub r: Coefficient,
     /// r of the other measure and reward.
     pub r_against: Coefficient,
-    /// The first r less the second, each with its expected sign; `None` if one is undefined.
+    /// `r` minus `r_against`, each with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
-    /// Intervals of the difference by resampling clusters, those chosen first. Each resample gives both correlations.
+    /// Intervals of the difference from resampling clusters, the chosen clusters first. Each resample gives both
+    /// correlations.
     pub clustered: Vec<ClusteredInterval>,
 }
 
@@ -56,9 +57,9 @@ pub enum Better {
     First,
     /// The interval lies below 0.
     Second,
-    /// The interval holds 0.
+    /// The interval contains 0.
     Neither,
-    /// The interval is missing.
+    /// There is no interval.
     Unknown,
 }
 
@@ -89,7 +90,7 @@ impl Contrast {
         Ok(Self { measure, against, runs: rows.len() as u64, r, r_against, difference, clustered })
     }
 
-    /// Returns the answer by the chosen clusters.
+    /// Returns the answer for the chosen clusters.
     #[must_use]
     pub fn better(&self) -> Better {
         self.clustered.first().map_or(Better::Unknown, Better::of)

@@ -11,8 +11,8 @@ use crate::trace::{Actors, RouteStatus};
 
 /// The default rule of [`ToolErrorRecovery`] under another name, to run next to the published one.
 ///
-/// By the published rule any later success of a tool recovers its failures, even if the tool is a shell that ran
-/// another program. The default rule measures recovery by program, and the share of goals that were reached.
+/// Under the published rule, any later success of a tool recovers its failures, even if the tool is a shell that ran
+/// another program. The default rule measures recovery by program and the share of goals reached.
 ///
 /// ```
 /// use serde_json::json;
@@ -70,17 +70,17 @@ impl Detector for DefaultRecovery {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DefaultMeasures {
-    /// Errors whose program succeeded later.
+    /// Errors followed by a success of the same program.
     #[serde(rename = "recovered_by_program")]
     pub recovered: u64,
-    /// Their share of the errors; 1 without errors.
+    /// `recovered` over the errors; 1 without errors.
     #[serde(rename = "recovery_rate_by_program")]
     pub recovery_rate: f64,
     /// Goals in which a call failed.
     pub goals: u64,
     /// Goals that were reached.
     pub reached: u64,
-    /// Their share; 1 without goals.
+    /// `reached / goals`; 1 without goals.
     pub goal_recovery: f64,
 }
 

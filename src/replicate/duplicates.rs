@@ -1,4 +1,4 @@
-//! Runs that were recorded twice.
+//! Runs that were recorded more than once.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::row::SimulationRow;
 
-/// A run that was recorded twice: the copy that is left out, and the copy that counts.
+/// A run that was recorded more than once: the copy that is left out, and the copy that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Duplicate {
@@ -20,11 +20,11 @@ pub struct Duplicate {
     pub of_id: Option<String>,
 }
 
-/// Marks the runs that were recorded twice, in [`SimulationRow::duplicate_of`].
+/// Marks copies of runs in [`SimulationRow::duplicate_of`] and returns them.
 ///
-/// Two rows are one run if they have the same UUID as their id, or if their messages and tasks are equal and nothing
-/// tells them apart: agent, model, domain and trial are equal or absent on one side, and rows of one file do not have
-/// different ids. The copy that names most about itself counts. Of equal ones it is the first.
+/// Two rows are one run if they have the same UUID as id, or equal messages and tasks, and do not conflict: agent,
+/// model, domain, task and trial are equal or absent on one side, and ids within one file do not differ. The copy with
+/// the most metadata counts, or the first of several.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, mark_duplicates}, scan::ScanOptions};
@@ -74,7 +74,7 @@ pub fn mark_duplicates(rows: &mut [SimulationRow]) -> Vec<Duplicate> {
     duplicates
 }
 
-/// Equal in any two rows that may be one run.
+/// A key that two rows of one run share.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Uuid(String),
@@ -89,7 +89,7 @@ impl Key {
     }
 }
 
-/// Counts the names that a row has.
+/// Counts the metadata of a row.
 fn named(row: &SimulationRow) -> usize {
     [
         row.model.is_some(),
@@ -120,7 +120,7 @@ fn is_same(one: &SimulationRow, other: &SimulationRow) -> bool {
         && (uuid || one.file != other.file || agree(one.id.as_ref(), other.id.as_ref()))
 }
 
-/// Shorter ids may number the runs of a file, or name a task.
+/// Returns true if an id is a UUID. Shorter ids may number the runs of a file, or name a task.
 fn is_uuid(id: &str) -> bool {
     id.bytes().filter(u8::is_ascii_hexdigit).count() == 32
         && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')

@@ -13,7 +13,7 @@ use crate::stats::{Correlation, StatsError, mean, pearson};
 pub struct Coefficient(pub Result<Correlation, StatsError>);
 
 impl Coefficient {
-    /// r, where it is defined.
+    /// Returns r, if defined.
     #[must_use]
     pub fn r(&self) -> Option<f64> {
         self.0.as_ref().ok().map(|correlation| correlation.r)
@@ -43,18 +43,18 @@ pub struct Group {
     pub errors: u64,
     /// Errors recovered.
     pub recovered: u64,
-    /// Actions of the chosen actors.
+    /// Calls of the chosen actors.
     pub tool_calls: u64,
-    /// Runs without any of them, which count with a recovery rate of 1 and no error. Not in JSON.
+    /// Runs without a call, which count with a recovery rate of 1 and no error. Not in JSON.
     #[serde(skip)]
     pub sims_without_calls: u64,
-    /// Mean reward of the runs that have one.
+    /// Mean reward of the runs with a reward.
     pub mean_reward: Option<f64>,
-    /// Mean reward of those among them that have errors.
+    /// Mean reward of the runs with a reward and errors.
     pub mean_reward_with_errors: Option<f64>,
     /// Recovery rate against reward, all runs with a reward.
     pub r_recovery_reward: Coefficient,
-    /// Recovery rate against reward, those with errors only.
+    /// Recovery rate against reward, runs with errors only.
     pub r_recovery_reward_errors_only: Coefficient,
     /// Error count against reward.
     pub r_error_count_reward: Coefficient,
@@ -93,7 +93,7 @@ impl Group {
 /// The counts, mean rewards and correlations of one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelGroup {
-    /// The model; null where the files name none.
+    /// The model; null if unknown.
     pub model: Option<String>,
     /// Its figures.
     #[serde(flatten)]
@@ -103,16 +103,16 @@ pub struct ModelGroup {
 /// The counts, mean rewards and correlations of one model in one domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairGroup {
-    /// The model; null where the files name none.
+    /// The model; null if unknown.
     pub model: Option<String>,
-    /// The domain; null where the files name none.
+    /// The domain; null if unknown.
     pub domain: Option<String>,
     /// Their figures.
     #[serde(flatten)]
     pub group: Group,
 }
 
-/// How many pairs of model and domain have a correlation of a sign, out of those where it is defined.
+/// How many pairs of model and domain have a correlation with the expected sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SignCount {
     /// Pairs whose correlation has the sign.

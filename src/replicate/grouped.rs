@@ -45,7 +45,7 @@ impl GroupBy {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NamedGroup {
-    /// The names, in the order of what was grouped by; null where a run names none.
+    /// The names, in the order of the keys; null if unknown.
     pub names: Vec<Option<String>>,
     /// The figures of the published rule.
     #[serde(flatten)]
@@ -54,11 +54,11 @@ pub struct NamedGroup {
     pub recovered_by_program: u64,
     /// Recovery rate by program against reward, all runs with a reward.
     pub r_recovery_by_program_reward: Coefficient,
-    /// Recovery rate by program against reward, those with errors only.
+    /// Recovery rate by program against reward, runs with errors only.
     pub r_recovery_by_program_reward_errors_only: Coefficient,
 }
 
-/// The replication over groups of one's choice, such as agents or tasks.
+/// The replication over chosen groups, such as agents or tasks.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{GroupBy, GroupedReplication, ReplicationOptions, SimulationRow}, scan::ScanOptions};
@@ -94,11 +94,11 @@ const RELATIONS: [Relation; 4] = [
 ];
 
 impl GroupedReplication {
-    /// Creates the replication over the groups of these runs. Runs that repeat one another are treated as by
+    /// Creates the replication over the groups of these runs. Copies of runs are treated as in
     /// [`ReplicationAnalysis::of`](super::ReplicationAnalysis::of).
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) if the options are out of range.
     pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &ReplicationOptions) -> Result<Self> {
         let kept = counted_runs(rows, options).0;
         let rows: Vec<&SimulationRow> = kept.iter().collect();

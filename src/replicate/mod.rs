@@ -2,11 +2,11 @@
 //!
 //! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama, 2026-05-27) for
 //! any corpus: per group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
-//! [`ReplicationAnalysis`] shows how far they can be trusted: runs of one task are alike, runs may be recorded twice,
-//! and among many pairs of model and domain some look strong by chance.
+//! [`ReplicationAnalysis`] adds intervals and tests, because runs of one task are alike, runs may be recorded twice,
+//! and some of many pairs of model and domain look strong by chance.
 //!
 //! A [`ReplicationState`] holds the runs of a part of a corpus and merges with those of other parts. Beyond its limit
-//! it keeps sums in place of runs, from which [`SummedReplication`] is computed.
+//! it keeps sums instead of runs, from which [`SummedReplication`] is computed.
 
 mod analysis;
 mod association;

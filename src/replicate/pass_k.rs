@@ -13,20 +13,20 @@ use crate::stats::{TaskTrials, pass_hat_k};
 
 /// tau-bench's pass^k of one model in one domain (arXiv:2406.12045): [`pass_k_by_pair`].
 ///
-/// Runs of an unknown model are grouped by agent, or else by file: runs of several agents are not trials of one.
-/// A run succeeds when its reward is within 1e-6 of 1; one without a reward fails.
+/// Runs without a model are grouped by agent, or else by file, because runs of different agents are not trials of one.
+/// A run succeeds if its reward is within 1e-6 of 1; a run without a reward fails.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PassK {
-    /// The model; null if the files name none.
+    /// The model; null if unknown.
     pub model: Option<String>,
-    /// The agent, if no model is named.
+    /// The agent, if the model is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The file, if neither model nor agent is named.
+    /// The file, if model and agent are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The domain; null where the files name none.
+    /// The domain; null if unknown.
     pub domain: Option<String>,
     /// Tasks that count.
     pub tasks: u64,
@@ -36,11 +36,11 @@ pub struct PassK {
     pub pass: Vec<f64>,
     /// Runs left out because they ended in an infrastructure error.
     pub infrastructure_errors: u64,
-    /// Runs left out because they name no task.
+    /// Runs left out because they have no task.
     pub without_task: u64,
 }
 
-/// pass^k of every model (or agent, or file) in every domain, sorted by both.
+/// Returns pass^k of every model (or agent, or file) in every domain, sorted by both.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, pass_k_by_pair}, scan::ScanOptions};
@@ -122,7 +122,8 @@ impl PassK {
     }
 }
 
-/// Returns the same of sums by task. Runs that name no model are left out: sums do not keep their files apart.
+/// Like [`pass_k_by_pair`], from sums by task. Runs without a model are left out, because sums do not keep their files
+/// apart.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
     for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {

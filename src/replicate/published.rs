@@ -19,13 +19,13 @@ pub struct Replication {
     pub by_model: Vec<ModelGroup>,
     /// By model and domain, sorted.
     pub by_model_domain: Vec<PairGroup>,
-    /// Signs over the pairs.
+    /// The signs of the correlations over the pairs.
     pub direction: Direction,
 }
 
 impl Replication {
-    /// Creates the replication over these runs, as the note does it: every run counts, and runs that name no model or
-    /// no domain form pairs of their own.
+    /// Creates the replication of these runs as the note does: every run counts, and runs without a model or a domain
+    /// form pairs of their own.
     #[must_use]
     pub fn of(rows: &[SimulationRow]) -> Self {
         let all: Vec<&SimulationRow> = rows.iter().collect();
@@ -53,8 +53,7 @@ impl Replication {
         Self { overall, by_model, by_model_domain, direction }
     }
 
-    /// Creates the replication where pairs are those of a known model in a known domain; by model, too, only where it
-    /// is known.
+    /// Creates the replication with groups of known models and domains only.
     pub(super) fn of_known(rows: &[SimulationRow]) -> Self {
         Self::of(rows).known()
     }

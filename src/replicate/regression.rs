@@ -13,14 +13,13 @@ use crate::stats::{Effect, Interval, Regression, StatsError, linear_regression, 
 /// The columns of the regressions.
 const MEASURES: [Relation; 3] = [Relation::Recovery, Relation::ErrorCount, Relation::CallCount];
 
-/// Rewards of at least this are successes; 1 in binary fractions may fall short by rounding.
+/// Rewards of at least this are successes. A reward of 1 may fall short by rounding.
 const SUCCESS: f64 = 1.0 - 1e-6;
 
 /// The reward by recovery rate, error count and call count together.
 ///
-/// A correlation looks at one measure. A regression shows how the reward changes with one while the others stay the
-/// same. Each pair of model and domain has a level of its own, and standard errors are robust to runs of one cluster
-/// being alike.
+/// A correlation looks at one measure. A regression shows how the reward changes with one measure while the others stay
+/// the same. Each pair of model and domain has its own intercept, and standard errors are cluster-robust.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, RewardRegression, SimulationRow}, scan::ScanOptions};
@@ -52,9 +51,9 @@ pub struct RewardModel {
     pub runs: u64,
     /// Clusters of these runs.
     pub clusters: u64,
-    /// Pairs of model and domain, each with a level of its own.
+    /// Pairs of model and domain, each with its own intercept.
     pub groups: u64,
-    /// Runs left out because all or none of their pair succeed, which leaves nothing to explain. Logistic only.
+    /// Runs left out because all or none of the runs of their pair succeed. Logistic only.
     pub left_out: u64,
     /// The effects of one unit; empty if undefined.
     pub effects: Vec<MeasureEffect>,
@@ -76,7 +75,7 @@ pub struct MeasureEffect {
 }
 
 impl RewardRegression {
-    /// Fits both regressions to the runs with a reward. Of the options only `cluster` and `keep_duplicates` count.
+    /// Fits both regressions to the runs with a reward. Uses only `cluster` and `keep_duplicates` of the options.
     #[must_use]
     pub fn of(rows: &[SimulationRow], options: &ReplicationOptions) -> Self {
         let kept = counted_runs(rows, options).0;

@@ -11,7 +11,7 @@ use crate::stats::float;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Relation {
-    /// The recovery rate, over all runs; those without errors enter with rate 1.
+    /// The recovery rate, over all runs. Runs without errors have rate 1.
     Recovery,
     /// The recovery rate, over runs with errors.
     RecoveryWithErrors,
@@ -30,10 +30,10 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Those of the published rule, in the order of the tables.
+    /// The measures of the published rule, in the order of the tables.
     pub const ALL: [Self; 4] = [Self::Recovery, Self::RecoveryWithErrors, Self::ErrorCount, Self::CallCount];
 
-    /// The measures of the default rule, next to those of the published one.
+    /// The measures of the default rule that are reported with those of the published rule.
     pub const DEFAULT_RULE: [Self; 2] = [Self::GoalRecovery, Self::GoalRecoveryWithErrors];
 
     /// Returns the name in JSON and CSV.

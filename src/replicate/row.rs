@@ -1,4 +1,4 @@
-//! One run, as the replication sees it.
+//! One run in a replication.
 
 use std::cmp::Ordering;
 use std::path::Path;
@@ -11,9 +11,9 @@ use crate::outcome::{is_infrastructure_error, is_success};
 use crate::scan::{TraceRecord, path_text};
 use crate::trace::Digest;
 
-/// A run as the replication sees it: its names, reward, calls, errors and recovery.
+/// A run in a replication: its metadata, reward, calls, errors and recovery.
 ///
-/// In JSON, what is not known is null.
+/// In JSON, unknown values are null.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{Replication, SimulationRow}, scan::ScanOptions};
@@ -35,7 +35,7 @@ pub struct SimulationRow {
     /// The 0-based place of the run in its file. Not in JSON.
     #[serde(skip)]
     pub position: u64,
-    /// The source's own id.
+    /// The id in the source.
     pub id: Option<String>,
     /// The model.
     pub model: Option<Arc<str>>,
@@ -43,15 +43,15 @@ pub struct SimulationRow {
     pub domain: Option<Arc<str>>,
     /// The task.
     pub task: Option<String>,
-    /// Which trial of the task.
+    /// The trial of the task.
     pub trial: Option<u64>,
     /// The reward.
     pub reward: Option<f64>,
-    /// Actions of the chosen actors.
+    /// Calls of the chosen actors.
     pub tool_calls: u64,
-    /// Those that failed.
+    /// Failed calls.
     pub errors: u64,
-    /// Those of the failed whose tool succeeded later.
+    /// Failed calls whose tool succeeded later.
     pub recovered: u64,
     /// `recovered / errors`; 1 without errors.
     pub recovery_rate: f64,
@@ -63,12 +63,11 @@ pub struct SimulationRow {
     /// The measures of [`DefaultRecovery`](super::DefaultRecovery), if it was among the detectors.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub default_rule: Option<DefaultMeasures>,
-    /// The digest of what was said and done, where the scan takes it
-    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)): by it, runs that repeat one another are known.
+    /// The digest of messages and actions, if the scan takes digests
+    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)). It identifies copies of a run.
     #[serde(skip)]
     pub digest: Option<Digest>,
-    /// The copy of the run that counts, as `file#id`, if the run was recorded twice
-    /// ([`mark_duplicates`](super::mark_duplicates)).
+    /// The copy that counts instead, as `file#id` ([`mark_duplicates`](super::mark_duplicates)).
     pub duplicate_of: Option<String>,
     #[serde(skip)]
     pub(super) termination: Option<String>,
@@ -100,7 +99,7 @@ impl SimulationRow {
             detected: verdict.detected()?,
             agent: record.metadata.agent.clone(),
             default_rule: DefaultMeasures::of(record),
-            // Runs that hold nothing are not known to be one run.
+            // Empty runs have equal digests but are not copies.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
             duplicate_of: None,
@@ -108,7 +107,7 @@ impl SimulationRow {
         })
     }
 
-    /// `file#id`; of a run without an id `file#position`.
+    /// Returns `file#id`, or `file#position` without an id.
     pub(super) fn name(&self) -> String {
         match &self.id {
             Some(id) => format!("{}#{id}", self.file),
@@ -122,8 +121,8 @@ impl SimulationRow {
         is_success(self.reward)
     }
 
-    /// Returns the order of a scan: by path, then as in the file. Runs of standard input that several read stand at the
-    /// same places; all else that is known of them decides there.
+    /// Compares by scan order: by path, then by position. Several processes may read standard input and give equal
+    /// positions; everything else that is recorded breaks such ties.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         let (one, two) = (self, other);
         if one.file == two.file {

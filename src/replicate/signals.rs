@@ -1,4 +1,4 @@
-//! Which correlations stand out, when it is known how many were looked at.
+//! The correlations that stand out, adjusted for the number of tests.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::association::Association;
 use super::relation::Relation;
 use crate::stats::{Interval, benjamini_hochberg};
 
-/// A model in a domain in which recovery goes with reward.
+/// A pair of model and domain in which recovery correlates with reward.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Signal {
@@ -15,14 +15,14 @@ pub struct Signal {
     pub model: String,
     /// The domain.
     pub domain: String,
-    /// How far from 0 the interval over clusters begins; 0 where it holds 0.
+    /// The distance from 0 to the interval over clusters; 0 if the interval contains 0.
     pub at_least: f64,
     /// The association.
     #[serde(flatten)]
     pub association: Association,
 }
 
-/// Returns the signals of recovery, the surest first, of pairs with at least `min_n` runs with errors.
+/// Returns the signals of recovery in pairs with at least `min_n` runs with errors, strongest evidence first.
 pub(super) fn strongest(pairs: &[PairAssociations], min_n: u64) -> Vec<Signal> {
     let mut signals: Vec<Signal> = pairs
         .iter()

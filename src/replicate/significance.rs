@@ -1,4 +1,4 @@
-//! Where it matters that runs belong together.
+//! Correlations whose significance depends on clustering.
 
 use serde::Serialize;
 
@@ -7,23 +7,23 @@ use super::association::{Association, ClusteredInterval};
 use super::relation::Relation;
 use crate::stats::{Correlation, Interval};
 
-/// A correlation whose significance depends on whether runs are taken for independent.
+/// A correlation whose significance depends on whether runs are treated as independent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SignificanceChange {
-    /// Whose correlation: `all runs`, a model, a model and its domain.
+    /// The runs: `all runs`, a model, or a model and its domain.
     pub scope: String,
     /// The measure.
     pub relation: Relation,
-    /// r, with the interval that takes runs for independent.
+    /// r, with the interval for independent runs.
     pub r: Correlation,
     /// The intervals over clusters.
     pub clustered: Vec<ClusteredInterval>,
 }
 
 impl SignificanceChange {
-    /// Returns where Fisher's interval and one over clusters disagree about 0. Few clusters can only take certainty
-    /// away.
+    /// Returns the change if Fisher's interval and one over clusters disagree about 0. An interval over few clusters
+    /// can only revoke significance.
     fn of(scope: &str, association: &Association) -> Option<Self> {
         let r = *association.pearson.0.as_ref().ok()?;
         let independent = excludes_zero(r.ci95?);
@@ -35,7 +35,7 @@ impl SignificanceChange {
         })
     }
 
-    /// Returns the first interval over clusters that says other of 0 than independent runs would.
+    /// Returns the first interval over clusters that disagrees with the interval for independent runs about 0.
     #[must_use]
     pub fn differing(&self) -> Option<&ClusteredInterval> {
         let independent = excludes_zero(self.r.ci95?);
@@ -43,7 +43,7 @@ impl SignificanceChange {
     }
 }
 
-/// Returns true if an interval says other of 0 than that of independent runs, and can be trusted in it.
+/// Returns true if an interval disagrees about 0 with that of independent runs, and is reliable enough to do so.
 fn differs(one: &ClusteredInterval, independent: bool) -> bool {
     one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
         && (independent || !one.is_doubtful())

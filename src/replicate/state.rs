@@ -1,4 +1,4 @@
-//! The runs of a replication, as a state that merges.
+//! A mergeable state of the runs of a replication.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,12 +12,11 @@ use super::sums::GroupSums;
 use crate::detect::recovery_rate;
 use crate::trace::{Digest, Distinct};
 
-/// The runs of a replication, in a state that merges with those of other parts of a corpus.
+/// The runs of a replication over one part of a corpus. States of several parts merge.
 ///
-/// Up to its limit a state keeps runs one by one, in scan order, and every figure can be computed from them. Beyond the
-/// limit it keeps sums for each task of a model in a domain, from which
-/// [`SummedReplication`](super::SummedReplication) is computed. The state does not depend on how the runs were divided
-/// or on the order in which they were added.
+/// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit it keeps sums by model,
+/// domain and task, from which [`SummedReplication`](super::SummedReplication) is computed. The state does not depend
+/// on how the runs were divided or on the order in which they were added.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationState, SimulationRow}, scan::ScanOptions};
@@ -38,7 +37,7 @@ use crate::trace::{Digest, Distinct};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReplicationState {
-    /// As many runs are kept one by one.
+    /// The limit above which sums replace runs.
     most_rows: u64,
     runs: u64,
     form: Form,
@@ -82,19 +81,19 @@ impl Sums {
 }
 
 impl ReplicationState {
-    /// Creates a state without runs that keeps up to so many of them one by one.
+    /// Creates an empty state that keeps up to `most_rows` runs.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { most_rows, runs: 0, form: Form::Rows(Vec::new()) }
     }
 
-    /// Returns how many runs there are.
+    /// Returns the number of runs.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Adds the runs of another part. Where the parts were made for different numbers of rows, the smaller holds.
+    /// Adds the runs of another part. The smaller of the two limits applies.
     pub fn merge(&mut self, other: &Self) {
         self.most_rows = self.most_rows.min(other.most_rows);
         match &other.form {
@@ -110,7 +109,7 @@ impl ReplicationState {
         self.settle();
     }
 
-    /// Returns the runs, in the order of a scan; `None` where there are more than are kept one by one.
+    /// Returns the runs in scan order, or `None` if the state keeps sums.
     pub fn rows(&mut self) -> Option<&[SimulationRow]> {
         match &mut self.form {
             Form::Rows(rows) => {
@@ -123,7 +122,7 @@ impl ReplicationState {
         }
     }
 
-    /// Returns the sums of the runs, where they are not kept one by one.
+    /// Returns the sums, or `None` if the state keeps runs.
     pub(super) fn sums(&self) -> Option<&Sums> {
         match &self.form {
             Form::Rows(_) => None,
@@ -190,7 +189,7 @@ enum Written<'s> {
 /// Model, domain, task, sums.
 type WrittenGroup<'s> = (Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>);
 
-/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, by the default rule recovered, goals and
+/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, the default rule's recovered, goals and
 /// reached, whether detected; agent, content, termination.
 #[derive(Serialize, Deserialize)]
 struct WrittenRow<'s>(Who<'s>, Option<f64>, Counts, Rest<'s>);
@@ -246,7 +245,7 @@ impl<'s> WrittenRow<'s> {
     }
 }
 
-/// Names that many runs have, held once.
+/// Interns names that many runs share.
 #[derive(Default)]
 struct Names(BTreeSet<Arc<str>>);
 
@@ -311,7 +310,7 @@ impl<'de> Deserialize<'de> for ReplicationState {
                     let key = (names.shared(model), names.shared(domain), task.map(Cow::into_owned));
                     sums.groups.entry(key).or_default().merge(&more);
                 }
-                // Fewer would have been kept one by one.
+                // With fewer runs the state would not hold sums.
                 state.runs = runs.max(most_rows.saturating_add(1));
                 state.form = Form::Sums(Box::new(sums));
             }

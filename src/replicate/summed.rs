@@ -1,4 +1,4 @@
-//! The replication of more runs than can be kept one by one.
+//! The replication of more runs than memory holds.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct SummedAssociation {
     pub relation: Relation,
     /// Pearson's r.
     pub pearson: Coefficient,
-    /// Its interval over clusters, where these are tasks or pairs of model and domain.
+    /// Its interval over clusters, if these are tasks or pairs of model and domain.
     pub clustered: Option<ClusteredInterval>,
 }
 
@@ -43,13 +43,13 @@ pub struct SummedPair {
     pub association: SummedAssociation,
 }
 
-/// The replication of more runs than are kept one by one, from sums by task, model and domain.
+/// The replication from sums by task, model and domain, for more runs than a [`ReplicationState`] keeps.
 ///
-/// Counts and pass^k are those of the runs. Means are those of the runs to 1e-12, and correlations to about 1e-12
-/// divided by the standard deviation of the values: rewards and measures enter as multiples of 2^-42. Intervals over
-/// clusters are those of the same bootstrap, from the same sums; a run that names no task or no domain stands with
-/// those like it rather than for itself. Every run counts: which of them repeat one another is not known, only about
-/// how many differ. Ranks, permutations and tables by groups need the runs.
+/// Counts and pass^k are exact. Means are exact to 1e-12, and correlations to about 1e-12 divided by the standard
+/// deviation of the values, because rewards and measures are rounded to multiples of 2^-42. Intervals over clusters
+/// come from the same bootstrap; runs without a task or a domain share a cluster with others of their model instead of
+/// each being its own. Every run counts: copies cannot be identified, only the number of different runs estimated.
+/// Ranks, permutations and tables by groups need the runs.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
@@ -70,17 +70,17 @@ pub struct SummedPair {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedReplication {
-    /// The tables of the note; pairs only where model and domain are known.
+    /// The tables of the note, with pairs of known model and domain only.
     #[serde(flatten)]
     pub tables: Replication,
-    /// The same as the note has them, where runs that name no model or no domain form pairs of their own.
+    /// The tables as the note has them: runs without a model or a domain form pairs of their own.
     #[serde(skip)]
     pub published: Replication,
-    /// The runs that name no model or no domain, which form no pair.
+    /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
-    /// Runs with a reward or a count beyond 2^20, which no mean and no correlation includes.
+    /// Runs with a reward or a count beyond 2^20, which are left out of means and correlations.
     pub out_of_range: u64,
-    /// How many different contents the runs have, of those whose content is known.
+    /// The number of different contents among the runs with a digest.
     pub different_contents: DistinctCount,
     /// The unit of resampling.
     pub cluster: ClusterBy,
@@ -98,10 +98,10 @@ pub struct SummedReplication {
 }
 
 impl SummedReplication {
-    /// Returns the replication from the sums of a state; `None` where it keeps its runs one by one.
+    /// Returns the replication from the sums of a state, or `None` if the state keeps its runs.
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) where the options are out of range.
+    /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) if the options are out of range.
     pub fn of(state: &ReplicationState, options: &ReplicationOptions) -> Result<Option<Self>> {
         state.sums().map(|sums| Self::of_sums(sums, options)).transpose()
     }
@@ -177,7 +177,7 @@ impl SummedAssociation {
     ) -> Result<Self> {
         let mut clusters: BTreeMap<_, PearsonAccumulator> = BTreeMap::new();
         for ((model, domain, task), sums) in members {
-            // A model of its own keeps runs apart that name no task.
+            // Runs without a task or a domain are kept apart by model.
             let cluster = match (options.cluster, domain, task) {
                 (ClusterBy::Task, Some(domain), Some(task)) => (None, Some(domain), Some(task)),
                 (ClusterBy::Task, domain, task) => (Some(model), domain.as_ref(), task.as_ref()),

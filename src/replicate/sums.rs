@@ -22,7 +22,7 @@ pub(super) struct GroupSums {
     pub(super) trials: u64,
     pub(super) successes: u64,
     pub(super) infrastructure_errors: u64,
-    /// Runs with a reward or a count beyond 2^20, which no mean and no correlation includes.
+    /// Runs with a reward or a count beyond 2^20, which are left out of means and correlations.
     pub(super) out_of_range: u64,
     /// The measures of [`Relation::ALL`] and the reward.
     relations: [PearsonAccumulator; 4],

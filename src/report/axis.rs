@@ -1,6 +1,6 @@
-//! A linear axis with ticks that read well.
+//! A linear axis with round ticks.
 
-/// The width of every chart, in its own units.
+/// The width of every chart, in SVG units.
 pub(super) const WIDTH: f64 = 400.0;
 
 /// The margin on either side.
@@ -15,7 +15,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates an axis that holds all values, with some room, in steps that read well.
+    /// Creates an axis for all values, with a margin and round steps.
     pub(super) fn fitting(values: impl Iterator<Item = f64>) -> Self {
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {
@@ -51,7 +51,7 @@ impl Axis {
 
     pub(super) fn label(&self, tick: f64) -> String {
         let step = step(self.from, self.to);
-        // A tick of 0 comes out of sums as a small number, and must not be "-0.0".
+        // Rounding may turn a tick of 0 into a tiny number, which must not be shown as "-0.0".
         let tick = if tick.abs() < step * 1e-6 { 0.0 } else { tick };
         let decimals = (0..9).find(|decimals| step * 10_f64.powi(*decimals) > 0.999).unwrap_or(9);
         let decimals = usize::try_from(decimals).unwrap_or(0);
@@ -59,7 +59,7 @@ impl Axis {
     }
 }
 
-/// Returns a step of 1, 2 or 5 times a power of ten, with four to ten steps between the ends.
+/// Returns a step of 1, 2 or 5 times a power of ten that divides the range into about five.
 fn step(from: f64, to: f64) -> f64 {
     let rough = (to - from) / 5.0;
     if !(rough.is_finite() && rough > 0.0) {

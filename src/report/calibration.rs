@@ -7,8 +7,8 @@ use super::gate::thresholds;
 use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
 
-/// Returns a calibration as a document: the figures of each detector; in full also what is needed for the next tier,
-/// figures by difficulty and domain, intervals, flipped and wrong verdicts.
+/// Returns a calibration as a document: the figures of each detector. The full text adds the shortfall from the next
+/// tier, figures by difficulty and domain, intervals, and flipped and wrong verdicts.
 #[must_use]
 pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Document {
     let mut document = Document::new("Detectors on labelled runs");
@@ -111,7 +111,7 @@ fn figures(report: &CalibrationReport) -> Table {
     table
 }
 
-/// Returns the shortfall from the next tier, and from the proof over always firing.
+/// Returns the entries missing for the next tier, and for a proof against always firing.
 fn needs(report: &CalibrationReport) -> Table {
     let mut table = Table::new(
         "needs",
@@ -246,7 +246,7 @@ fn flips(report: &CalibrationReport) -> Table {
     table
 }
 
-/// Returns the wrong verdicts of a detector, a paragraph each.
+/// Returns a paragraph for each wrong verdict of a detector.
 fn wrong(detector: &DetectorReport) -> impl Iterator<Item = String> {
     detector.wrong.iter().map(|wrong| {
         format!(

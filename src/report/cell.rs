@@ -1,4 +1,4 @@
-//! Cells of tables: values, and how a reader sees them.
+//! Cells of tables: values and their formatting.
 
 use crate::stats::Interval;
 
@@ -16,7 +16,7 @@ pub(super) enum Cell {
     Real(f64, usize),
     /// A signed number with this many decimals.
     Signed(f64, usize),
-    /// A share, shown in percent.
+    /// A share, shown as a percentage.
     Share(f64),
     /// A p-value.
     P(f64),
@@ -24,27 +24,27 @@ pub(super) enum Cell {
     Interval(Interval, usize),
     /// An interval of signed numbers with this many decimals.
     SignedInterval(Interval, usize),
-    /// Nothing.
+    /// No value.
     Missing,
 }
 
 impl Cell {
-    /// Creates the cell of a text.
+    /// Creates a cell with a text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// Creates the cell of a name, or none.
+    /// Creates a cell with a name, if there is one.
     pub(super) fn name(name: Option<&str>) -> Self {
         Self::of(name, Self::text)
     }
 
-    /// Creates the cell of a value, or none.
+    /// Creates a cell with a value, if there is one.
     pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Missing, cell)
     }
 
-    /// Returns the text for a reader.
+    /// Formats the value.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

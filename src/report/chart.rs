@@ -1,9 +1,9 @@
 //! Charts as SVG: intervals in rows, lines over k, bars, graphs, heat maps.
 //!
-//! Each is 400 units wide, to be legible on a telephone and in a column of a paper, and light or dark as the reader
-//! prefers. Points differ in shape and lines in their dashes, not in colour alone, and every value is printed.
+//! Each is 400 units wide, legible on a phone and in a column of a paper, and follows the light or dark preference of
+//! the reader. Points differ in shape and lines in dashes, not in colour alone, and every value is printed.
 //!
-//! They are drawn here rather than by a plotting crate, which would draw in fixed colours and without descriptions.
+//! Plotting crates draw in fixed colours and without descriptions, so charts are drawn here.
 
 use super::axis::WIDTH;
 use super::draw::{Colour, STYLE, bars, fill, intervals, lines, number, shown};
@@ -26,7 +26,7 @@ use crate::stats::Interval;
 pub enum Chart {
     /// Estimates with their intervals, one per row: a forest plot.
     Intervals(IntervalChart),
-    /// Lines over places of an axis, such as 1, 2, 3, …
+    /// Lines over the labels of an axis, such as 1, 2, 3, …
     Lines(LineChart),
     /// Shares of a whole.
     Bars(BarChart),
@@ -69,17 +69,17 @@ pub struct IntervalChart {
     pub caption: String,
     /// The label of the axis.
     pub axis: String,
-    /// The legend of estimates with their intervals.
+    /// The legend for estimates with their intervals.
     pub interval: String,
-    /// The legend of the second intervals.
+    /// The legend for the second intervals.
     pub other: String,
-    /// The legend of the baselines.
+    /// The legend for the baselines.
     pub baseline: String,
     /// The rows, from top to bottom.
     pub rows: Vec<IntervalRow>,
     /// The ends of the axis; `None` fits them to the rows.
     pub range: Option<(f64, f64)>,
-    /// Where a line is drawn through all rows, such as 0.
+    /// The value at which a line is drawn through all rows, such as 0.
     pub reference: Option<f64>,
 }
 
@@ -113,9 +113,9 @@ pub struct LineChart {
     pub axis: String,
     /// The label of the vertical axis.
     pub measure: String,
-    /// The labels of the places of the axis, from left to right.
+    /// The labels along the horizontal axis, from left to right.
     pub places: Vec<String>,
-    /// The lines; at most eight differ in their marks.
+    /// The lines. Up to eight have distinct marks.
     pub lines: Vec<Line>,
 }
 
@@ -124,7 +124,7 @@ pub struct LineChart {
 pub struct Line {
     /// Its name.
     pub label: String,
-    /// Its values, from the first place on.
+    /// Its values, starting at the first label.
     pub values: Vec<Option<f64>>,
 }
 
@@ -187,7 +187,7 @@ impl Chart {
         }
     }
 
-    /// Returns the chart as an SVG file. Programs without media queries show it light.
+    /// Returns the chart as an SVG file. Programs without media queries show the light version.
     #[must_use]
     pub fn svg(&self) -> String {
         let mut markup = Markup::default();
@@ -241,7 +241,7 @@ impl Chart {
         });
     }
 
-    /// Returns the chart in words, for screen readers.
+    /// Describes the chart in words, for screen readers.
     fn described(&self) -> String {
         let mut parts = vec![self.caption().to_owned()];
         match self {

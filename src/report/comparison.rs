@@ -1,4 +1,4 @@
-//! A comparison of two agents as a document.
+//! Renders a comparison of two agents.
 
 use super::cell::Cell;
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
@@ -7,8 +7,8 @@ use super::table::Table;
 use crate::compare::{ComparedSide, Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 
-/// Returns the comparison of two agents as a document: the result, differences, detectors, tasks; in full also pass^k,
-/// fingerprints and runs left out.
+/// Returns the comparison of two agents as a document: the result, differences, detectors and tasks. The full text adds
+/// pass^k, fingerprints and the runs left out.
 #[must_use]
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let (first, second) = (&comparison.first.label, &comparison.second.label);

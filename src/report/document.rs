@@ -1,4 +1,4 @@
-//! A result as a document: the same parts as text, HTML, Markdown and LaTeX.
+//! Documents: results that render as text, HTML, Markdown and LaTeX.
 
 use super::chart::Chart;
 use super::table::{TEXT_WIDTH, Table, latex_text, markdown_text};
@@ -8,7 +8,7 @@ use crate::merge::RunStrip;
 /// How much of a [`Document`] its text shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// The answer and the tables that it rests on.
+    /// The answer and the tables that support it.
     Short,
     /// Everything.
     Full,
@@ -16,7 +16,7 @@ pub enum Detail {
 
 /// A result that can be rendered as text, HTML, Markdown and LaTeX. Its tables can be written as CSV.
 ///
-/// The HTML is one file that requests nothing and runs no script. It is light or dark as the reader prefers.
+/// The HTML is one file without scripts or external requests. It follows the light or dark preference of the reader.
 ///
 /// ```
 /// use wrongturn::report::{Bar, BarChart, Chart, Detail, Document};
@@ -66,7 +66,7 @@ impl Document {
         self
     }
 
-    /// Sets whether the parts that follow are in the short text.
+    /// Sets whether the following parts are in the short text.
     pub fn detail(&mut self, detail: Detail) -> &mut Self {
         self.detail = detail;
         self
@@ -105,12 +105,12 @@ impl Document {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Adds runs as strips of their steps, the worst first, 50 at most. Only HTML shows them.
+    /// Adds runs as strips of their steps, the 50 worst at most. Only HTML shows them.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }
 
-    /// Returns the tables, also those without rows.
+    /// Returns the tables, including those without rows.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.parts.iter().filter_map(|(_, part)| match part {
             Part::Table(table) => Some(table),
@@ -126,7 +126,7 @@ impl Document {
         })
     }
 
-    /// Returns how many tables only the full text shows.
+    /// Returns the number of tables that only the full text shows.
     #[must_use]
     pub fn hidden_tables(&self) -> usize {
         let hidden = |(detail, part): &&(Detail, Part)| {

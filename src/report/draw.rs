@@ -1,4 +1,4 @@
-//! The drawing of charts, with presentation attributes that every SVG reader knows.
+//! Draws charts, with presentation attributes that every SVG reader supports.
 
 use super::axis::{Axis, MARGIN, WIDTH};
 use super::chart::{BarChart, IntervalChart, IntervalRow, LineChart};
@@ -28,7 +28,7 @@ pub(super) const STYLE: &str = "@media(prefers-color-scheme:dark){\
 impl Colour {
     pub(super) const SERIES: [Self; 4] = [Self::Blue, Self::Orange, Self::Violet, Self::Green];
 
-    /// Returns the hexadecimal value, the class of what it fills, and the class of what it draws.
+    /// Returns the hexadecimal value, the class for fills, and the class for strokes.
     fn names(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Paper => ("#ffffff", "fp", "sp"),
@@ -58,7 +58,7 @@ pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Returns a coordinate: two decimals are finer than any screen.
+/// Formats a coordinate with two decimals, which is finer than any screen.
 pub(super) fn number(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     format!("{:.2}", value + 0.0)
@@ -76,7 +76,7 @@ pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape
     markup.shape(tag, &attributes);
 }
 
-/// Draws a shape with a stroke, filled or not.
+/// Draws a shape with a stroke, optionally filled.
 pub(super) fn stroke(
     markup: &mut Markup,
     tag: &'static str,

@@ -1,4 +1,4 @@
-//! The tables of BenchTrace's evaluations.
+//! Tables and charts of BenchTrace's evaluations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::benchmarks::{
 };
 use crate::stats::{Interval, ratio};
 
-/// Returns a figure with four decimals, or nothing.
+/// Creates a cell with four decimals, if there is a value.
 pub(super) fn real(value: Option<f64>) -> Cell {
     Cell::of(value, |value| Cell::Real(value, 4))
 }
@@ -26,8 +26,8 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// Returns the scores of a reflection as tables: the figures by task, with the intervals of all, the funnels by task,
-/// and statistics of the annotated episodes.
+/// Returns the scores of a reflection as tables: figures by task, overall intervals, funnels by task, and statistics of
+/// the annotated episodes.
 #[must_use]
 pub fn reflection_tables(
     reflection: &Reflection,
@@ -155,7 +155,7 @@ fn funnels(reflection: &Reflection) -> Table {
     table
 }
 
-/// Returns the share of episodes that pass each stage of the funnel of the paper's figure, by task, as a chart.
+/// Returns a chart of the share of episodes that pass each stage of the paper's funnel, by task.
 #[must_use]
 pub fn funnel_chart(reflection: &Reflection) -> Chart {
     let line = |(task, group): (&str, &ReflectionGroup)| {
@@ -176,8 +176,8 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
     })
 }
 
-/// Returns failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance,
-/// framework; intervals; the grid of proximity and distance; exclusions by reason.
+/// Returns failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance and
+/// framework; intervals; the grid of proximity and distance; and exclusions by reason.
 #[must_use]
 pub fn evolution_tables(
     evolution: &Evolution,
@@ -306,7 +306,7 @@ fn far(framework: &FrameworkGroup, proximity: u8, distance: u64) -> Option<f64> 
     cells.next().and_then(|(_, group)| group.far)
 }
 
-/// Returns FAR over the distance of the signal, a line for each framework and proximity, as a chart.
+/// Returns a chart of FAR over the distance of the signal, with a line for each framework and proximity.
 #[must_use]
 pub fn distance_chart(evolution: &Evolution) -> Chart {
     let distances = distances(evolution);
@@ -339,7 +339,7 @@ fn excluded(evolution: &Evolution) -> Table {
     table
 }
 
-/// Returns how close signals are to the failures under test, as a table.
+/// Returns a table of how close signals are to the failures under test.
 #[must_use]
 pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
     let mut table =
@@ -410,7 +410,7 @@ pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
     vec![table]
 }
 
-/// Returns how many episodes each failure mode judges and finds, as tables.
+/// Returns tables of how many episodes each failure mode judges and finds.
 #[must_use]
 pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
@@ -425,7 +425,7 @@ pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
     verdict_tables("mode", &modes)
 }
 
-/// Returns how many runs each rule on calls judges and finds, as tables.
+/// Returns tables of how many runs each rule on calls judges and finds.
 #[must_use]
 pub fn call_tables(reports: &[CallReport]) -> Vec<Table> {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();
@@ -516,7 +516,7 @@ pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
         })
     };
     let rates = paired().flat_map(|(context, name, found): (_, _, &PairedComparison)| {
-        // The tasks of a fresh start are those that were tried in the context, too.
+        // Fresh starts count for tasks that were also tried in the context.
         let fresh = format!("fresh, where {context} was tried");
         [(fresh, &found.fresh), (context.clone(), &found.recovery)].map(|(side, arm)| {
             let note = Cell::Share(arm.rate).shown();

@@ -1,4 +1,4 @@
-//! The files of a scan: how much was read, and how much of it was not judged.
+//! Renders the files of a scan: how much was read and how much was not judged.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files, ReadCounts};
 use crate::scan::path_text;
 
-/// The number of runs without an action that are named for a file.
+/// The most runs without an action that are named per file.
 const NAMED: usize = 5;
 
-/// Returns the files, each on a line of at most 80 columns with the end of its path; as sums if there are too many.
+/// Returns a line of at most 80 columns for each file, with the end of its path, or sums if the files are not listed.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -45,7 +45,7 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, ..) => "several formats",
     };
     let what = format!("{format}, {}", runs(counts));
-    // The name of a file is its end.
+    // The end of a path names the file.
     let room = TEXT_WIDTH.saturating_sub(what.chars().count() + 2);
     let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
     let more = if counts.runs_without_actions > NAMED as u64 { ", …" } else { "" };
@@ -84,7 +84,7 @@ fn left_over(counts: &ReadCounts, without_action: &str) -> String {
     text
 }
 
-/// Returns the end of a path, in so many characters.
+/// Returns the end of a path, in at most `width` characters.
 fn end_of(path: &str, width: usize) -> String {
     let more = path.chars().count().saturating_sub(width);
     if more == 0 {
@@ -108,10 +108,10 @@ fn summed(counts: &ReadCounts) -> String {
     text + &left_over(counts, "")
 }
 
-/// The number of incompletely read files that a page lists.
+/// The most incompletely read files that a page lists.
 const LISTED: usize = 200;
 
-/// Returns the files that were not read in full, with the first reason of each.
+/// Returns the files that were not read in full, each with its first error.
 pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",
@@ -143,7 +143,7 @@ pub(super) fn unread_table(files: &Files) -> Table {
     table
 }
 
-/// Returns how many files could not be read whole.
+/// Returns the number of files that could not be read in full.
 pub(super) fn unread(files: &Files) -> u64 {
     if let Some(listed) = files.listed() {
         listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64

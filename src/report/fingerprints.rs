@@ -1,4 +1,4 @@
-//! The behaviour of groups of runs as a document: graphs of transitions, heat maps, distances.
+//! Renders the behaviour of groups of runs: graphs of transitions, heat maps and distances.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +11,26 @@ use crate::compare::{FingerprintDistance, FingerprintGroup, FingerprintGroups};
 use crate::fingerprint::{Fingerprint, Node};
 use crate::stats::{float, ratio};
 
-/// How many kinds of events have a node of their own.
+/// The most kinds of events with a node of their own.
 const NODES: usize = 11;
 
-/// How many groups the short text compares in full.
+/// The most groups for which the short text has all tables.
 const FEW: usize = 5;
 
-/// How many groups are drawn.
+/// The most groups drawn.
 const DRAWN: usize = 12;
 
-/// A difference of shares that is highlighted.
+/// The smallest difference of shares that is highlighted.
 const CONTRAST: f64 = 0.01;
 
 /// Edges with a smaller share are left out of graphs.
 const FAINT: f64 = 0.005;
 
-/// How many transitions of a group the table of differences has.
+/// The most transitions of a group in the table of differences.
 const DIFFERENCES: usize = 5;
 
 /// Returns the behaviour of groups as a document: distances, the transitions that differ most, and a graph and a heat
-/// map for each group. `by` names what the groups are, such as `model`.
+/// map for each group. `by` names the key of the groups, such as `model`.
 #[must_use]
 pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
     let mut document = Document::new(format!("Transitions between events, by {by}"));
@@ -191,7 +191,7 @@ impl Nodes {
         Self { shown, places }
     }
 
-    /// Returns the shares of a fingerprint's transitions by the places of their nodes.
+    /// Returns the shares of a fingerprint's transitions by the indices of their nodes.
     fn shares(&self, fingerprint: &Fingerprint) -> BTreeMap<(usize, usize), f64> {
         let mut shares = BTreeMap::new();
         for (from, to, count) in fingerprint.edges() {

@@ -1,14 +1,14 @@
-//! A calibration for CI: the gate, the comparison with an earlier one, JUnit XML, Markdown.
+//! Renders a calibration for CI: the gate, the comparison with a baseline, JUnit XML and Markdown.
 
 use super::calibration::calibration_document;
 use super::cell::Cell;
 use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
-/// The number of entries of one kind that are listed by name.
+/// The most entries of one kind that are named.
 const NAMED: usize = 10;
 
-/// Returns a gate and a comparison with an earlier calibration as text; either may be missing.
+/// Renders a gate and a comparison with an earlier calibration as text. Either may be missing.
 #[must_use]
 pub fn render_gate(
     report: &CalibrationReport,
@@ -50,7 +50,7 @@ fn difference(comparison: &BaselineComparison) -> String {
     )
 }
 
-/// Returns the changes.
+/// Returns the changed entries by kind of change.
 fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
     let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
     let kinds: [(_, &[String]); 5] = [
@@ -78,8 +78,8 @@ pub(super) fn thresholds(gate: &TierGate) -> String {
 
 /// Returns a calibration as JUnit XML, for CI.
 ///
-/// There is a suite per detector; in it the gate, the baseline, and every entry. Where the gate holds, an entry that is
-/// judged wrongly is skipped with its reason; where it does not hold, it fails.
+/// Each detector is a suite with cases for the gate, the baseline and every entry. A wrongly judged entry fails if the
+/// gate fails; otherwise it is skipped with the reason.
 #[must_use]
 pub fn junit(
     report: &CalibrationReport,
@@ -188,7 +188,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Returns a calibration as Markdown, fit for the summary of a CI job: gate, baseline, tables, wrong verdicts.
+/// Returns a calibration as Markdown for the summary of a CI job: gate, baseline, tables and wrong verdicts.
 #[must_use]
 pub fn calibration_markdown(
     report: &CalibrationReport,

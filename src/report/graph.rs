@@ -5,18 +5,18 @@ use super::draw::{Colour, Pen, count, fill, label, line, note, number, small, st
 use super::markup::Markup;
 use super::wrap::shortened;
 
-/// A graph of transitions between kinds of events. Edges are as wide as their share.
+/// A graph of transitions between kinds of events. The width of an edge is its share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GraphChart {
     /// The title.
     pub title: String,
     /// The caption.
     pub caption: String,
-    /// The nodes, in the order of their places on a circle.
+    /// The nodes, in order around a circle.
     pub nodes: Vec<GraphNode>,
     /// The edges.
     pub edges: Vec<GraphEdge>,
-    /// The share that is drawn widest.
+    /// The share with the widest edge.
     pub widest: f64,
 }
 
@@ -52,15 +52,15 @@ pub struct GraphEdge {
     pub to: usize,
     /// Its share of all transitions.
     pub share: f64,
-    /// How the share differs from that of other groups.
+    /// How the share differs from other groups.
     pub contrast: GraphContrast,
 }
 
-/// How an edge differs from that of other groups.
+/// How the share of an edge differs from other groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum GraphContrast {
-    /// Not by much.
+    /// About as frequent as elsewhere.
     Similar,
     /// Less frequent than elsewhere: blue and dashed.
     Less,
@@ -68,7 +68,7 @@ pub enum GraphContrast {
     More,
 }
 
-/// A heat map: a value in [0, 1] for each pair of a row and a column. Columns have the names of the rows.
+/// A heat map: a value in [0, 1] for each row and column. Rows and columns have the same names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeatChart {
     /// The title.
@@ -85,19 +85,19 @@ const CENTRE: (f64, f64) = (WIDTH / 2.0, 124.0);
 const RADIUS: f64 = 90.0;
 const NODE: f64 = 8.0;
 
-/// How many columns a label has.
+/// The width of a label in characters.
 const LABEL: usize = 14;
 
 type Point = (f64, f64);
 
-/// Returns the point at this many units from another, in the direction of a third.
+/// Returns the point at this many units from `from`, in the direction of `to`.
 fn towards(from: Point, to: Point, units: f64) -> Point {
     let (x, y) = (to.0 - from.0, to.1 - from.1);
     let length = x.hypot(y).max(1e-9);
     (from.0 + units * x / length, from.1 + units * y / length)
 }
 
-/// Returns the point turned around another by an angle.
+/// Rotates a point around another.
 fn turned((x, y): Point, around: Point, angle: f64) -> Point {
     let (sin, cos) = angle.sin_cos();
     let (dx, dy) = (x - around.0, y - around.1);
@@ -112,7 +112,7 @@ fn place(index: usize, nodes: usize) -> Point {
 /// Draws the graph and returns its lower end.
 pub(super) fn graph(markup: &mut Markup, chart: &GraphChart) -> f64 {
     let mut edges: Vec<&GraphEdge> = chart.edges.iter().collect();
-    // Highlighted edges lie on top of the others, wide ones below narrow ones.
+    // Highlighted edges are drawn above the others, and narrow ones above wide ones.
     edges.sort_by(|a, b| {
         let rank = |edge: &GraphEdge| edge.contrast != GraphContrast::Similar;
         rank(a).cmp(&rank(b)).then(b.share.total_cmp(&a.share))
@@ -146,7 +146,7 @@ fn pen(contrast: GraphContrast, width: f64) -> Pen {
     }
 }
 
-/// Draws a bent arrow, or a loop inside of the circle if both ends are the same.
+/// Draws a curved arrow, or a loop inside the circle if both ends are the same.
 fn draw_edge(markup: &mut Markup, (from, to): (Point, Point), pen: Pen) {
     let Pen(colour, width, _) = pen;
     let head = 5.0 + width;
@@ -183,7 +183,7 @@ fn mark_node(markup: &mut Markup, kind: GraphNodeKind, (x, y): Point) {
     stroke(markup, "path", Pen(Colour::Paper, 1.5, "none"), Some(colour), &shape);
 }
 
-/// Draws the kinds of nodes and edges that the graph has. Returns its lower end.
+/// Draws the legend for the kinds of nodes and edges in the graph. Returns its lower end.
 fn graph_legend(markup: &mut Markup, chart: &GraphChart, mut y: f64) -> f64 {
     let kinds = [
         (GraphNodeKind::Agent, "agent's message"),

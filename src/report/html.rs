@@ -1,7 +1,7 @@
 //! Documents as HTML: one file, no script, no request.
 //!
-//! The markup is written here rather than by a template crate: every text passes one function that escapes it and
-//! replaces controls that turn the direction of what follows, which templates let through.
+//! No template crate is used: every text passes through one function that escapes it and replaces characters that
+//! change the direction of text, which templates let through.
 
 use super::cell::Cell;
 use super::document::{Detail, Document, Part};
@@ -44,7 +44,7 @@ impl Document {
             ],
         );
         head.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-        // Without an icon of its own, a browser asks for one.
+        // Without this icon, browsers request one.
         head.void("link", &[("rel", "icon"), ("href", "data:,")]);
         head.leaf("title", &[], &self.title);
         head.constant("<style>");
@@ -111,7 +111,7 @@ impl Document {
 
 /// Adds a table with a caption, headings of columns, groups and rows, and its notes.
 fn html_table(markup: &mut Markup, table: &Table) {
-    // A change in the first column of a grouped table is a row of its own, as in text.
+    // A new value in the first column of a grouped table gets a row of its own, as in text.
     let skip = usize::from(table.is_grouped());
     let seen: Vec<usize> =
         (skip..table.headings().count()).filter(|column| !table.is_blank(*column)).collect();
@@ -167,7 +167,7 @@ fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
     }
 }
 
-/// Returns the class of a cell of text: one that takes several lines needs some width.
+/// Returns the class of a text cell. Texts of several lines need a minimum width.
 pub(super) fn text_class(text: &str) -> &'static str {
     if text.chars().count() > 40 { "text long" } else { "text" }
 }

@@ -1,11 +1,11 @@
-//! Markup that cannot be broken by what it shows: the only way in for a text is one that escapes it.
+//! HTML and SVG that no text can break: every text is escaped.
 
 /// A growing piece of HTML or SVG.
 #[derive(Debug, Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// Adds an element with the markup that `inside` adds. Tags and attribute names must be constants.
+    /// Adds an element with the content that `inside` adds. Tags and attribute names must be constants.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -25,19 +25,19 @@ impl Markup {
         self.element(tag, attributes, |inside| inside.text(text));
     }
 
-    /// Adds an empty element of SVG.
+    /// Adds an SVG element without content.
     pub(super) fn shape(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push_str("/>");
     }
 
-    /// Adds a void element of HTML.
+    /// Adds a void HTML element.
     pub(super) fn void(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push('>');
     }
 
-    /// Adds a text, escaped.
+    /// Adds escaped text.
     pub(super) fn text(&mut self, text: &str) {
         escape(text, &mut self.0);
     }
@@ -77,7 +77,7 @@ impl Markup {
     }
 }
 
-/// Escapes a text for content and attributes alike.
+/// Escapes a text for content or attributes.
 fn escape(text: &str, out: &mut String) {
     for letter in text.chars() {
         match letter {
@@ -92,7 +92,8 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Returns true for controls that no document may hold, and for those that turn the direction of what follows.
+/// Returns true for control characters that documents must not contain, and for those that change the direction of
+/// text.
 pub(super) fn is_unprintable(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\t')
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')

@@ -1,6 +1,6 @@
-//! Renders results as text, HTML, Markdown, LaTeX and CSV. Computes nothing.
+//! Renders results as text, HTML, Markdown, LaTeX and CSV, without computing any.
 //!
-//! Each result becomes one [`Document`], which has all the forms.
+//! Each result becomes a [`Document`], which renders in every form.
 
 mod axis;
 mod calibration;

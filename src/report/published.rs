@@ -1,4 +1,4 @@
-//! The note's tables: every run counts, the strongest signals by |r|.
+//! Renders the tables of the note: every run counts, and signals are ranked by |r|.
 
 use super::cell::{Cell, counted, figure, name};
 use super::replication::without_calls;
@@ -8,11 +8,11 @@ use super::wrap::wrapped;
 use crate::replicate::{Coefficient, Group, PairGroup, PassK, Replication};
 use crate::stats::{Correlation, ratio};
 
-/// How many pairs the table of the strongest signals shows.
+/// The number of pairs in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
-/// Returns the tables of a replication as the note has them, as text that fits 80 columns: every run counted, the
-/// strongest signals by |r|.
+/// Renders the tables of a replication as in the note, as text that fits 80 columns: every run counts, and signals are
+/// ranked by |r|.
 #[must_use]
 pub fn render_replication(replication: &Replication) -> String {
     let mut text = overall(replication);
@@ -25,7 +25,7 @@ pub fn render_replication(replication: &Replication) -> String {
     text + &direction(replication)
 }
 
-/// Returns the figures of all runs, as a paragraph.
+/// Returns the overall figures as a paragraph.
 fn overall(tables: &Replication) -> String {
     let overall = &tables.overall;
     let mut text = format!(
@@ -145,7 +145,7 @@ fn by_pair(replication: &Replication) -> Table {
     table
 }
 
-/// Returns the pairs whose recovery correlates most with reward.
+/// Returns the pairs in which recovery correlates most with reward.
 fn strongest(replication: &Replication) -> Table {
     let mut signals: Vec<(&PairGroup, &str, &Correlation)> = Vec::new();
     for pair in &replication.by_model_domain {
@@ -168,7 +168,7 @@ fn strongest(replication: &Replication) -> Table {
     table
 }
 
-/// Returns the table of pass^k, as text that fits 80 columns.
+/// Renders the table of pass^k as text that fits 80 columns.
 #[must_use]
 pub fn render_pass_k(groups: &[PassK]) -> String {
     format!("\n{}", pass_k_table(groups).text(TEXT_WIDTH))

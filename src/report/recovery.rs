@@ -7,7 +7,8 @@ use crate::benchmarks::{
     Comparison, Inheritance, Inherited, PairedComparison, Replay, Results, Selection, Transcript,
 };
 
-/// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, what was left out, means.
+/// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, trials left out, and
+/// means.
 #[must_use]
 pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
     vec![
@@ -245,7 +246,7 @@ pub fn transcript_tables(files: &[(String, Transcript)]) -> Vec<Table> {
     vec![table]
 }
 
-/// Returns inherited errors as tables: the rates, and the pairs that repeat an error.
+/// Returns inherited errors as tables: rates, and pairs that repeat an error.
 #[must_use]
 pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
     let mut rates = Table::new(

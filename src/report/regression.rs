@@ -1,4 +1,4 @@
-//! The table of the regressions of the reward.
+//! Renders the regressions of the reward.
 
 use super::cell::{Cell, counted};
 use super::table::Table;

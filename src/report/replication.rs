@@ -1,4 +1,4 @@
-//! The replication as a document.
+//! Renders a replication as a document.
 
 use super::cell::{Cell, counted};
 use super::document::{Detail, Document};
@@ -15,12 +15,12 @@ use crate::stats::{Interval, ratio};
 
 const TITLE: &str = "Recovery from tool errors and reward";
 
-/// The parts of the short report of a replication, apart from the answer.
+/// The optional parts of the short report of a replication.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplicationView<'r> {
-    /// Whether it has the table of pass^k.
+    /// Whether to include the table of pass^k.
     pub pass_k: bool,
-    /// Whether it lists the runs that were recorded twice.
+    /// Whether to list the copies of runs that were left out.
     pub duplicates: bool,
     /// Tables by groups.
     pub grouped: Option<&'r GroupedReplication>,
@@ -28,8 +28,8 @@ pub struct ReplicationView<'r> {
     pub regression: Option<&'r RewardRegression>,
 }
 
-/// Returns a replication as a document: the answer, the correlations it rests on, models, warnings; in full every
-/// interval, test and pair.
+/// Returns a replication as a document: the answer, the correlations that support it, models and warnings. The full
+/// text adds every interval, test and pair.
 #[must_use]
 pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationView<'_>) -> Document {
     let mut document = Document::new(TITLE);
@@ -66,8 +66,7 @@ pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationVi
     document
 }
 
-/// Returns a replication of more runs than are kept one by one as a document. `pass_k`: whether the short text has the
-/// table of pass^k.
+/// Returns a replication from sums as a document. `pass_k` includes the table of pass^k in the short text.
 #[must_use]
 pub fn summed_document(summed: &SummedReplication, pass_k: bool) -> Document {
     let mut document = Document::new(TITLE);
@@ -239,7 +238,7 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     warnings
 }
 
-/// Returns the runs without a tool call, and how many of them each model has.
+/// Returns the number of runs without a tool call, overall and by model.
 pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
     let all = tables.overall.sims_without_calls;
     let of_models: Vec<(&str, u64)> = tables
@@ -351,7 +350,7 @@ fn measure_table<'r>(
     table
 }
 
-/// Returns the association of a group that answers for recovery in runs with errors.
+/// Returns the association of recovery in runs with errors.
 fn with_errors(associations: &[Association]) -> Option<&Association> {
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }
@@ -498,7 +497,7 @@ fn by_model(tables: &Replication) -> Table {
     table
 }
 
-/// The cells of a pair: r of recovery in runs with errors, with its interval and tests.
+/// The cells of a pair: r of recovery in runs with errors, its interval and its tests.
 type PairCells<'r> = (Coefficient, Option<ClusteredInterval>, Option<&'r Association>);
 
 fn pair_cells<'r>(analysis: &'r ReplicationAnalysis, pair: &PairGroup) -> Option<PairCells<'r>> {
@@ -687,7 +686,7 @@ fn groups(grouped: &GroupedReplication) -> Table {
     table
 }
 
-/// Adds pass^k with a chart for each model with several trials.
+/// Adds pass^k, with a chart for each model with several trials.
 fn pass_k_parts(document: &mut Document, groups: &[PassK]) {
     document.section("pass^k").table(pass_k_table(groups));
     for groups in groups.chunk_by(|one, next| one.name() == next.name()) {

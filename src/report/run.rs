@@ -1,4 +1,4 @@
-//! A run for a reader: numbered steps with the findings next to them.
+//! Renders a run: numbered steps with the findings next to them.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use super::wrap::wrapped;
 use crate::detect::Finding;
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// The number of findings marked next to the steps.
+/// The most findings marked next to the steps.
 const MARKS: usize = 26;
 
-/// Returns a run as text, a line of at most `width` columns per step, with its findings.
+/// Renders a run as text, with a line of at most `width` columns for each step, and its findings.
 ///
-/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, arguments and observation,
-/// both shortened. The findings follow below, by their marks, each with its [`Confidence`](crate::Confidence).
+/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, and shortened arguments and
+/// observation. The findings follow by mark, each with its [`Confidence`](crate::Confidence).
 ///
 /// ```
 /// use serde_json::json;
@@ -110,7 +110,7 @@ fn observation(action: &Action<'_>, width: usize) -> String {
     }
 }
 
-/// Returns a step as text, with everything that it holds.
+/// Renders a step in full.
 #[must_use]
 pub fn render_step(step: &Step<'_>) -> String {
     let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());
@@ -151,7 +151,7 @@ fn pretty(action: &Action<'_>) -> String {
     text.unwrap_or_else(|| arguments(action))
 }
 
-/// Returns a text on one line, without control characters.
+/// Puts a text on one line and removes control characters.
 fn plain(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Tables of what was counted, without inference: pass^k, and one row per run.
+//! Tables without inference: pass^k, and one row per run.
 
 use super::cell::Cell;
 use super::table::Table;
@@ -30,9 +30,9 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
     table
 }
 
-/// Returns the runs of a replication as a table, one row per run.
+/// Returns a table with one row for each run of a replication.
 ///
-/// The agent and the measures of the default rule are columns if a run has those measures.
+/// The table has columns for the agent and the measures of the default rule if any run has these measures.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
     let by_default_rule = rows.iter().any(|row| row.default_rule.is_some());

@@ -1,4 +1,4 @@
-//! A scan as a document, and its summary as text.
+//! Renders a scan as a document, and its summary as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ impl Counts {
         wilson(self.detected, self.applicable, 0.95).ok()
     }
 
-    /// Traces, applicable, detected, rate, its interval.
+    /// Runs, applicable, detected, rate, interval.
     fn cells(self) -> [Cell; 5] {
         [
             Cell::Count(self.traces),
@@ -37,14 +37,14 @@ impl Counts {
     }
 }
 
-/// A model, where it is named, and its counts.
+/// A model, if known, and its counts.
 type OfModel<'s> = (Option<&'s str>, Counts);
 
 const COUNTS: &str =
     "traces=runs # + | applicable=judged # | detected=flagged # | rate # | rate_ci95=95% CI ~";
 
 impl ScanSummary {
-    /// Returns the cost of the findings by detector and model, over the runs to which the detector applies.
+    /// Returns the cost of findings by detector and model, over the runs to which the detector applies.
     #[must_use]
     pub fn costs(&self) -> Vec<FailureCost> {
         let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
@@ -58,7 +58,7 @@ impl ScanSummary {
         self.counts.iter().map(cost).collect()
     }
 
-    /// Returns the counts as text that fits 80 columns; by model too where there are several.
+    /// Renders the counts as text that fits 80 columns, with a table by model if there are several.
     #[must_use]
     pub fn render(&self) -> String {
         let mut document = Document::new("");
@@ -69,15 +69,15 @@ impl ScanSummary {
         document.text(Detail::Short)
     }
 
-    /// Returns the detectors with the counts of each model, those first in which the detector fires most surely: by the
-    /// lower end of the interval, then by how many runs that are, then by name.
+    /// Returns the detectors with the counts of each model. Models are sorted by the lower end of the interval, then by
+    /// number of runs (both descending), then by name.
     fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
             detectors.entry(detector).or_default().push((model.as_deref(), *counts));
         }
         for models in detectors.values_mut() {
-            // Stable: those that are equal stay in the order of their names.
+            // The sort is stable: equal models stay sorted by name.
             models.sort_by(|(_, one), (_, other)| {
                 let low = |counts: &Counts| counts.interval().map_or(-1.0, |interval| interval.low);
                 let by_rate = low(other).total_cmp(&low(one));
@@ -87,8 +87,8 @@ impl ScanSummary {
         detectors
     }
 
-    /// Returns the counts as tables: by detector, what findings cost where sources record that, and by detector and
-    /// model where there are several models.
+    /// Returns the counts as tables: by detector, the recorded cost of findings, and by detector and model if there are
+    /// several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
@@ -163,10 +163,10 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     Some(table)
 }
 
-/// How many models a chart shows.
+/// The most models in a chart.
 const DRAWN: usize = 15;
 
-/// Returns a scan as a document: detectors, costs, flagged runs, files that were not read.
+/// Returns a scan as a document: detectors, costs, flagged runs, and files that were not read.
 #[must_use]
 pub fn scan_document(
     summary: &ScanSummary,
@@ -215,7 +215,7 @@ pub fn scan_document(
     document
 }
 
-/// Returns a chart of all detectors, or one for each where there are several models.
+/// Returns a chart of all detectors, or one for each detector if there are several models.
 fn charts(summary: &ScanSummary) -> Vec<Chart> {
     let detectors = summary.by_detector();
     let single = detectors.values().all(|models| models.len() < 2);
@@ -272,20 +272,20 @@ fn chart(title: String, caption: String, rows: Vec<IntervalRow>) -> Chart {
 pub struct FailureCost {
     /// The detector.
     pub detector: String,
-    /// The model, where it is known.
+    /// The model, if known.
     pub model: Option<String>,
-    /// Steps inside of findings, of all steps.
+    /// Steps inside findings, and all steps.
     pub steps: Option<(u64, u64)>,
-    /// Nanoseconds inside of findings, of all.
+    /// Nanoseconds inside findings, and in total.
     pub duration_ns: Option<(u64, u64)>,
-    /// Tokens inside of findings, of all.
+    /// Tokens inside findings, and in total.
     pub tokens: Option<(u64, u64)>,
 }
 
-/// How many bars a chart has.
+/// The most bars in a chart.
 const BARS: usize = 20;
 
-/// Returns charts of the cost of failures: one each for steps, time and tokens if known, the largest share first.
+/// Returns charts of the cost of failures in steps, time and tokens, if known, largest share first.
 #[must_use]
 pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
     type Part = fn(&FailureCost) -> Option<(u64, u64)>;

@@ -1,4 +1,4 @@
-//! Run strips: the steps of a run in a row, with what the detectors found drawn under them.
+//! Run strips: the steps of a run in a row, with the findings under them.
 
 use std::fmt::Write as _;
 
@@ -7,28 +7,28 @@ use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
-/// The largest size of the steps of one run, which keeps 50 runs below 5 MB.
+/// The largest size of the steps of one run, in bytes. Keeps 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
 
-/// Bytes that the findings of one run may take.
+/// The largest size of the findings of one run, in bytes.
 const FINDING_BYTES: usize = 10_000;
 
-/// Findings that are drawn under the boxes of one run.
+/// The most findings drawn under the boxes of one run.
 const LANES: usize = 6;
 
-/// Characters of one raw step.
+/// The most characters of a raw step.
 const STEP_CHARS: usize = 1_200;
 
-/// Characters of a message or of evidence.
+/// The most characters of a message or of evidence.
 const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
-    /// Steps inside of findings.
+    /// Returns the number of steps inside findings.
     fn covered(&self) -> usize {
         let mut ranges: Vec<(u64, u64)> =
             self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();
-        // Where the findings that have begun end.
+        // The ends of the findings that have begun.
         let mut ends: Vec<u64> = Vec::with_capacity(ranges.len());
         for (_, last) in &ranges {
             ends.push(ends.last().map_or(*last, |before| *last.max(before)));
@@ -47,8 +47,8 @@ impl StripFinding {
     }
 }
 
-/// The worst runs: a table that leads to them, then each run. Those with the most findings come first, then those
-/// with the most steps inside of findings.
+/// Adds a table that links to the worst runs, then each run. Runs are sorted by findings, then by steps inside
+/// findings.
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
     order.sort_by_cached_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
@@ -107,7 +107,7 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
     let id = format!("run-{number}");
     markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, 200))], |article| {
         article.leaf("h3", &[], &cut(&run.title, 200));
-        // The longer a run, the shorter its steps are quoted.
+        // Longer runs get shorter quotes.
         let chars = (RUN_BYTES / 2 / run.steps.len().max(1)).clamp(120, STEP_CHARS);
         let mut drawn = 0;
         article.element("ol", &[("class", "strip")], |list| {
@@ -210,12 +210,12 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     });
 }
 
-/// Returns the findings that have a lane of their own under the boxes.
+/// Returns the findings with a lane of their own under the boxes.
 fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
     run.findings.iter().enumerate().take(LANES)
 }
 
-/// A bar in the lane of each finding that holds the step, with the finding's number where it begins.
+/// Adds a bar in the lane of each finding that contains the step, with the finding's number at its first step.
 fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     const CLASSES: [&str; 3] = ["lane0", "lane1", "lane2"];
     item.element("div", &[("class", "lanes"), ("aria-hidden", "true")], |under| {
@@ -227,7 +227,7 @@ fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     });
 }
 
-/// Returns the first characters of a text, and how many more there are.
+/// Returns the first characters of a text, with the number of those left out.
 fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),

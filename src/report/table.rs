@@ -1,6 +1,6 @@
-//! A table as text, Markdown, LaTeX and CSV.
+//! Tables that render as text, Markdown, LaTeX and CSV.
 //!
-//! Cells hold values: CSV gets every digit, the other forms what a reader needs.
+//! Cells hold values: CSV has every digit, and the other forms are rounded.
 
 use std::io::Write;
 
@@ -9,10 +9,10 @@ use super::markup::is_unprintable;
 use super::wrap::{padded, shortened, width, wrapped};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The width of a terminal that every text table fits.
+/// The width of a terminal for text tables.
 pub const TEXT_WIDTH: usize = 80;
 
-/// The columns of footnote size that a page of LaTeX has, and those of a label; longer tables run over pages.
+/// The width of a LaTeX page and of a label, in characters of footnote size, and the most rows on one page.
 const LATEX_WIDTH: usize = 76;
 const LATEX_LABEL: usize = 24;
 const LATEX_LONG: usize = 30;
@@ -29,14 +29,14 @@ enum Kind {
 struct Column {
     /// The name in CSV.
     key: String,
-    /// The heading for a reader.
+    /// The heading in other forms.
     heading: String,
     kind: Kind,
     /// Whether the short text leaves it out.
     full: bool,
 }
 
-/// A table of results, with its forms as text, Markdown, LaTeX and CSV.
+/// A table of results, which renders as text, Markdown, LaTeX and CSV.
 ///
 /// ```
 /// use wrongturn::{replicate::{ReplicationAnalysis, ReplicationOptions}, report::{ReplicationView, replication_document}};
@@ -59,9 +59,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns a table without rows. `name` becomes the name of a file. Columns are separated by ` | `: `n #` is a
-    /// number, `ci ~` an interval, `errors=failed calls #` a number with another heading than its name in CSV. A column
-    /// that ends in ` +` is not in the short text.
+    /// Creates a table without rows. `name` becomes a file name. Columns are separated by ` | `: `n #` is a number, `ci
+    /// ~` an interval, and `errors=failed calls #` a number whose heading differs from its name in CSV. A column that
+    /// ends in ` +` is left out of the short text.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
         let column = |text: &str| {
             let (text, full) = text.strip_suffix(" +").map_or((text, false), |text| (text, true));
@@ -84,14 +84,14 @@ impl Table {
         }
     }
 
-    /// In text, a change in the first column becomes a line of its own, and the column goes.
+    /// In text, each new value of the first column becomes a line of its own, and the column is dropped.
     #[must_use]
     pub(super) fn grouped(mut self) -> Self {
         self.grouped = true;
         self
     }
 
-    /// Adds a row. Cells that are not given are missing.
+    /// Adds a row. Cells not given are missing.
     pub(super) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         let mut cells = cells.into();
         cells.resize(self.columns.len(), Cell::Missing);
@@ -102,7 +102,7 @@ impl Table {
         self.notes.push(note.into());
     }
 
-    /// Returns the name, fit for a file.
+    /// Returns the name, which is a valid file name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -120,7 +120,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Returns the table without the columns that only the full text has.
+    /// Returns the table without the columns of the full text.
     pub(super) fn short(&self) -> Self {
         let kept = |place: &usize| self.columns.get(*place).is_some_and(|column| !column.full);
         let places: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
@@ -146,7 +146,7 @@ impl Table {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
 
-    /// Returns true if a column is empty in every row, and only CSV has it.
+    /// Returns true if a column is empty in every row. Only CSV shows such columns.
     pub(super) fn is_blank(&self, column: usize) -> bool {
         let is_blank = |row: &Vec<Cell>| match row.get(column) {
             Some(Cell::Text(text)) => text.is_empty(),
@@ -163,8 +163,8 @@ impl Table {
         &self.notes
     }
 
-    /// Returns the table as text of at most `columns` columns, at least 40. Columns that do not fit follow below, after
-    /// the first columns again.
+    /// Renders the table as text of at most `columns` characters per line, but at least 40. Columns that do not fit
+    /// follow below, with the first columns repeated.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let columns = columns.max(40);
@@ -195,12 +195,12 @@ impl Table {
         blocks.join("\n")
     }
 
-    /// Returns the cells as a reader sees them.
+    /// Returns the formatted cells.
     fn shown(&self) -> Vec<Vec<String>> {
         self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect()
     }
 
-    /// Returns the widths of the columns, of each at most what is given for its kind.
+    /// Returns the widths of the columns, limited by kind.
     fn widths(&self, cells: &[Vec<String>], most: impl Fn(Kind) -> usize) -> Vec<usize> {
         let of_column = |(place, column): (usize, &Column)| {
             let cells = cells.iter().filter_map(|row| row.get(place)).map(|cell| width(cell));
@@ -209,7 +209,7 @@ impl Table {
         self.columns.iter().enumerate().map(of_column).collect()
     }
 
-    /// Returns the columns that stand next to each other: each block begins with the labels.
+    /// Splits the columns into blocks that fit. Each block begins with the labels.
     fn blocks(&self, widths: &[usize], room: usize, skip: usize) -> Vec<Vec<usize>> {
         let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
         let wide = |places: &[usize]| -> usize {
@@ -277,8 +277,8 @@ impl Table {
     }
 
     /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class
-    /// `article`: texts are broken into lines, columns that do not fit follow in another table, and long tables run
-    /// over pages.
+    /// `article`: texts are wrapped, columns that do not fit follow in another table, and long tables continue on
+    /// further pages.
     #[must_use]
     pub fn latex(&self) -> String {
         let cells = self.shown();
@@ -342,7 +342,7 @@ impl Table {
         }
     }
 
-    /// Writes the table as CSV: every digit, an interval in two columns, missing values empty.
+    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if `out` cannot be written.
@@ -395,14 +395,14 @@ fn not_written(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
 }
 
-/// Returns a recorded text as a cell of CSV. Spreadsheets run cells that begin like a formula, so those get an
+/// Escapes a recorded text for a cell of CSV. Spreadsheets evaluate cells that begin like a formula, so these get an
 /// apostrophe.
 #[must_use]
 pub fn csv_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 
-/// Escapes a text for Markdown. A recorded text cannot link anywhere.
+/// Escapes a text for Markdown, so recorded text cannot add links.
 pub(super) fn markdown_text(text: &str) -> String {
     let text: String =
         text.chars().map(|letter| if is_unprintable(letter) { '\u{fffd}' } else { letter }).collect();
@@ -411,7 +411,7 @@ pub(super) fn markdown_text(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Tenths as a decimal number.
+/// Formats tenths as a decimal number.
 fn tenths(count: usize) -> String {
     format!("{}.{}", count / 10, count % 10)
 }
@@ -450,7 +450,7 @@ pub(super) fn latex_text(text: &str) -> String {
     escaped
 }
 
-/// Returns the command for a letter that pdfLaTeX does not take, or draws as another.
+/// Returns the command for a letter that pdfLaTeX rejects or draws as another.
 fn latex_symbol(letter: char) -> Option<&'static str> {
     Some(match letter {
         '|' => "\\textbar{}",

@@ -1,19 +1,19 @@
-//! Texts that have to fit. Widths are columns of a terminal, in which ideographs and emoji take two.
+//! Fits texts into a width in terminal columns. Ideographs and emoji take two.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns how many columns a text takes.
+/// Returns the width of a text in columns.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Pads a text to so many columns, at its right or at its left.
+/// Pads a text to a width, on the left or on the right.
 pub(super) fn padded(text: &str, columns: usize, at_left: bool) -> String {
     let space = " ".repeat(columns.saturating_sub(width(text)));
     if at_left { space + text } else { format!("{text}{space}") }
 }
 
-/// Shortens a text to so many columns by leaving out its middle.
+/// Shortens a text to a width by leaving out its middle.
 pub(super) fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -24,7 +24,7 @@ pub(super) fn shortened(text: &str, columns: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Returns the first characters that fit into so many columns.
+/// Returns the first characters that fit into a width.
 fn fitting(text: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     text.map_while(|letter| {
@@ -34,7 +34,7 @@ fn fitting(text: impl Iterator<Item = char>, columns: usize) -> String {
     .collect()
 }
 
-/// Breaks a text into lines of at most so many columns, between words if possible.
+/// Breaks a text into lines of at most a width, between words if possible.
 pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -43,7 +43,7 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
             _ => {
                 let mut rest = word;
                 while !rest.is_empty() {
-                    // A letter wider than the line still has to go somewhere.
+                    // A letter wider than the line is kept whole.
                     let letters = fitting(rest.chars(), columns).chars().count().max(1);
                     let end = rest.char_indices().nth(letters).map_or(rest.len(), |(end, _)| end);
                     let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));

@@ -1,7 +1,7 @@
 //! Sums in fixed point, which do not depend on order or grouping.
 //!
 //! An addend is rounded once, to a multiple of 2^-42 (a product to one of 2^-60), and then added as an integer. Integer
-//! addition associates and commutes, and merged sums therefore have the bits of a single sum.
+//! addition is associative and commutative, so merged sums equal a single sum bit for bit.
 //!
 //! | bound | value |
 //! |---|---|
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::float;
 
-/// Values beyond this are not summed.
+/// The largest absolute value that is summed.
 pub(crate) const MOST: f64 = 1_048_576.0;
 
 /// Bits after the point, of values and of products.

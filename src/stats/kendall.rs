@@ -1,35 +1,36 @@
-//! Kendall's rank correlation: how far two orders of the same things agree.
+//! Kendall's rank correlation: how far two rankings of the same items agree.
 //!
-//! Of all pairs of things, `C` stand in the same order on both sides and `D` in opposite ones; `X` are apart on the
-//! first side and `Y` on the second.
+//! Of all pairs of items, `C` are in the same order in both rankings and `D` in opposite orders; `X` are not tied in
+//! the first ranking and `Y` not in the second.
 //!
 //! ```text
 //! τ-b = (C - D) / sqrt(X Y)
 //! ```
 //!
-//! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment of
-//! ties in ranking problems", Biometrika 33 (1945). The time is quadratic: it is meant for some thousands of items.
+//! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment of ties in
+//! ranking problems", Biometrika 33 (1945). Takes quadratic time, which is fine up to some thousands of items.
 //!
-//! Errors: a value that is not finite. With fewer than two things, or where one side is all tied, τ-b is undefined.
+//! Errors: a value that is not finite. τ-b is undefined with fewer than two items or if all items of one ranking are
+//! tied.
 
 use serde::Serialize;
 
 use super::columns::check_finite;
 use super::{StatsError, float};
 
-/// How far two orders of the same things agree: [`kendall()`].
+/// The result of [`kendall()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kendall {
-    /// τ-b, in [-1, 1]; `None` with fewer than two things, or where one side is all tied.
+    /// τ-b, in [-1, 1]; `None` with fewer than two items or if all items of one ranking are tied.
     pub tau_b: Option<f64>,
-    /// Pairs in the same order on both sides.
+    /// Pairs in the same order in both rankings.
     pub concordant: u64,
     /// Pairs in opposite orders.
     pub discordant: u64,
 }
 
-/// Kendall's τ-b of things by two values each.
+/// Computes Kendall's τ-b of items, each with its value in both rankings.
 ///
 /// ```
 /// use wrongturn::stats::kendall;
@@ -67,7 +68,7 @@ mod tests {
     use super::super::{Side, assert_close};
     use super::*;
 
-    /// 5 concordant and 3 discordant pairs, 9 apart on either side.
+    /// 5 concordant and 3 discordant pairs; 9 are not tied in each ranking.
     #[test]
     fn ties_are_counted() {
         let found = kendall(&[(1.0, 3.0), (2.0, 1.0), (2.0, 2.0), (4.0, 2.0), (5.0, 5.0)]).unwrap();

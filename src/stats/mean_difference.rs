@@ -34,7 +34,7 @@ pub struct TwoSides {
     pub second: (u64, f64),
 }
 
-/// The difference of two means with its intervals: [`mean_difference()`].
+/// The result of [`mean_difference()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MeanDifference {
@@ -42,11 +42,11 @@ pub struct MeanDifference {
     pub first: f64,
     /// The mean of the second side.
     pub second: f64,
-    /// Their difference.
+    /// The second mean minus the first.
     pub difference: f64,
-    /// Its standard error, robust to clusters; none with fewer than two.
+    /// The cluster-robust standard error; `None` with fewer than two clusters or three observations.
     pub se: Option<f64>,
-    /// The 95% interval from it.
+    /// The 95% interval from `se`.
     pub ci95: Option<Interval>,
     /// The intervals of the cluster bootstrap.
     pub bootstrap: ClusterBootstrap,
@@ -59,7 +59,7 @@ pub struct MeanDifference {
 /// ```
 /// use wrongturn::stats::{Resampling, TwoSides, mean_difference};
 ///
-/// // Of each task, how many runs a side made and how many of them succeeded.
+/// // The successes of both sides in each task, out of two runs each.
 /// let tasks = [(1.0, 2.0), (0.0, 1.0), (2.0, 2.0), (1.0, 1.0), (0.0, 2.0), (1.0, 2.0)];
 /// let tasks = tasks.map(|(before, after)| TwoSides { first: (2, before), second: (2, after) });
 /// let found = mean_difference(&tasks, &Resampling::default())?;
@@ -70,8 +70,7 @@ pub struct MeanDifference {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] where a side has no observations, [`StatsError::NonFinite`],
-/// [`StatsError::InvalidArgument`].
+/// [`StatsError::TooFew`] if a side has no observations, [`StatsError::NonFinite`], [`StatsError::InvalidArgument`].
 pub fn mean_difference(clusters: &[TwoSides], options: &Resampling) -> Result<MeanDifference, StatsError> {
     check_finite(clusters.iter().map(|cluster| (cluster.first.1, cluster.second.1)))?;
     let clusters: Vec<TwoSides> =

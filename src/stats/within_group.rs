@@ -1,5 +1,4 @@
-//! Within-group correlation: the association that is left when every group is measured from its own
-//! means.
+//! Within-group correlation: the correlation that remains when each group is centred on its own means.
 //!
 //! ```text
 //! r = C / sqrt(Mx * My)   with C, Mx, My summed over groups, each around the group's own means
@@ -12,19 +11,19 @@
 //! Reference: Fisher, "The distribution of the partial correlation coefficient", Metron 3 (1924).
 //! Oracle: `numpy.corrcoef` of the group-centred columns, `statsmodels.api.OLS(y, [x, dummies])`.
 //!
-//! Errors: those of [`pearson`](fn@super::pearson); too few also where no degree of freedom is left.
+//! Errors: those of [`pearson`](fn@super::pearson); also too few observations if no degree of freedom is left.
 
 use std::collections::BTreeMap;
 
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
-/// Returns the correlation of `x` with `y` within the groups that `group` numbers.
+/// Returns the correlation of `x` with `y` within groups; `group` has the number of the group of each pair.
 ///
 /// ```
 /// use wrongturn::stats::{pearson, within_group};
 ///
-/// // Two models: the one with the higher x has the lower y, yet inside of each y rises with x.
+/// // Two models: the one with the higher x has the lower y, yet y rises with x within each.
 /// let x = [1.0, 2.0, 3.0, 11.0, 12.0, 13.0];
 /// let y = [21.0, 22.0, 23.0, 1.0, 2.0, 3.0];
 /// assert!(pearson(&x, &y)?.r < -0.9);
@@ -34,8 +33,8 @@ use super::{Correlation, StatsError, float, pearson};
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] where fewer than one
-/// degree of freedom is left, and [`StatsError::ZeroVariance`] where a column is constant in every group.
+/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] if no degree of freedom is left,
+/// and [`StatsError::ZeroVariance`] if a column is constant in every group.
 pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [group])?;
     check_finite(pairs(x, y))?;
@@ -55,7 +54,7 @@ pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation
     Ok(Correlation::of(r, n, dof))
 }
 
-/// Returns the pairs, measured from their means.
+/// Centres the pairs on their means.
 fn centred(pairs: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     deviations(&x).into_iter().zip(deviations(&y)).collect()
@@ -82,7 +81,7 @@ mod tests {
         assert_close(within.p, 0.004045303822252762, 1e-9);
         assert_close(within.ci95.unwrap().low, 0.12688715535723014, 1e-9);
         assert_close(within.ci95.unwrap().high, 0.5790347835500451, 1e-9);
-        // Between the groups it goes the other way.
+        // Over all pairs the sign is reversed.
         assert_close(pearson(&x, &y).unwrap().r, -0.19863959127254216, 1e-12);
     }
 

@@ -26,7 +26,7 @@ pub enum Target {
 /// use serde_json::json;
 /// use wrongturn::trace::{Actor, ReferenceAction};
 ///
-/// // Whatever the reason is, the order decides.
+/// // Only `order` is compared; `reason` may differ.
 /// let compare = Some(vec!["order".to_owned()]);
 /// let arguments = json!({"order": "O-42", "reason": "late"});
 /// let expected = ReferenceAction::new(Actor::Agent, "cancel_order", &arguments, compare);

@@ -1,4 +1,4 @@
-//! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, every wrong verdict.
+//! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, and every wrong verdict.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -167,7 +167,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(status(arguments, &report, options.gate, &compared))
 }
 
-/// [`FAILED`](common::FAILED) if a gate or the comparison with an earlier calibration fails.
+/// Returns [`FAILED`](common::FAILED) if a gate or the comparison with an earlier calibration fails.
 fn status(
     arguments: &Arguments,
     report: &CalibrationReport,
@@ -202,7 +202,7 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
     Ok(at_least(built, arguments.surety.min_confidence))
 }
 
-/// One entry, its trace, and why its detector says what it says.
+/// Prints an entry, its trace, and why its detector gave its verdict.
 fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result<u8, common::Failure> {
     let entry = set.entries().iter().find(|entry| entry.id == id);
     let entry = entry.ok_or_else(|| format!("there is no entry `{id}`"))?;

@@ -1,8 +1,7 @@
-//! Two agents, or one before and after a change of its prompt, on the same tasks.
+//! Compares two agents, or one before and after a change, on the same tasks.
 //!
-//! Prints which one succeeds more often and how sure that is, pass^k, what the detectors find on either
-//! side, how far the behaviour has moved, and which tasks flipped. Without paths it compares two of the
-//! bundled scripted policies.
+//! Prints which one succeeds more often and how certain that is, pass^k, the findings of both sides, how much the
+//! behaviour changed, and which tasks flipped. Without paths, compares two of the bundled scripted policies.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +23,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// How many models are named where the one asked for is not there.
+/// The most models named if the requested one is missing.
 const MODELS_TOLD: usize = 20;
 
 /// Compares two agents on the tasks that both tried.
@@ -62,7 +61,7 @@ pub(crate) struct Arguments {
     files: TableFiles,
 }
 
-/// How both sides are read.
+/// The options for reading both sides.
 #[derive(clap::Args)]
 struct Scan {
     #[command(flatten)]
@@ -149,7 +148,7 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
 }
 
 impl Scan {
-    /// Reads both sides and compares them. What could not be read is reported after what `show` prints.
+    /// Reads and compares both sides, calls `show`, then reports what could not be read.
     fn compare(
         &self,
         paths: &[PathBuf; 2],
@@ -214,7 +213,7 @@ impl Scan {
     }
 }
 
-/// Says that a side has no run of the model that was asked for, and which models it has.
+/// Returns the error for a side without runs of the requested model, with the models that it has.
 fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
     let mut there: Vec<&str> = models.iter().map(AsRef::as_ref).take(MODELS_TOLD).collect();
     if models.len() > MODELS_TOLD {

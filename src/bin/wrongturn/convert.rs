@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                     if calls + messages > 0 {
                         note(format!("{calls} calls without an answer, {messages} answers without a call"));
                     }
-                    // Runs of spans come after all files.
+                    // With `--join`, runs come after all files.
                     if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
                         note("no runs".to_owned());
                     }

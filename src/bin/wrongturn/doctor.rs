@@ -1,4 +1,4 @@
-//! `wrongturn doctor`: how much of the inputs was understood, and what to do about the rest.
+//! `wrongturn doctor`: reports how much of the inputs was understood, and what to do about the rest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::common::findings::{counted, percent};
 use crate::common::inputs::Inputs;
 use crate::common::{self, terminal};
 
-/// Files named for each problem.
+/// The most files named for each problem.
 const NAMED: usize = 3;
 
 /// Lists what was read of files and what was not, with remedies.
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     reading: Reading,
 }
 
-/// A problem: how often it was seen, and in which files.
+/// How often a problem was seen, and in which files.
 #[derive(Default)]
 struct Problem {
     count: u64,
@@ -58,7 +58,7 @@ impl Problem {
     }
 }
 
-/// Problems with inputs, sorted from the worst to the least.
+/// Problems with inputs, worst first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Unreadable,
@@ -79,7 +79,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns a line that says what is wrong, without the count.
+    /// Describes the problem in a line, without the count.
     fn title(&self) -> String {
         match self {
             Self::Unreadable => "paths that could not be read".into(),
@@ -129,7 +129,7 @@ impl Kind {
     }
 }
 
-/// All that was seen.
+/// The results of a diagnosis.
 #[derive(Default)]
 struct Diagnosis {
     formats: BTreeMap<&'static str, [u64; 3]>,
@@ -145,7 +145,7 @@ impl Diagnosis {
         }
     }
 
-    /// Looks at a run. Returns how many calls it has.
+    /// Examines a run and returns the number of its calls.
     fn run(&mut self, file: &Arc<Path>, trace: &Trace) -> u64 {
         let (mut calls, mut no_arguments, mut no_observations, mut by_text) = (0, 0, 0, 0);
         let mut unknown: BTreeMap<UnknownReason, u64> = BTreeMap::new();

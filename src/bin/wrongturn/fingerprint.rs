@@ -1,4 +1,4 @@
-//! Draws how groups of runs move between kinds of events.
+//! Compares how groups of runs move between kinds of events.
 
 use std::path::PathBuf;
 
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     inputs.told()
 }
 
-/// Writes each text to a file of its name, in which only letters, digits, dots and hyphens are kept.
+/// Writes each text to a file with its name, reduced to letters, digits, dots and hyphens.
 fn write_each<'n>(
     folder: &std::path::Path,
     ending: &str,

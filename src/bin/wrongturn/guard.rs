@@ -1,4 +1,4 @@
-//! A hook that warns coding agents which loop, and a watch over sessions that grow.
+//! A hook that warns coding agents about loops, and a watch over growing sessions.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -70,7 +70,7 @@ enum Agent {
     GeminiCli,
 }
 
-/// How often a file that grows is read.
+/// The interval at which a growing file is read.
 const NAP: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(after) = arguments.block_after {
         guard = guard.block_after(after);
     }
-    // To the agents, 2 says that the call is blocked.
+    // Exit status 2 tells agents that the call is blocked.
     answer(&guard, arguments.state.as_deref()).or_else(|error| {
         let _ = writeln!(std::io::stderr(), "error: {error}");
         Ok(FAILED)
@@ -99,7 +99,7 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let mut file = state_file(states, hook.session())?;
     let mut saved = Vec::new();
     file.read_to_end(&mut saved)?;
-    // A state that cannot be read, such as one of another version, begins anew.
+    // A state that cannot be read, such as one of another version, is replaced.
     let mut state = GuardState::read(&saved).unwrap_or_default();
     let mut session = hook.transcript().and_then(|path| File::open(path).ok());
     let length = session.as_ref().map_or(Ok(0), |file| file.metadata().map(|data| data.len()))?;
@@ -121,7 +121,8 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the state of a session, locked until it is closed: agents call hooks of parallel tools at one time.
+/// Returns the state file of a session, locked until closed, because agents call the hooks of parallel tools at the
+/// same time.
 fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
     let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
     fs::create_dir_all(&folder)?;
@@ -146,7 +147,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         _ => Box::new(File::open(session).map_err(|error| format!("{}: {error}", session.display()))?),
     };
     let is_file = session.to_str() != Some("-");
-    // The text from the offset of the state on.
+    // The text from the offset of the state onwards.
     let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
     std::io::copy(&mut input.by_ref().take(start), &mut std::io::sink())?;
     let (mut silent, mut is_new) = (Duration::ZERO, false);
@@ -187,7 +188,7 @@ fn line(finding: &Finding) -> String {
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 
-/// Returns the lines for the settings of an agent.
+/// Returns the hook settings for an agent.
 fn settings(agent: Agent, command: &str) -> Value {
     let hook =
         |timeout: u64| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);

@@ -1,4 +1,4 @@
-//! Subcommands that print what the program knows: formats, detectors, settings, its own command line.
+//! Subcommands that describe the program: formats, detectors, settings, completions and manual pages.
 
 use std::path::PathBuf;
 
@@ -72,7 +72,7 @@ pub(crate) fn man(arguments: &Man, program: clap::Command) -> Result<u8, Failure
     Ok(0)
 }
 
-/// The keys of each detector are those of its default configuration.
+/// Prints the schema. The keys of each detector are those of its default configuration.
 pub(crate) fn schema() -> Result<u8, Failure> {
     let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let detectors = ALL.iter().map(|info| {
@@ -141,7 +141,7 @@ pub(crate) fn schema() -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the schema of a key by its default. A key whose default is absent takes any value.
+/// Returns the schema of a key from its default. A key without a default takes any value.
 fn key_schema(default: &Value) -> Value {
     let name = match default {
         Value::Null => return json!({}),
@@ -189,7 +189,7 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Names and texts in two columns of 80 characters together.
+/// Renders names and texts in two columns, 80 characters wide together.
 fn table<'t>(rows: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> String {
     let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line =

@@ -1,7 +1,7 @@
 //! Merges partial states of `check` or of `replicate`, and reports them as one.
 //!
-//! The output equals that of one process over all inputs, byte for byte, however they were divided and in whatever
-//! order the states come.
+//! The output equals that of one process over all inputs byte for byte, for any division of the inputs and any order of
+//! the states.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
 }
 
-/// Merges one state after the other, which keeps at most two in memory.
+/// Merges one state after another, with at most two in memory.
 fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
     output::protect(paths)?;
     let mut all: Option<PartialState> = None;

@@ -1,5 +1,4 @@
-//! Shows recorded runs with the step numbers of findings and labels, findings next to their steps, and the reasons why
-//! a detector fires or does not.
+//! Shows recorded runs: numbered steps with the findings next to them, and why a detector fires or does not.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Prints what was asked for of the runs.
+/// Prints the requested view of the runs.
 fn show<'d>(
     arguments: &Arguments,
     runs: &[Trace],
@@ -128,7 +127,7 @@ fn show<'d>(
     Ok(())
 }
 
-/// Returns the runs of a file, one below the other.
+/// Lists the runs of a file, one per line.
 fn list(runs: &[Trace], width: usize) -> String {
     let mut text = String::new();
     for (place, trace) in runs.iter().enumerate() {

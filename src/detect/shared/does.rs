@@ -15,15 +15,15 @@ pub(crate) enum Does {
     Read,
     /// Changes something.
     Write,
-    /// Runs something that may do anything.
+    /// Runs something with unknown effects.
     Run,
-    /// Keeps a plan or a thought.
+    /// Records a plan or a thought.
     Note,
 }
 
 type Table = LazyLock<TextMap<&'static str, Does>>;
 
-/// Words in the names of tools. A word for notes decides wherever it stands; of the others, the first one.
+/// Words in the names of tools. The first one decides, except that a word for notes always wins.
 static TOOL_WORDS: Table = LazyLock::new(|| {
     table(&[
         (Does::Note, "memory note notes plan task think thought todo todos"),
@@ -49,13 +49,13 @@ pub(crate) struct Meaning(u16);
 impl Meaning {
     /// A program that reads.
     const READS: Self = Self(1);
-    /// A program that changes something. One in neither list runs something.
+    /// A program that changes something. A program in neither list runs something.
     const WRITES: Self = Self(1 << 1);
-    /// A program that only sets the scene for others.
+    /// A program that only prepares for others.
     pub(crate) const SCENE: Self = Self(1 << 2);
-    /// A program that shortens what it is piped.
+    /// A program that shortens its input from a pipe.
     pub(crate) const FILTER: Self = Self(1 << 3);
-    /// A program that says what it does by its subcommand.
+    /// A program whose subcommand says what it does.
     const SUBCOMMANDED: Self = Self(1 << 4);
     /// A subcommand of git that reads.
     const GIT_READS: Self = Self(1 << 5);
@@ -64,17 +64,17 @@ impl Meaning {
     const INSTALLS: Self = Self(1 << 7);
     /// A subcommand of installers that reads.
     const LISTS: Self = Self(1 << 8);
-    /// A program, script or subcommand that checks something.
+    /// A program, script or subcommand that checks code.
     const CHECKS: Self = Self(1 << 9);
-    /// One that looks at the form alone.
+    /// A check of form alone, such as a linter.
     const CHECKS_FORM: Self = Self(1 << 10);
     /// A program that runs a script or code that it is given.
     pub(crate) const INTERPRETER: Self = Self(1 << 11);
     /// A word that may accompany a check word in the name of a checking tool.
     const NEAR_CHECK: Self = Self(1 << 12);
-    /// A program or tool that says "nothing found" by failing, or by an empty answer.
+    /// A program or tool that fails, or answers nothing, if it finds nothing.
     const SEARCHES: Self = Self(1 << 13);
-    /// Returns what a word says.
+    /// Returns the lists that contain a word.
     pub(crate) fn of(word: &str) -> Self {
         LEXICON.meaning(word)
     }
@@ -136,7 +136,7 @@ const LISTS: [(Meaning, &str); 14] = [
     (Meaning::SEARCHES, "[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which"),
 ];
 
-/// All these words, and by first byte the lengths that they have, to pass over most words at once.
+/// All words of the lists, and the lengths of words by first byte, which rule out most other words without a look-up.
 struct Lexicon {
     words: TextMap<&'static str, Meaning>,
     lengths: Vec<u16>,
@@ -176,7 +176,7 @@ const WRITING_CODE: [&str; 8] = [
     "writeFileSync",
 ];
 
-/// Substrings of all of these, and of code that opens a file.
+/// Finds candidates for [`WRITING_CODE`] and for calls of `open`.
 static CODE: LazyLock<Hints> = LazyLock::new(|| Hints::new(WRITING_CODE.into_iter().chain(["open("])));
 
 fn table(lists: &[(Does, &'static str)]) -> TextMap<&'static str, Does> {
@@ -196,7 +196,7 @@ impl Does {
         first.unwrap_or(Self::Run)
     }
 
-    /// Classifies a simple command. `tool` is the tool that runs it, whose name may itself be a program's.
+    /// Classifies a simple command. `tool` is the tool that runs it, which may itself be the program.
     pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning, tool: &str) -> Self {
         if command.writes.is_some() {
             return Self::Write;
@@ -250,7 +250,7 @@ fn writes_files(command: &Command<'_>) -> bool {
     if command.heredoc.is_empty() { command.arguments().any(writes) } else { writes(command.heredoc) }
 }
 
-/// Writes the program of a simple command as rules name it, with its subcommand where that says what is done: `pytest`,
+/// Writes the program of a simple command as rules name it, with the subcommand if that decides what it does: `pytest`,
 /// `python -m unittest`, `git commit`, `npm test`.
 pub(crate) fn write_program(command: &Command<'_>, meaning: Meaning, tool: &str, out: &mut String) {
     let name = command.program;
@@ -332,7 +332,7 @@ impl Check {
         (check, script)
     }
 
-    /// Returns true if a tool checks something by its name: `run_tests`, `lint`.
+    /// Returns the kind of check if the name of a tool says that it checks: `run_tests`, `lint`.
     pub(crate) fn of_tool(name: &str) -> Option<Self> {
         const CHECKS: [&str; 8] =
             ["build", "check", "compile", "lint", "pytest", "test", "tests", "typecheck"];
@@ -343,8 +343,7 @@ impl Check {
     }
 }
 
-/// Returns the file that a simple command writes, by its base name; `?` if it writes one that is not named, `None` if
-/// none.
+/// Returns the base name of the file that a simple command writes: `?` if it is not named, `None` if none is written.
 pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     let base = |path: &str| last_part(path).to_lowercase();
     if let Some(file) = command.writes {
@@ -376,8 +375,8 @@ pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
 }
 
-/// Returns what the commands of a normal text install: packages without versions, files and folders; the installer if
-/// they name none.
+/// Returns what the commands of a normalized text install: packages without versions, files and folders, or the
+/// installer if none is named.
 pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in text.split(" ; ") {
@@ -399,7 +398,7 @@ pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns true if a program installs something by its subcommand.
+/// Returns true if this subcommand of a program installs something.
 pub(crate) fn installs(program: &str, subcommand: &str) -> bool {
     Meaning::of(program).is(Meaning::INSTALLER) && Meaning::of(subcommand).is(Meaning::INSTALLS)
 }

@@ -111,7 +111,7 @@ fn extreme_scales() {
     let interval = Some((0.18558033368192922, 0.6408036901981792));
     agrees(&x, &y, 0.44114055629815796, 0.0013429169980130862, interval);
 
-    // Scaling changes nothing, up to the ends of the range.
+    // Scaling to either end of the range changes nothing.
     let (plain, other) = ([1.0, 2.0, 4.0], [3.0, -1.0, 2.0]);
     let expected = pearson(&plain, &other).unwrap();
     for extreme in [2.0_f64.powi(1021), 2.0_f64.powi(-1022), f64::from_bits(1)] {

@@ -208,7 +208,7 @@ enum Predictor {
     Detectors,
 }
 
-/// A report, and the intervals of its figures where they are wanted.
+/// A report, with the intervals of its figures if requested.
 #[derive(Serialize)]
 struct WithIntervals<'r, R> {
     #[serde(flatten)]
@@ -258,7 +258,7 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
     Ok(0)
 }
 
-/// Annotated episodes, and the predictions of a model for them.
+/// Annotated episodes and the predictions of a model.
 type Annotated = (Vec<GoldEpisode>, Vec<Prediction>);
 
 fn annotated(
@@ -275,7 +275,8 @@ fn annotated(
     Ok((gold, lines.into_records()))
 }
 
-/// Annotated episodes of a `BenchTrace` file, and what the detectors, with the published rules, say of them.
+/// Returns the annotated episodes of a `BenchTrace` file, and the predictions of the detectors with the published
+/// rules.
 fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
     let (traces, reading) = read_traces(&output::read(path)?, &options);
@@ -391,7 +392,7 @@ fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failu
     )
 }
 
-/// Reads records, evaluates them all, and writes what comes of it as JSON and as tables.
+/// Reads and evaluates records, and writes the results as JSON and as tables.
 fn tabled<T: Record, R: Serialize>(
     (path, by_default): (&Option<PathBuf>, &str),
     out: &TableFiles,
@@ -408,12 +409,12 @@ fn tabled<T: Record, R: Serialize>(
     Ok(0)
 }
 
-/// Returns the path that was given, or that of a bundled file.
+/// Returns the given path, or that of a bundled file.
 fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
     records::input(path, &format!("benchtrace/{name}"))
 }
 
-/// Returns a share of a whole.
+/// Parses a share in [0, 1].
 fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),

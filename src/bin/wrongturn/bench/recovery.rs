@@ -1,4 +1,4 @@
-//! Recovery-Bench: selecting failed trials, commands to replay them, recovery against fresh starts.
+//! Recovery-Bench: selects failed trials, lists commands to replay them, and compares recovery with fresh starts.
 
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     })
 }
 
-/// Returns the paths that were given, or those of bundled files.
+/// Returns the given paths, or those of bundled files.
 fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() {
         bundled.iter().map(|name| golden(&format!("recovery/{name}"))).collect()
@@ -151,7 +151,7 @@ fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the path that was given, or that of a bundled file.
+/// Returns the given path, or that of a bundled file.
 fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     records::input(path, &format!("recovery/{bundled}"))
 }
@@ -159,7 +159,7 @@ fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
 /// Results by the name of their file.
 type Named<T> = Vec<(String, T)>;
 
-/// Reads each file, and returns what was read by name. Faults are reported with the name.
+/// Reads each file and returns the results by file name. Faults are reported with the name.
 fn each<T>(
     files: &[PathBuf],
     faults: &mut Faults,
@@ -184,7 +184,7 @@ fn each<T>(
     found
 }
 
-/// Splits results by file: all, for JSON, and those that could be read, for tables. The exit status tells them apart.
+/// Returns all results for JSON, those of readable files for tables, and the exit status.
 fn apart<T: Serialize>(found: Named<Option<T>>) -> Result<(Vec<Value>, Named<T>, u8), Failure> {
     let all = found.iter().map(|(_, result)| serde_json::to_value(result)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<_> = found.into_iter().filter_map(|(name, result)| Some((name, result?))).collect();
@@ -192,7 +192,7 @@ fn apart<T: Serialize>(found: Named<Option<T>>) -> Result<(Vec<Value>, Named<T>,
     Ok((all, read, status))
 }
 
-/// Reads the results of a file; the errors of single trials are added to `errors`.
+/// Reads the results of a file. Errors in single trials are added to `errors`.
 fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Result<Results> {
     let mut results = read_results(bytes)?;
     if let Results::Trials { errors: of_trials, .. } = &mut results {
@@ -239,7 +239,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns how many replies of the model there were, by the files next to the result.
+/// Returns the number of replies of the model, from the files next to the result.
 fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     let folder = result.parent()?;
     if trial.format == TrialFormat::Harbor {
@@ -265,7 +265,7 @@ fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure
     Ok(status)
 }
 
-/// Returns the size of a recovery prompt with the transcript next to a result of Harbor.
+/// Returns the size of a recovery prompt with the transcript next to a Harbor result.
 fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
     let trajectory = output::read(&result.parent()?.join("agent/trajectory.json")).ok()?;
     let known = transcript(&trajectory).ok().filter(|_| trial.format == TrialFormat::Harbor)?;
@@ -300,7 +300,7 @@ fn side(text: &str) -> Result<Side, String> {
     Ok(Side { model: model.to_owned(), context: context.to_owned(), source, path: path.into() })
 }
 
-/// Adds the result files of a folder to a list, in the order of their paths.
+/// Adds the result files of a folder to a list, sorted by path.
 fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let place = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut entries = fs::read_dir(path).map_err(place)?.collect::<Result<Vec<_>, _>>().map_err(place)?;
@@ -315,7 +315,7 @@ fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the trials in the result files of one side. Summaries of jobs are passed over.
+/// Returns the trials in the result files of one side. Summaries of jobs are skipped.
 fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Failure> {
     let mut files = Vec::new();
     if side.path.is_dir() {

@@ -1,4 +1,4 @@
-//! A run in each output format: records, rows, SARIF results, test cases, annotations.
+//! Renders a run in each output format: records, rows, SARIF results, test cases, annotations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,13 +15,13 @@ use wrongturn::{
 use super::streams::OutputFormat;
 use crate::common::{self, terminal::name};
 
-/// One run in an output.
+/// A run in an output.
 pub(crate) struct Entry {
     pub(super) bytes: Vec<u8>,
     pub(super) is_flagged: bool,
 }
 
-/// Renders a run for a stream. It is done by the threads that read.
+/// Renders a run for a stream, on the reading threads.
 pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry, String> {
     let bytes = match format {
         OutputFormat::Jsonl => common::json_line(record)?,
@@ -263,7 +263,7 @@ fn junit_case(record: &TraceRecord) -> String {
     }
 }
 
-/// Text for XML 1.0, which has no way to write most control characters.
+/// Escapes text for XML 1.0, which cannot represent most control characters.
 fn xml(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

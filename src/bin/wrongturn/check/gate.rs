@@ -1,4 +1,4 @@
-//! The gate of a check: thresholds that fail it, and a baseline of findings that are known already.
+//! The gate of a check: thresholds that fail it, and a baseline of known findings.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -61,7 +61,7 @@ impl FromStr for FailOn {
 }
 
 impl FailOn {
-    /// Returns a sentence if the condition holds.
+    /// Returns a message if the condition holds.
     #[expect(clippy::cast_precision_loss, reason = "a share of runs needs no more digits")]
     pub(crate) fn broken_by(&self, summary: &ScanSummary) -> Option<String> {
         let (name, (flagged, applicable)) = match self.detector {
@@ -80,7 +80,7 @@ impl FailOn {
     }
 }
 
-/// Findings that are accepted: counts by task (or run, if no task is named), detector and tool.
+/// Accepted findings: counts by task (or run, without a task), detector and tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baseline {
@@ -88,7 +88,7 @@ pub(crate) struct Baseline {
     findings: BTreeSet<Known>,
 }
 
-/// The identity of a known finding. It has no steps, because they move from run to run.
+/// The identity of a known finding. Steps are not part of it, because they differ from run to run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Known {
@@ -115,7 +115,7 @@ impl Baseline {
         }
     }
 
-    /// Removes the findings of a run that are known. Returns how many there were.
+    /// Removes known findings of a run and returns how many.
     pub(crate) fn remove_known(&self, record: &mut TraceRecord) -> u64 {
         let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
         let known = findings.filter(|finding| self.findings.contains(&Known::of(record, finding)));
@@ -123,7 +123,7 @@ impl Baseline {
         config::remove(record, |finding| known.contains(&finding.id))
     }
 
-    /// Returns the findings of a run as a baseline lists them.
+    /// Returns the findings of a run as entries of a baseline.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
         let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
         findings.map(|finding| Known::of(record, finding)).collect()

@@ -1,4 +1,4 @@
-//! The counts of a check by model, agent, domain, task or a label.
+//! Counts of a check by model, agent, domain, task or a label.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::common::findings::{counted, percent};
 use crate::common::inputs::group_name;
 use crate::common::terminal::{self, wrapped};
 
-/// The most groups that are counted one by one; runs of others are counted together.
+/// The most groups counted one by one. Runs of other groups are counted together.
 const MOST_GROUPS: usize = 1000;
 
-/// The group of runs in which the label is missing.
+/// The group of runs without the label.
 const UNKNOWN: &str = "(not named)";
 
 /// The group of all runs after the first 1,000 groups.
@@ -57,7 +57,7 @@ impl Groups {
         group.flagged += u64::from(is_flagged);
     }
 
-    /// Returns a paragraph per group, those with the highest share of flagged runs first.
+    /// Renders a paragraph per group, highest share of flagged runs first.
     pub(crate) fn render(&self) -> String {
         let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
         // Shares are compared by cross multiplication.

@@ -138,14 +138,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut groups = arguments.group_by.as_deref().map(Groups::by);
     let mut part = ScanPart::default();
     let mut suppressed = 0;
-    // Records become text in the threads that read, and are only put in order here.
+    // Records become text on the reading threads. Here they are only put in order.
     let map = |mut record: TraceRecord| {
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
         let entries: Result<Vec<_>, String> =
             formats.iter().map(|format| entries::entry(*format, &record)).collect();
-        // Boxed, as what is put in order may be errors by the thousand.
+        // Boxed, because thousands of results may wait to be put in order.
         Box::new((entries, FlaggedRun::of(&record), findings, suppressed, record))
     };
     let inputs = inputs::scan(&scanner, &arguments.paths, map, |run| {
@@ -205,7 +205,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
 }
 
-/// Returns the settings, and the detectors that they and the arguments choose.
+/// Returns the settings, and the detectors chosen by settings and arguments.
 fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     let settings =
         if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
@@ -218,8 +218,8 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     Ok((settings, judges))
 }
 
-/// Returns the exit status, after reporting the conditions that fail the check. That nothing was read is an error
-/// unless `may_read_nothing`.
+/// Reports the conditions that fail the check and returns the exit status. Fails if nothing was read, unless
+/// `may_read_nothing`.
 fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
     for condition in broken {
         common::note(&format!("error: --fail-on: {condition}"));
@@ -233,7 +233,7 @@ fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<
     Ok(inputs.status())
 }
 
-/// Returns the outputs that were asked for: documents that are written at the end, and streams.
+/// Returns the requested outputs: documents, which are written at the end, and streams.
 fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::Failure> {
     let mut files = arguments.files.clone();
     let mut streams = Vec::new();
@@ -256,7 +256,7 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
     Ok((files, streams))
 }
 
-/// Returns the options that findings depend on. They are part of every partial state.
+/// Returns the options that findings depend on, which are part of every partial state.
 fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
     let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
     let mut options = serde_json::json!({

@@ -1,4 +1,4 @@
-//! Outputs with an entry for each run or finding: written while a scan runs, in the order of the source.
+//! Outputs with an entry for each run or finding, written during the scan in source order.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) enum OutputFormat {
     Html,
 }
 
-/// Endings of file names, and the format that each stands for. The first that fits decides.
+/// Endings of file names with their formats. The first match decides.
 const ENDINGS: [(&str, OutputFormat); 12] = [
     ("runs.csv", OutputFormat::RunsCsv),
     (".csv", OutputFormat::Csv),
@@ -54,7 +54,7 @@ const ENDINGS: [(&str, OutputFormat); 12] = [
     (".txt", OutputFormat::Text),
 ];
 
-/// A file, and the format in which it is written.
+/// A file and its format.
 #[derive(Debug, Clone)]
 pub(crate) struct FormattedFile {
     pub(crate) format: OutputFormat,
@@ -64,7 +64,7 @@ pub(crate) struct FormattedFile {
 impl std::str::FromStr for FormattedFile {
     type Err = String;
 
-    /// Reads `FILE`, or `FORMAT=FILE` if the ending of the name does not say the format.
+    /// Parses `FILE`, or `FORMAT=FILE` if the ending does not determine the format.
     fn from_str(text: &str) -> Result<Self, String> {
         let named = text.split_once('=');
         let named =
@@ -78,7 +78,7 @@ impl std::str::FromStr for FormattedFile {
 }
 
 impl OutputFormat {
-    /// Creates the format that the name of a file asks for.
+    /// Derives the format from the name of a file.
     fn of_path(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
             return Err("`-` is not a file: --output-format sets what standard output gets".to_owned());
@@ -92,7 +92,7 @@ impl OutputFormat {
     }
 }
 
-/// One output that is written run by run.
+/// An output that is written run by run.
 pub(crate) struct Stream {
     format: OutputFormat,
     out: Output,
@@ -100,7 +100,7 @@ pub(crate) struct Stream {
     junit: JUnit,
 }
 
-/// Test cases, and how many of them there are: their number comes first in the file.
+/// Test cases and their number, which comes first in the file.
 #[derive(Default)]
 struct JUnit {
     cases: Vec<u8>,
@@ -109,7 +109,7 @@ struct JUnit {
 }
 
 impl Stream {
-    /// Begins a file; `-` is standard output.
+    /// Creates an output; `-` is standard output.
     pub(crate) fn begin(format: OutputFormat, path: &Path) -> Result<Self, Failure> {
         let out = Output::create(path)?;
         let mut stream = Self { format, out, has_entries: false, junit: JUnit::default() };
@@ -127,7 +127,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Adds what [`entry`](entries::entry) made of a run.
+    /// Adds the result of [`entry`](entries::entry) for a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
         match self.format {
             OutputFormat::Junit => {
@@ -146,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// Writes the end, and puts a file in its place.
+    /// Writes the end, and moves a file to its path.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         match self.format {
             OutputFormat::Sarif => self.write(b"\n]}]}\n")?,

@@ -65,7 +65,7 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 impl Metadata {
-    /// Returns the table, if one was asked for.
+    /// Returns the table, if requested.
     pub(crate) fn table(&self) -> Result<Option<Arc<RunTable>>, Failure> {
         if self.meta.is_none() && self.model_alias.is_empty() {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Metadata {
         Ok(Some(Arc::new(table)))
     }
 
-    /// Reports on stderr how many rows and runs found no partner.
+    /// Reports on stderr how many rows and runs did not match.
     pub(crate) fn tell(&self, table: Option<&Arc<RunTable>>) {
         let Some((path, table)) = self.meta.as_ref().zip(table) else { return };
         let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
@@ -118,12 +118,12 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Returns how many were asked for.
+    /// Returns the requested number of threads.
     pub(crate) fn wanted(self) -> Option<usize> {
         self.threads.map(usize::from)
     }
 
-    /// Returns a pool of them.
+    /// Returns a thread pool.
     pub(crate) fn pool(self) -> Result<rayon::ThreadPool, Failure> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.wanted().unwrap_or(0)).build()?)
     }

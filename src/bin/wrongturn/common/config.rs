@@ -15,7 +15,7 @@ use wrongturn::{
 
 use super::{Failure, output};
 
-/// The name of the file that is looked for.
+/// The name of the file.
 const NAME: &str = "wrongturn.toml";
 
 /// The keys of the file, of a profile and of an entry of `ignore`.
@@ -23,17 +23,17 @@ const KEYS: &[&str] = &["baseline", "detectors", "fail-on", "ignore", "min-confi
 const PROFILE: &[&str] = &["detectors", "match", "select"];
 const IGNORE: &[&str] = &["detector", "message", "model", "reason", "task"];
 
-/// The settings of a project. Flags come on top of them.
+/// The settings of a project. Flags override them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct Config {
-    /// Detectors that run; empty means the defaults.
+    /// The detectors to run; empty for the defaults.
     pub(crate) select: Vec<String>,
-    /// Findings below it are left out.
+    /// Findings with less confidence are left out.
     pub(crate) min_confidence: Option<Confidence>,
     /// Conditions of `--fail-on`.
     pub(crate) fail_on: Vec<String>,
-    /// Findings that are known, as with `--baseline`.
+    /// Known findings, as with `--baseline`.
     pub(crate) baseline: Option<PathBuf>,
     /// The configuration of each detector.
     pub(crate) detectors: Map<String, Value>,
@@ -79,11 +79,11 @@ pub(crate) struct Ignore {
     detector: Option<String>,
     task: Option<String>,
     model: Option<String>,
-    /// A part of the message, such as the name of a tool.
+    /// Part of the message, such as the name of a tool.
     message: Option<String>,
-    /// Why they are left out.
+    /// Why the findings are left out.
     reason: String,
-    /// How many findings it left out.
+    /// The number of findings left out.
     #[serde(skip)]
     used: AtomicU64,
 }
@@ -101,8 +101,8 @@ impl Ignore {
 }
 
 impl Config {
-    /// Reads the file that is given, or else the nearest `wrongturn.toml` up to the root of the repository. A file that
-    /// ends in `.json` holds the configurations of detectors alone.
+    /// Reads the given file, or else the nearest `wrongturn.toml` up to the root of the repository. A `.json` file
+    /// holds only the configurations of detectors.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path.map(Path::to_path_buf).or_else(nearest) else { return Ok(Self::default()) };
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
@@ -156,7 +156,7 @@ impl Config {
         Ok(profiles)
     }
 
-    /// Builds the detectors, and those of each profile. The first profile that matches a run is used for it.
+    /// Builds the detectors, and those of each profile. A run uses the first profile that matches.
     pub(crate) fn build(&self, choice: &Choice<'_>) -> Result<Judges, Failure> {
         let least = self.min_confidence.unwrap_or(Confidence::Likely).max(choice.min_confidence);
         let build = |select: &[String], detectors: &Map<String, Value>| {
@@ -174,7 +174,7 @@ impl Config {
             configured.extend(detectors);
             let mut judging =
                 build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
-            // A detector with the same configuration judges for both.
+            // Profiles share detectors that have the same configuration.
             for detector in &mut judging {
                 let same = own.iter().find(|known| known.id() == detector.id());
                 let same =
@@ -188,7 +188,7 @@ impl Config {
         Ok(Judges { own, profiles })
     }
 
-    /// Returns all that findings depend on, for partial states.
+    /// Returns everything that findings depend on, for partial states.
     pub(crate) fn state(&self) -> Result<Value, Failure> {
         let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
         let profiles = self.profiles()?;
@@ -213,7 +213,7 @@ impl Config {
         remove(record, |finding| ignored.contains(&finding.id));
     }
 
-    /// Reports entries that left nothing out.
+    /// Reports `ignore` entries that left nothing out.
     pub(crate) fn report_unused(&self) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
             super::note(&format!("warning: {NAME}: nothing to ignore for: {}", ignore.reason));
@@ -221,7 +221,7 @@ impl Config {
     }
 }
 
-/// Removes findings of a run. A detector that keeps none does not flag the run any more. Returns how many went.
+/// Removes findings of a run and returns how many. A detector without findings no longer flags the run.
 pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&Finding) -> bool) -> u64 {
     let mut removed = 0;
     for (_, verdict) in &mut record.verdicts {
@@ -235,7 +235,7 @@ pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&Finding) -> bool) 
     removed
 }
 
-/// Returns the nearest `wrongturn.toml` of the working directory and those above it, up to the root of the repository.
+/// Returns the nearest `wrongturn.toml`, from the working directory up to the root of the repository.
 fn nearest() -> Option<PathBuf> {
     let start = std::env::current_dir().ok()?;
     for folder in start.ancestors() {
@@ -250,7 +250,7 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
-/// Returns the tables of a table, with their names.
+/// Returns the named subtables of a table.
 fn tables(value: Option<&toml::Value>) -> impl Iterator<Item = (&str, &toml::Table)> {
     let members = value.and_then(toml::Value::as_table).into_iter().flatten();
     members.filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)))
@@ -264,7 +264,7 @@ fn check_keys(table: &toml::Table, known: &[&str], place: &str) -> Result<(), St
     }
 }
 
-/// Returns a hint at the known name that is most like a misspelt one.
+/// Returns a hint with the known name closest to a misspelt one.
 fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
     let near = near.max_by(|(one, _), (other, _)| one.total_cmp(other));

@@ -1,4 +1,4 @@
-//! The text of a check: the worst runs with their findings, then one paragraph about all runs.
+//! Renders the text of a check: the worst runs with their findings, then a paragraph about all runs.
 
 use std::cmp::Reverse;
 
@@ -6,13 +6,13 @@ use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 
 use super::terminal::{Style, cut, name, styled, wrapped};
 
-/// The most findings shown of a run.
+/// The most findings shown for a run.
 const FINDINGS_OF_A_RUN: usize = 4;
 
 /// The most lines of a message.
 const LINES_OF_A_MESSAGE: usize = 3;
 
-/// Renders flagged runs of a scan and its totals, in lines of at most `width` columns.
+/// Renders the flagged runs and totals of a scan, in lines of at most `width` columns.
 pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> String {
     let mut text: String = runs.iter().map(|run| render_run(run, width)).collect();
     let shown = u64::try_from(runs.len()).unwrap_or(u64::MAX);
@@ -27,7 +27,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
-/// Returns the heading of a run, and a line for each finding.
+/// Renders the heading of a run, and a line for each finding.
 fn render_run(run: &FlaggedRun, width: usize) -> String {
     let file = run.file().display().to_string();
     let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
@@ -73,7 +73,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     heading + "\n"
 }
 
-/// One paragraph: flagged runs, by detector, steps inside findings, and inputs that were not read.
+/// Renders one paragraph: flagged runs, also by detector, steps inside findings, and inputs that were not read.
 fn totals(part: &ScanPart, width: usize) -> String {
     let (runs, flagged) = (part.summary.runs(), part.summary.flagged());
     let mut text = format!("{} of {} flagged", thousands(flagged), counted(runs, "run"));
@@ -122,14 +122,14 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-/// Returns a share in whole per cent; below one, as `<1%`.
+/// Formats a share in whole per cent, or `<1%`.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     let share = u128::from(part) * 100;
     let all = u128::from(all.max(1));
     if part > 0 && share < all { "<1%".to_owned() } else { format!("{}%", (share + all / 2) / all) }
 }
 
-/// Returns a count with commas.
+/// Formats a count with commas.
 fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

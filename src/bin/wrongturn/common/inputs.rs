@@ -1,4 +1,4 @@
-//! The state of the inputs: collected while reading, reported on stderr after the results.
+//! Collects the state of the inputs while reading, and reports it on stderr after the results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,17 +15,17 @@ use wrongturn::{
 
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
-/// How many errors of a file are kept.
+/// The most errors kept for a file.
 const TOLD: usize = 10;
 
-/// The number of file endings reported.
+/// The most file endings reported.
 const ENDINGS: usize = 4;
 
 /// The files that were read, with errors and counts.
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Files,
-    /// Those of the file that is being read.
+    /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
     /// Directories with the number of files that were skipped for their names, by ending.
@@ -33,7 +33,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Takes an event about a file; runs are ignored.
+    /// Records an event about a file. Runs are ignored.
     pub(crate) fn take<T>(&mut self, event: ScanEvent<T>) {
         match event {
             ScanEvent::Error(error) => {
@@ -64,19 +64,19 @@ impl Inputs {
         is_nothing_read([&self.files])
     }
 
-    /// Tells on stderr what was not read.
+    /// Reports on stderr what was not read.
     pub(crate) fn tell(&self) {
         tell([self]);
     }
 
-    /// As [`Inputs::tell`], and the exit status; that nothing could be read is a failure.
+    /// Like [`Inputs::tell`], and returns the exit status. Fails if nothing could be read.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
         self.tell();
         status_or_failure(&self.files)
     }
 }
 
-/// Tells on stderr what was not read of any of these.
+/// Reports on stderr what was not read of these inputs.
 pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
     tell_errors(inputs.clone().into_iter().map(|inputs| &inputs.files));
     for (directory, endings) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
@@ -90,7 +90,7 @@ pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
     }
 }
 
-/// Returns the most frequent endings, with how many files have them.
+/// Lists the most frequent endings with their numbers of files.
 fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     let mut sorted: Vec<(&String, &u64)> = endings.iter().collect();
     sorted.sort_by_key(|(ending, files)| (Reverse(**files), *ending));
@@ -109,7 +109,7 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     named.join(", ")
 }
 
-/// Tells what was not read of merged files, and gives the exit status; that nothing could be read is a failure.
+/// Reports what was not read of merged files, and returns the exit status. Fails if nothing could be read.
 pub(crate) fn told(files: &Files) -> Result<u8, Failure> {
     tell_errors([files]);
     status_or_failure(files)
@@ -119,8 +119,8 @@ fn status_or_failure(files: &Files) -> Result<u8, Failure> {
     if is_nothing_read([files]) { Err(Unread::nothing_read()) } else { Ok(status([files])) }
 }
 
-/// Scans, with a progress bar on stderr where that is a terminal. `map` is done by the threads that read; a failure of
-/// `each` is the first thing that is given back.
+/// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. A failure of `each` takes
+/// precedence over others.
 pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],
@@ -161,7 +161,7 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// Returns how many files were read whole, in part, and not at all.
+/// Returns the numbers of files read in full, in part and not at all.
 fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
     let sum = |[whole, some, none]: [u64; 3], files: &Files| {
         let [more_whole, more_some, more_none] = files.read_counts();
@@ -183,7 +183,7 @@ pub(crate) fn is_nothing_read<'f>(files: impl IntoIterator<Item = &'f Files>) ->
     matches!(counts(files), [0, 0, _])
 }
 
-/// The first errors of each file, a line each, and how many more there are.
+/// Prints the first errors of each file, one per line, and the number of further ones.
 pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     let mut hinted = false;
     let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
@@ -206,7 +206,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
     }
 }
 
-/// Returns an error without the list of expected formats. The first shortened error says where to find it.
+/// Removes the list of expected formats from an error. The first shortened error says where to find the list.
 fn without_wants(error: &str, hinted: &mut bool) -> String {
     const FOREIGN: &str = "the input is of no known format: ";
     let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
@@ -219,7 +219,7 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
     }
 }
 
-/// Faults of inputs that are read as a whole.
+/// Faults in inputs that are read whole.
 #[derive(Default)]
 pub(crate) struct Faults(Vec<String>);
 
@@ -232,8 +232,7 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Runs a command and reports its faults on stderr, after its results. The exit status is [`UNREAD`] if there
-    /// are any.
+    /// Runs a command, then reports faults on stderr. The exit status is [`UNREAD`] if there are any.
     pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> Result<u8, Failure> {
         let mut faults = Self::default();
         let status = run(&mut faults);
@@ -244,7 +243,7 @@ impl Faults {
     }
 }
 
-/// Returns the run of a file that has this id or position, or the name that `check` prints for a run without an id.
+/// Finds a run of a file by its id, its position, or the name that `check` prints for a run without an id.
 pub(crate) fn find_run<'r>(runs: &'r [Trace], file: &Path, name: &str) -> wrongturn::Result<&'r Trace> {
     run_of(runs, name).or_else(|error| {
         let stem = path_text(file.file_stem().unwrap_or_default());

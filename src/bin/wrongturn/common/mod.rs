@@ -1,4 +1,4 @@
-//! Flags, exit statuses, reports on inputs, and atomic outputs that the subcommands share.
+//! Shared by the subcommands: flags, exit statuses, reports on inputs, and atomic outputs.
 
 pub(crate) mod arguments;
 pub(crate) mod config;
@@ -21,10 +21,10 @@ pub(crate) use terminal::{note, print, print_raw, width, wrapped};
 /// An error that ends the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Exit status of a gate that failed, such as `--fail-on`.
+/// Exit status if a gate such as `--fail-on` fails.
 pub(crate) const FAILED: u8 = 1;
 
-/// Exit status of wrong usage, a wrong configuration, or an output that cannot be written.
+/// Exit status for wrong usage, a wrong configuration, or an output that cannot be written.
 pub(crate) const USAGE: u8 = 2;
 
 /// Exit status if some input could not be read.
@@ -40,7 +40,7 @@ pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usag
 pub(crate) struct Unread(pub(crate) String);
 
 impl Unread {
-    /// No input could be read.
+    /// Returns the error if no input could be read.
     pub(crate) fn nothing_read() -> Failure {
         Self("nothing could be read".to_owned()).into()
     }
@@ -51,7 +51,7 @@ pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) ->
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// Parses the command line; wrong usage ends with the status `usage`. Help texts fit 80 columns.
+/// Parses the command line. Wrong usage gives the status `usage`. Help texts fit 80 columns.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     let matches = A::command().max_term_width(80).try_get_matches();
     matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
@@ -73,7 +73,7 @@ pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     }
 }
 
-/// Returns true if the reader of the output has gone.
+/// Returns true if the reader of the output has closed it.
 fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
     let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);

@@ -1,4 +1,4 @@
-//! Files that are read and written: no output replaces an input, and an output is whole or not there.
+//! Reads inputs and writes outputs: no output replaces an input, and outputs are written atomically.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use super::{Failure, Unread, json_line, terminal};
 
 /// The inputs and outputs of this process.
 struct Known {
-    /// The inputs as they were named, and those of them whose places are not in `places` yet.
+    /// The inputs as named, and those that are not in `places` yet.
     inputs: Vec<PathBuf>,
     new: Vec<PathBuf>,
-    /// The places of all files that the inputs lead to.
+    /// The real paths of all files in the inputs.
     places: BTreeSet<PathBuf>,
     outputs: BTreeSet<PathBuf>,
     temporary: BTreeSet<PathBuf>,
@@ -58,12 +58,12 @@ impl Known {
     }
 }
 
-/// Returns where a path leads, with links resolved.
+/// Resolves the links of a path.
 fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }
 
-/// Protects inputs, which no output may replace afterwards. Directories protect everything in them.
+/// Registers inputs, which no later output may replace. A directory protects everything in it.
 pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     let mut known = known();
     for input in inputs {
@@ -76,7 +76,7 @@ pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Re
     Ok(())
 }
 
-/// Reads a file that is an input; `-` is standard input.
+/// Reads an input; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     protect([path])?;
     let mut bytes = Vec::new();
@@ -91,13 +91,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Reads a text that is an input; it must be there.
+/// Reads a text input, which must exist.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     protect([path])?;
     Ok(fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// Reads settings and the like, in the form that `parse` expects.
+/// Reads and parses a text input, such as settings.
 pub(crate) fn parse<T, E: std::fmt::Display>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, E>,
@@ -105,7 +105,7 @@ pub(crate) fn parse<T, E: std::fmt::Display>(
     Ok(parse(&read_text(path)?).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// A file that is there whole or not at all: it is written next to its place, and takes it when it is complete.
+/// A file that is written atomically: to a temporary file next to its path, which replaces it once complete.
 pub(crate) struct Output {
     path: PathBuf,
     target: Target,
@@ -116,13 +116,13 @@ enum Target {
         temporary: PathBuf,
         file: BufWriter<File>,
     },
-    /// A device or a pipe takes what it is given at once.
+    /// A device or a pipe, which is written directly.
     Device(BufWriter<File>),
     Standard(BufWriter<io::Stdout>),
 }
 
 impl Output {
-    /// Begins an output; `-` is standard output. It must not be one of the inputs, nor lie in one.
+    /// Creates an output; `-` is standard output. It must not be or lie in an input.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let output = |target| Ok(Self { path: path.to_path_buf(), target });
         if is_stdout(path) || path == Path::new("/dev/stdout") {
@@ -153,7 +153,7 @@ impl Output {
         output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
 
-    /// Writes what is left, and puts a file in its place.
+    /// Flushes the output and moves a file to its path.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         if let Target::File { temporary, .. } = &self.target {
@@ -202,7 +202,7 @@ impl Drop for Output {
     }
 }
 
-/// Removes unfinished files if a signal ends the program.
+/// Removes temporary files if a signal ends the program.
 fn remove_temporaries_on_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -215,7 +215,7 @@ fn remove_temporaries_on_signals() {
     });
 }
 
-/// Returns true if a path stands for standard output or input.
+/// Returns true if a path means standard output or input.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -232,7 +232,7 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fail
     write_text(path, &super::json_text(value)?)
 }
 
-/// Writes a value per line, as JSON.
+/// Writes one value per line as JSON.
 pub(crate) fn write_jsonl<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Failure> {
     let mut out = Output::create(path)?;
     for value in values {

@@ -19,7 +19,7 @@ use super::output::{Output, write_text};
 use super::tables::TableFiles;
 use super::terminal::printable;
 
-/// Where the state of a part goes, and what the part is called.
+/// The path of a partial state and the name of its part.
 #[derive(clap::Args)]
 pub(crate) struct PartialFile {
     /// Write what was found as a partial state, which `merge` puts together with those of other parts
@@ -34,12 +34,12 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Begins the file.
+    /// Creates the file, if requested.
     pub(crate) fn create(&self) -> Result<Option<Output>, Failure> {
         self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
 
-    /// Returns the state of what was found in these inputs.
+    /// Returns the state of a result from these inputs.
     pub(crate) fn state(
         &self,
         inputs: &[PathBuf],
@@ -51,7 +51,7 @@ impl PartialFile {
     }
 }
 
-/// Inputs by their name, or by the first of their names and the digest of all.
+/// Names a part after its input, or after the first of several and a digest of all names.
 fn named_by(inputs: &[PathBuf]) -> String {
     let mut names: Vec<_> = inputs.iter().map(|path| path_text(path.as_os_str()).into_owned()).collect();
     names.sort();
@@ -64,7 +64,7 @@ fn named_by(inputs: &[PathBuf]) -> String {
     }
 }
 
-/// Writes a state to a file that was begun.
+/// Writes a state to its file.
 pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure> {
     out.write_all(&state.to_json()?)?;
     out.finish()
@@ -90,7 +90,7 @@ pub(crate) struct TextOptions {
     quiet: bool,
 }
 
-/// The order of the runs that are shown: worst, path, model, findings, steps.
+/// The order of the runs shown.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Sort {
     Worst,
@@ -112,7 +112,7 @@ impl Sort {
     }
 }
 
-/// Prints the findings of a scan as `text` asks for, and draws its page. `more` comes last.
+/// Prints the findings of a scan according to `text`, then `more`, and writes its page.
 pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
@@ -147,16 +147,16 @@ pub(crate) fn report_scan(
     }
 }
 
-/// Returns the tables of a scan, and its figures as JSON.
+/// Writes the tables of a scan, and its figures as JSON.
 pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
-    // The page has the flagged runs, which are read again for it.
+    // The page shows the flagged runs, which must be read again.
     let tables = TableFiles { html: None, ..files.clone() };
     let mut document = Document::new("Failures found by the detectors");
     tables.write(document.tables_of(part.summary.tables()))?;
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
 }
 
-/// Returns the options that `merge` needs to read the worst runs again.
+/// Returns the options with which `merge` reads the worst runs again.
 pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
     let field = |name: &str| options.get(name).cloned().unwrap_or(Value::Null);
     Ok(ReadOptions {

@@ -21,7 +21,7 @@ pub(crate) fn valid<T>(path: &Path, lines: Lines<T>, faults: &mut Faults) -> Res
     Ok(lines.into_records())
 }
 
-/// Returns the path that was given, or that of a bundled file.
+/// Returns the given path, or that of a bundled file.
 pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     path.map_or_else(|| golden(bundled), Clone::clone)
 }

@@ -1,4 +1,4 @@
-//! The reports of a replication, from what was found in one part or merged of many.
+//! Reports a replication, of one part or merged from many.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use super::arguments::Threads;
 use super::output::{Output, write_jsonl, write_text};
 use super::tables::{self, TableFiles};
 
-/// Which copies of a run that was recorded twice count.
+/// Which copies of a run count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Duplicates {
@@ -36,7 +36,7 @@ pub(crate) enum Duplicates {
     List,
 }
 
-/// The options that the figures depend on. They are part of every partial state.
+/// The options that the figures depend on, which are part of every partial state.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     pub(crate) actors: Actors,
@@ -69,7 +69,7 @@ impl Options {
     }
 }
 
-/// Where the reports go besides the terminal.
+/// Outputs in addition to the terminal.
 #[derive(clap::Args)]
 pub(crate) struct Outputs {
     #[command(flatten)]
@@ -107,7 +107,7 @@ struct Config {
     version: &'static str,
 }
 
-/// Prints the reports and writes those that were asked for.
+/// Prints the report and writes the requested outputs.
 pub(crate) fn report(
     part: ReplicationPart,
     options: &Options,
@@ -184,7 +184,7 @@ impl Writing<'_> {
         self.outputs.files.print(&tables::text(&document, self.outputs.full))
     }
 
-    /// Reports more runs than are kept one by one.
+    /// Reports a replication from sums.
     fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
         if self.outputs.out.is_some() || self.outputs.chart.is_some() || self.options.regression {
             let most = self.options.exact_runs;
@@ -206,7 +206,7 @@ impl Writing<'_> {
     }
 }
 
-/// Writes a row per run.
+/// Writes one row per run.
 pub(crate) fn write_rows(path: &Path, rows: &[SimulationRow]) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         let mut out = Output::create(path)?;

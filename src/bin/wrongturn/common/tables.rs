@@ -8,7 +8,7 @@ use wrongturn::report::{Chart, Detail, Document, Table};
 use super::Failure;
 use super::output::{Output, is_stdout, write_json, write_text};
 
-/// Where tables and figures go in addition to the terminal.
+/// Outputs for tables and figures, in addition to the terminal.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct TableFiles {
     /// Write the figures as JSON to this file (`-`: to standard output, instead of the tables)
@@ -43,12 +43,12 @@ impl TableFiles {
         files.into_iter().flatten().any(|path| is_stdout(path))
     }
 
-    /// Writes the figures as JSON if they were asked for.
+    /// Writes the figures as JSON, if requested.
     pub(crate) fn write_json(&self, figures: &impl Serialize) -> Result<(), Failure> {
         self.json.as_deref().map_or(Ok(()), |path| write_json(path, figures))
     }
 
-    /// Writes a document to the files that were asked for.
+    /// Writes a document to the requested files.
     pub(crate) fn write(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -67,7 +67,7 @@ impl TableFiles {
         form(&self.html, Document::html)
     }
 
-    /// Writes the page if it was asked for.
+    /// Writes the page, if requested.
     pub(crate) fn write_page(&self, page: impl FnOnce() -> String) -> Result<(), Failure> {
         self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
     }
@@ -91,7 +91,7 @@ impl TableFiles {
     }
 }
 
-/// Renders the text of a document, with a line on what the short text leaves out.
+/// Renders the text of a document, with a line about what the short text leaves out.
 pub(crate) fn text(document: &Document, full: bool) -> String {
     let hidden = document.hidden_tables();
     if full || hidden == 0 {

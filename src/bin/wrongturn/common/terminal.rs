@@ -1,4 +1,4 @@
-//! Text for terminals: control characters made visible, lines wrapped, colours only where a person looks.
+//! Text for terminals: escapes control characters, wraps lines, and adds colours only on a terminal.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
@@ -21,13 +21,13 @@ pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a line to standard error, escaped and at most 1,000 characters long. Nothing is done about a closed pipe.
+/// Writes a line to standard error, escaped and at most 1,000 characters long. Ignores a closed pipe.
 pub(crate) fn note(line: &str) {
     let line = printable(&cut(line, LONGEST_MESSAGE)).replace('\n', "\\n");
     let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
 }
 
-/// Replaces control characters other than line feeds, and characters that change the direction of text, by escapes.
+/// Escapes characters that change the direction of text, and control characters other than line feeds.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -66,15 +66,15 @@ pub(crate) fn printable_json(json: String) -> String {
     escaped
 }
 
-/// The most characters of a name among other text.
+/// The most characters of a name within other text.
 const LONGEST_NAME: usize = 200;
 
-/// Cuts a recorded name that is very long.
+/// Shortens a very long recorded name.
 pub(crate) fn name(name: &str) -> String {
     cut(name, LONGEST_NAME)
 }
 
-/// Cuts a text after so many characters, with an ellipsis.
+/// Cuts a text after `most` characters and adds an ellipsis.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
@@ -82,7 +82,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Lines of at most `width` columns, broken at spaces; all but the first are indented.
+/// Breaks a text at spaces into lines of at most `width` columns. All but the first are indented.
 pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split(' ') {
@@ -107,7 +107,7 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// How a piece of text is shown on a terminal.
+/// The style of a text on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     Heading,

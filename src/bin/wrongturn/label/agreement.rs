@@ -1,4 +1,4 @@
-//! How far two readers agree.
+//! The agreement of two readers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,12 +8,12 @@ use wrongturn::stats::cohens_kappa;
 use super::cells::{Labelled, labelled};
 use crate::common::{Failure, print};
 
-/// Returns the labels of a reader, by what they are labels of.
+/// Returns the labels of a reader by key.
 fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
     Ok(labelled(path)?.into_iter().map(|label| (label.key.clone(), label)).collect())
 }
 
-/// Prints how far two readers agree, and where they do not.
+/// Prints the agreement of two readers, and their disagreements.
 pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
     let (one, two) = (given(first)?, given(second)?);
     let mut tables: BTreeMap<&str, [[u64; 2]; 2]> = BTreeMap::new();

@@ -23,7 +23,7 @@ impl Span {
         (first <= last).then_some(Self { first, last })
     }
 
-    /// `[8, 14]`, or the text `8-14`.
+    /// Parses `[8, 14]` or the text `8-14`.
     fn of_cell(cell: &Value) -> Option<Self> {
         match cell {
             Value::String(text) => text.parse().ok(),
@@ -39,7 +39,7 @@ impl Span {
 impl FromStr for Span {
     type Err = String;
 
-    /// `8-14`, or `8` for one step: digits and nothing else.
+    /// Parses `8-14`, or `8` for one step.
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| -> Option<u64> {
             let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -66,7 +66,7 @@ pub(crate) struct Labelled {
     pub(crate) range: Option<Span>,
     pub(crate) difficulty: Option<Difficulty>,
     pub(crate) description: String,
-    /// The run of the row; none of an entry.
+    /// The run of the row; `None` for an entry.
     pub(crate) row: Option<RowOf>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct RowOf {
 }
 
 impl Labelled {
-    /// Returns true if two labels are of one run and one detector; what differs where they are not.
+    /// Checks that two labels are for the same run and detector.
     pub(crate) fn same_run(&self, other: &Self) -> Result<(), String> {
         if self.detector != other.detector {
             return Err(format!("the label is for `{}`, the first for `{}`", other.detector, self.detector));
@@ -129,7 +129,7 @@ const ENTRY: &[&str] = &[
     "trace",
 ];
 
-/// Returns a line; `None` where it has no label yet.
+/// Parses a line; `None` if it has no label yet.
 fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let (key, is_row) = match (object.get("id"), object.get("n")) {
@@ -204,7 +204,7 @@ struct Cells<'o> {
 }
 
 impl Cells<'_> {
-    /// Returns the value of a cell; `None` without such a cell.
+    /// Returns the value of a cell, or `None` if there is no such cell.
     fn read<T>(
         &self,
         name: &str,

@@ -16,7 +16,7 @@ use super::Arguments;
 use super::cells::Span;
 use crate::common::{Failure, output::Output};
 
-/// The label that a reader gave to a run.
+/// The label of a run.
 pub(crate) struct Label<'e> {
     pub(crate) detector: &'e str,
     pub(crate) failure: bool,
@@ -59,7 +59,7 @@ impl Label<'_> {
     }
 }
 
-/// Returns the way from a folder to a file.
+/// Returns the path of a file relative to a folder.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let place = |path: &Path| fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
     let (file, folder) = (place(file)?, place(folder)?);
@@ -70,8 +70,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Returns a trace without what no detector reads: messages, what the run is called, how it went. The steps keep their
-/// numbers. Messages are kept where the place of the failure reaches to one of them.
+/// Returns a trace without what no detector reads: messages, names and outcome. Steps keep their numbers. Messages are
+/// kept if the range of the failure reaches one.
 fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, Failure> {
     let mut json = blind(trace)?;
     // A run without actions has only messages.
@@ -89,7 +89,7 @@ fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, 
     Ok(json)
 }
 
-/// Returns a trace without its names, its reward and the failures that were recorded for it.
+/// Returns a trace without its names, reward and recorded failures.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {
@@ -111,7 +111,7 @@ pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     Ok(json)
 }
 
-/// Appends entries to a golden file, if the file is sound with them.
+/// Appends entries to a golden file, if the result is valid.
 pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure> {
     let mut text = match fs::read_to_string(out) {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! Labels recorded runs by hand: draws runs to read, writes sheets without verdicts, appends golden entries, and says
-//! how far two readers agree.
+//! Labels recorded runs by hand: samples runs to read, writes sheets without verdicts, appends golden entries, and
+//! measures the agreement of two readers.
 
 mod agreement;
 mod cells;
@@ -132,7 +132,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Returns the runs of a file, its format, and what of it was not read.
+/// Returns the runs of a file, its format, and what was not read.
 fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
     let (mut runs, mut format, mut inputs) = (Vec::new(), "recorded".to_owned(), Inputs::default());
     protect([file])?;

@@ -1,4 +1,4 @@
-//! Sheets: runs that were drawn to be read, and the entries that come of a filled one.
+//! Sheets: runs that were sampled for reading, and the entries of a filled sheet.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use crate::common::inputs::Inputs;
 use crate::common::output::{Output, is_stdout, protect, write_text};
 use crate::common::{Failure, Unread, json_line, print};
 
-/// A row of a sheet: what a reader fills in, and the run to read. Nothing in it comes from a detector.
+/// A row of a sheet: cells for a reader to fill in, and the run to read. Nothing in it comes from a detector.
 #[derive(Serialize)]
 struct Row {
     n: usize,
@@ -35,11 +35,11 @@ struct Row {
     range: Option<Span>,
     difficulty: Option<Difficulty>,
     description: Option<String>,
-    /// The run in the native form, without what tells how it went.
+    /// The run in the native form, without its outcome.
     trace: Value,
 }
 
-/// Draws runs to read: a sheet, and a page that shows them.
+/// Samples runs to read, and writes a sheet and a page that shows them.
 pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let detector = required(arguments.detector.as_ref(), "detector")?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("sheet.jsonl"));
@@ -49,7 +49,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         return Err(format!("{}: file exists; choose another --out", file.display()).into());
     }
     protect(&arguments.sample)?;
-    // The files are read twice, and only the sample is held.
+    // Files are read twice, to hold only the sample in memory.
     let is_read_once =
         |path: &&PathBuf| is_stdout(path) || path.exists() && !path.is_file() && !path.is_dir();
     if let Some(path) = arguments.sample.iter().find(is_read_once) {
@@ -62,7 +62,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     read_files(&arguments.sample, &ReadOptions::default(), |event| {
         match event {
             ScanEvent::Record(trace) => {
-                // Of equal runs the first stands for all.
+                // Only the first of equal runs is a candidate.
                 if digests.insert(trace_digest(&trace)) {
                     numbers.push(number);
                     features.push(RunFeatures::of(&trace));
@@ -130,7 +130,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     Ok(inputs.status())
 }
 
-/// Makes entries of the rows that have a label.
+/// Makes entries from the rows with a label.
 pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure> {
     let rows = labelled(sheet)?;
     if rows.is_empty() {
