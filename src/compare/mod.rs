@@ -106,7 +106,7 @@ pub struct ComparedSide {
     pub without_task: u64,
     /// Runs left out because the other side has no run of their task.
     pub of_other_tasks: u64,
-    /// Successes among those that count.
+    /// Successes among the runs that count.
     pub successes: u64,
     /// The success rate's interval (Wilson), as if runs were independent.
     pub success_ci95: Option<Interval>,
@@ -375,7 +375,7 @@ fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
     }
 }
 
-/// Counts pairs of runs of the same task by an outcome of both. A pair without one is skipped.
+/// Counts pairs of runs of the same task by the outcomes of both. Pairs without an outcome are skipped.
 fn paired(tasks: &Tasks<'_>, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> PairedOutcomes {
     let mut outcomes = PairedOutcomes::default();
     for [first, second] in tasks.values() {

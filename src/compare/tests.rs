@@ -107,7 +107,7 @@ fn tasks_match_across_formats_that_name_no_domain() {
     for found in [compare(&first, &second), compare(&second, &first)] {
         assert_eq!((found.tasks, found.differing[0].domain.as_deref()), (4, Some("d")));
     }
-    // A name that stands for tasks of two domains matches neither.
+    // A task name in two domains matches neither.
     let other = ComparedRun { domain: Some("e".to_owned()), ..run(4, 1.0, &["look"]) };
     assert_eq!(compare(&[first, vec![other]].concat(), &second).tasks, 3);
 }

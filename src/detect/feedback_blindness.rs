@@ -68,7 +68,8 @@ impl Default for FeedbackBlindnessConfig {
 }
 
 impl FeedbackBlindnessConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: its phrases, every repeat, the action's text alone.
+    /// Creates the published rule of the `BenchTrace` benchmark: its phrases, every repeat, only the text of the
+    /// action.
     #[must_use]
     #[rustfmt::skip]
     pub fn bench_trace() -> Self {
@@ -353,7 +354,7 @@ impl Fold for Blindness {
         }
     }
 
-    /// Returns every finding, at once and in its final form.
+    /// Returns every finding immediately and in its final form.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }

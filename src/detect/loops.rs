@@ -178,7 +178,7 @@ struct Stuck {
     idle: (u64, u64, bool),
     /// Whether no look that brought nothing new was a shell command.
     idle_certain: bool,
-    /// The latest message that answered a turn without a call, where it came first, and how often it came.
+    /// The latest message that answered a turn without a call, its first step, and how often it came.
     no_call: NoCall,
     spans: Vec<Span>,
     /// The longest span of each kind that is not a loop yet.

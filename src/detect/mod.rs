@@ -118,8 +118,8 @@ pub(crate) fn unknown_detector<'k>(id: &str, known: impl IntoIterator<Item = &'k
     crate::names::unknown("detector", shared::quoted(id), &known.into_iter().collect::<Vec<_>>())
 }
 
-/// Returns the detectors of this crate with their default configurations for tool traces; those that are opt-in
-/// ([`DetectorInfo::opt_in`]) are left out.
+/// Returns the detectors of this crate, except opt-in ones ([`DetectorInfo::opt_in`]), with their default
+/// configurations for tool traces.
 #[must_use]
 pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()

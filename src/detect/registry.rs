@@ -23,7 +23,7 @@ use crate::trace::Actors;
 /// let detectors = registry.build(&["loop", "wasted_actions"], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), 2);
 ///
-/// // An opt-in detector runs where it is named, be it in the configuration.
+/// // An opt-in detector runs if it is named or configured.
 /// let config = json!({"malformed_call": {}});
 /// let detectors = registry.build(&[], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), wrongturn::default_detectors().len() + 1);

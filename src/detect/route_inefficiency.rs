@@ -67,7 +67,7 @@ impl Default for RouteInefficiencyConfig {
 }
 
 impl RouteInefficiencyConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: the ratio alone, from one milestone to the next.
+    /// Creates the published rule of the `BenchTrace` benchmark: only the ratio, from one milestone to the next.
     #[must_use]
     pub fn bench_trace() -> Self {
         Self { min_extra: 0, routes: RouteScope::Pairs, ..Self::default() }

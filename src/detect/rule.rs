@@ -157,8 +157,8 @@ pub trait Rule: Configured {
 
 /// A type that is made from a configuration.
 pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
-    /// The configuration. Its defaults are those for tool traces; in JSON it is an object. Its field `actors`, if it
-    /// has one, says whose actions count.
+    /// The configuration. Its defaults are for tool traces, and in JSON it is an object. A field `actors`, if any, says
+    /// whose actions count.
     type Config: Serialize + DeserializeOwned + Default;
 
     /// Returns the detector with this configuration.

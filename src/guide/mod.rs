@@ -1,11 +1,11 @@
-//! Guides, one page a task.
+//! Guides, one page per task.
 //!
 //! | page | task |
 //! |---|---|
 //! | [`detectors`] | Configure detectors, read their findings, write a detector of your own |
-//! | [`formats`] | Find out what is read of your trace files and what is not |
+//! | [`formats`] | See which parts of your trace files are read, and which are not |
 //! | [`embedding`] | Use detectors in a Rust program: finished runs, live steps, spans |
-//! | [`ci`] | Fail a build on findings: GitHub, pre-commit, pytest |
+//! | [`ci`] | Fail a build on findings: GitHub, pre-commit |
 //! | [`python`] | Use the Python package: reports, tables, live runs, framework integrations |
 //! | [`statistics`] | Replicate the tau2-bench finding, compare two agents, choose an interval |
 //! | [`calibration`] | Measure how good the detectors are on your own labels |
@@ -13,7 +13,7 @@
 //! | [`operations`] | Run the collector as a service |
 //! | [`scale`] | Scan large corpora, on one machine or on several |
 //!
-//! A test runs every command and every snippet on these pages. Each page ends with links to the types it names.
+//! Tests run the commands and snippets on these pages. Most pages end with links to the types they name.
 
 #[doc = include_str!("benchmarks.md")]
 ///
@@ -34,9 +34,9 @@ pub mod benchmarks {}
 /// - [`sample_runs`](crate::calibrate::sample_runs): draws runs to label.
 /// - [`calibrate`](crate::calibrate) and [`CalibrationReport`](crate::calibrate::CalibrationReport): the figures.
 /// - [`perturb`](crate::calibrate::perturb): the changes that pass^k tries.
-/// - [`tier`](crate::calibrate::tier) and [`compare_with_baseline`](crate::calibrate::compare_with_baseline): the gates.
+/// - [`tier`](crate::calibrate::tier) and [`compare_with_baseline`](crate::calibrate::compare_with_baseline): gates.
 /// - [`sweep`](crate::calibrate::sweep): the figures over one parameter.
-/// - [`Detector::explain`](crate::Detector::explain): why a verdict is as it is.
+/// - [`Detector::explain`](crate::Detector::explain): the reasons for a verdict.
 pub mod calibration {}
 
 #[doc = include_str!("ci.md")]

@@ -77,7 +77,7 @@ pub struct FileReport {
     first_errors: First,
 }
 
-/// The first texts of a file. For several parts: the first text of each part, then the second of each.
+/// The first texts of a file. With several parts, the first text of each part, then the second of each.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 struct First(BTreeSet<(u64, String)>);

@@ -1,4 +1,4 @@
-//! The files of a scan: listed one by one while they are few, summed when they are many.
+//! The files of a scan: listed while they are few, summed when they are many.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{StoredPath, path_text};
 use crate::trace::Unpaired;
 
-/// The number of files listed one by one.
+/// The most files that are listed.
 const MOST_LISTED: u64 = 100_000;
 
 /// The name of standard input, which several splits may read.
@@ -19,8 +19,8 @@ const STDIN: &str = "-";
 
 /// The files of a scan, in a form that merges.
 ///
-/// Up to 100,000 files are listed one by one in scan order: by path, with files that could not be opened last. Larger
-/// scans keep sums and the first hundred files with errors. The result does not depend on how the files were divided.
+/// Up to 100,000 files are listed in scan order: by path, with files that could not be opened last. Larger scans keep
+/// sums and the first hundred files with errors. The result does not depend on how the files were divided.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, merge::{FileReport, Files}, report::render_files, scan::ScanOptions};
@@ -71,7 +71,7 @@ impl Files {
         }
     }
 
-    /// Replaces the list by sums if it has become too long.
+    /// Replaces the list with sums if it has become too long.
     fn settle(&mut self) {
         if let Form::Listed(files) = &self.form
             && self.parts > MOST_LISTED
@@ -88,7 +88,7 @@ impl Files {
     ///
     /// # Errors
     /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would count twice. This is
-    /// checked only while files are listed one by one.
+    /// checked only while files are listed.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
         if let (Form::Listed(own), Form::Listed(others)) = (&self.form, &other.form) {
             let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
@@ -128,7 +128,7 @@ impl Files {
         }
     }
 
-    /// Returns the sums if the files are not listed one by one.
+    /// Returns the sums if the files are not listed.
     #[must_use]
     pub fn sums(&self) -> Option<&FileSums> {
         match &self.form {

@@ -2,9 +2,9 @@
 //!
 //! A process reads some hundred megabytes a second, and a store of traces may hold terabytes. A [`PartialState`] holds
 //! the result of one *split* (some files, or some lines of one), is small enough to send, and merges with the states of
-//! other splits. Reports are made from the merged state alone, and a single process takes the same path with one split.
-//! The output therefore does not depend on how the corpus was divided, which machine took which split, or the order in
-//! which the states arrive: it is equal byte for byte.
+//! other splits. Reports use only the merged state, and a single process takes the same path with one split. The output
+//! therefore does not depend on how the corpus was divided, which machine took which split, or the order in which the
+//! states arrive: it is equal byte for byte.
 //!
 //! # Why merging is exact
 //!
@@ -20,8 +20,8 @@
 //! | sets | splits | union |
 //!
 //! Each of these operations is associative and commutative bit for bit, and so is a map of them, key by key. A field
-//! that would grow without bound has two forms: rows become sums by model, domain and task; files listed one by one
-//! become sums. Both forms hold the count that triggers the change, so the same runs always end in the same form.
+//! that would grow without bound has two forms: rows become sums by model, domain and task; listed files become sums.
+//! Both forms hold the count that triggers the change, so the same runs always end in the same form.
 //!
 //! Duplicates are resolved when the rows are complete, in scan order
 //! ([`mark_duplicates`](crate::replicate::mark_duplicates)); a single split never decides about them.

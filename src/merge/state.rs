@@ -91,7 +91,7 @@ pub struct ReplicationPart {
 }
 
 impl ReplicationPart {
-    /// Creates an empty result that keeps at most this many runs one by one.
+    /// Creates an empty result that keeps at most this many runs.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { files: Files::default(), runs: ReplicationState::new(most_rows) }
@@ -130,7 +130,7 @@ impl PartialContent {
     }
 }
 
-/// The result of some splits of a corpus, to be merged with the results of others.
+/// The result of some splits of a corpus, which merges with the results of others.
 ///
 /// The guide on [scale](crate::guide::scale) has the commands.
 ///
@@ -174,8 +174,8 @@ struct Written<O, S> {
 }
 
 impl PartialState {
-    /// Creates the state of one split. `options` is a JSON value with everything that the content depends on apart from
-    /// the split; states with different options do not merge.
+    /// Creates the state of one split. `options` is a JSON value with everything except the split that the content
+    /// depends on. States with different options do not merge.
     ///
     /// # Errors
     /// [`ErrorKind::Partial`] if the content cannot be serialized.

@@ -1,4 +1,4 @@
-//! Counts of a scan: runs, flagged runs, and for each detector and model how often it fires and the cost.
+//! Counts of a scan: runs, flagged runs, and how often each detector fires on each model, with the cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,11 +34,11 @@ pub struct ScanSummary {
     ids: Ids,
     pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
     detectors: BTreeSet<Cow<'static, str>>,
-    /// The models counted one by one.
+    /// The models counted separately.
     models: BTreeSet<Arc<str>>,
 }
 
-/// The number of models counted one by one. The first by name are chosen, which does not depend on the merge order.
+/// The most models counted separately: the first by name, so the choice does not depend on the merge order.
 const MOST_MODELS: usize = 1000;
 
 /// The name for the runs of all other models.

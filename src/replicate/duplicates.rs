@@ -169,7 +169,7 @@ mod tests {
         let bare = SimulationRow { model: None, id: None, ..in_file("a.json", run("m", 1)) };
         let full = in_file("b.json", run("m", 1));
         assert_eq!(copies(vec![bare.clone(), full.clone()]), [Some("b.json#m-1".to_owned()), None]);
-        // A bare copy belongs to one of two models that behaved alike, and these stay apart.
+        // A copy without metadata joins one of two models that behaved alike, and these stay apart.
         let other = in_file("c.json", run("n", 1));
         assert_eq!(copies(vec![bare, full, other]), [Some("b.json#m-1".to_owned()), None, None]);
     }

@@ -59,7 +59,7 @@ pub struct SummedPair {
 ///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
 ///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
-/// // A state that keeps one run at most: of two it holds sums.
+/// // A state that keeps at most one run holds sums of two.
 /// let mut state = ReplicationState::new(1);
 /// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
 /// assert_eq!(state.rows(), None);

@@ -215,7 +215,7 @@ fn runs_without_an_action_are_named() {
 
 #[test]
 fn the_test_within_pairs_has_its_own_r() {
-    // In either model recovery goes with reward; the model that recovers more is rewarded less.
+    // Within each model, recovery correlates with reward, but the model that recovers more is rewarded less.
     let rows: Vec<SimulationRow> = (0..80)
         .map(|task| {
             let weak = task % 2 == 0;

@@ -8,7 +8,7 @@ use crate::common::findings::{counted, percent};
 use crate::common::inputs::group_name;
 use crate::common::terminal::{self, wrapped};
 
-/// The most groups counted one by one. Runs of other groups are counted together.
+/// The most groups counted separately. Runs of other groups are counted together.
 const MOST_GROUPS: usize = 1000;
 
 /// The group of runs without the label.

@@ -23,7 +23,7 @@ const KEYS: &[&str] = &["baseline", "detectors", "fail-on", "ignore", "min-confi
 const PROFILE: &[&str] = &["detectors", "match", "select"];
 const IGNORE: &[&str] = &["detector", "message", "model", "reason", "task"];
 
-/// The settings of a project. Flags override them.
+/// The settings of a project. Flags override or extend them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct Config {
