@@ -484,8 +484,8 @@ fn a_state_of_another_version_or_a_part_of_one_is_an_error() {
     let text = String::from_utf8(state).unwrap();
     let load = |text: &str| assembler(AssemblerOptions::default()).load(&mut text.as_bytes());
     load(&text).unwrap();
-    let error = load(&text.replace("\"wrongturn_state\":1", "\"wrongturn_state\":2")).unwrap_err();
-    assert_eq!(error.to_string(), "line 1 of the state: expected a state of version 1, got version 2");
+    let error = load(&text.replace("\"wrongturn_state\":2", "\"wrongturn_state\":3")).unwrap_err();
+    assert_eq!(error.to_string(), "line 1 of the state: expected a state of version 2, got version 3");
     for end in [0, 5, text.len() - 1] {
         assert!(load(&text[..end]).unwrap_err().to_string().contains("ends early"));
     }

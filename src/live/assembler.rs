@@ -8,13 +8,13 @@ use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::open::{Emit, OpenTrace, Profile, Rules};
 use super::parked::Parked;
-use super::piece::{Kept, KeptReply, Piece, Reply};
+use super::piece::{Piece, Reply};
 use super::remembered::Remembered;
 use super::slots::{Slot, Slots, State};
 use crate::detect::Detector;
 use crate::error::{Error, Result};
 use crate::read::SpanBatch;
-use crate::trace::{Metadata, StepInput};
+use crate::trace::{Metadata, StepInput, WireStep};
 
 /// Assembles many open traces from pieces in any order, and runs detectors over each.
 ///
@@ -123,7 +123,7 @@ impl TraceAssembler {
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then not taken.
     pub fn step(&mut self, now: u64, trace: &str, step: &StepInput<'_>) -> Result<()> {
         check(step)?;
-        let piece = Piece::Step(Box::new(Kept::of(step)));
+        let piece = Piece::Step(Box::new(step.into()));
         self.piece(now, trace, step.time, piece);
         Ok(())
     }
@@ -135,8 +135,8 @@ impl TraceAssembler {
     /// finite; it is then not taken.
     pub fn call(&mut self, now: u64, trace: &str, call: &StepInput<'_>) -> Result<()> {
         check(call)?;
-        let kept = Box::new(Kept::of(call));
-        if kept.call_id().is_none() {
+        let kept = Box::new(WireStep::from(call));
+        if kept.call_id.is_none() {
             return Err(Error::trace("expected a call with an id; hand in one without when it is complete"));
         }
         self.piece(now, trace, call.time, Piece::Call(kept));
@@ -145,7 +145,7 @@ impl TraceAssembler {
 
     /// Takes the answer to a call; it may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
-        let piece = Piece::Answer(Box::new(KeptReply::of(reply)));
+        let piece = Piece::Answer(Box::new(reply.into()));
         self.piece(now, trace, reply.recorded_time(), piece);
     }
 

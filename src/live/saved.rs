@@ -14,7 +14,7 @@ use super::slots::State;
 use crate::error::{Error, Result};
 
 /// The version of saved states that this crate writes, and the only one it reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The first line.
 #[derive(Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::calibration::calibration_document;
 use super::cell::Cell;
+use super::markup::xml_text;
 use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
@@ -148,44 +149,27 @@ struct Suite<'n> {
 impl Suite<'_> {
     fn case(&mut self, name: &str, case: &Case<'_>) {
         self.tests += 1;
-        let head = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(self.name), escaped(name));
+        let head = format!("    <testcase classname=\"{}\" name=\"{}\"", xml_text(self.name), xml_text(name));
         self.cases += &match case {
             Case::Passed => format!("{head}/>\n"),
             Case::Skipped(why) => {
                 self.skipped += 1;
-                format!("{head}><skipped message=\"{}\"/></testcase>\n", escaped(why))
+                format!("{head}><skipped message=\"{}\"/></testcase>\n", xml_text(why))
             }
             Case::Failed(why) => {
                 self.failures += 1;
-                format!("{head}><failure message=\"{}\"/></testcase>\n", escaped(why))
+                format!("{head}><failure message=\"{}\"/></testcase>\n", xml_text(why))
             }
         };
     }
 
     fn render(&self) -> String {
         let Self { name, cases, tests, failures, skipped } = self;
-        let name = escaped(name);
+        let name = xml_text(name);
         format!(
             "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">\n{cases}  </testsuite>\n"
         )
     }
-}
-
-/// Escapes a text for an attribute. Characters that XML does not allow are replaced.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\t' | '\n' | '\r' => out += &format!("&#{};", u32::from(c)),
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Returns a calibration as Markdown for the summary of a CI job: gate, baseline, tables and wrong verdicts.

@@ -77,6 +77,14 @@ impl Markup {
     }
 }
 
+/// Returns a text for an attribute or the content of an XML element.
+#[must_use]
+pub fn xml_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape(text, &mut out);
+    out.replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
 /// Escapes a text for content or attributes.
 fn escape(text: &str, out: &mut String) {
     for letter in text.chars() {

@@ -45,6 +45,7 @@ pub use files::render_files;
 pub use fingerprints::fingerprint_document;
 pub use gate::{calibration_markdown, junit, render_gate};
 pub use graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
+pub use markup::xml_text;
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{

@@ -37,6 +37,7 @@ pub(crate) use distinct::{Distinct, estimate};
 pub use ids::{SpanId, TraceId};
 pub(crate) use maps::{DigestMap, DigestSet, TextMap, TextSet, empty, lean_push, map_bytes};
 pub use native::NATIVE_VERSION;
+pub(crate) use native::WireStep;
 pub use route::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, Target};
 pub(crate) use route_index::RouteIndex;
 pub(crate) use sink::Places;

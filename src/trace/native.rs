@@ -6,10 +6,12 @@ use serde_json::Value;
 
 use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
+use super::digest::Digest;
 use super::ids::SpanId;
 use super::route::{ReferenceRoute, RouteStatus};
 use super::sink::{LabelledFailure, Metadata, Unpaired};
-use super::step::{Actor, Event, Step, StepInput};
+use super::step::{Actor, Actors, Event, Step, StepInput};
+use super::text::Text;
 use super::trace::Trace;
 use super::usage::Usage;
 use crate::error::{Error, Result};
@@ -36,7 +38,8 @@ use crate::objects::{Objects, in_order};
 /// step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the agent, `status` is
 /// `unknown`, `step` and `turn` are one more than before. `not_recorded` lists content that the source left out, which
 /// differs from no content. `arguments_json` has the JSON text of arguments that a JSON value would change, such as an
-/// unpaired surrogate or a number of many digits. `no_route` says why there is no `route`. `time` is in nanoseconds
+/// unpaired surrogate or a number of many digits; `arguments_digest` stands for arguments whose text was not kept.
+/// `no_route` says why there is no `route`. `time` is in nanoseconds
 /// since 1970. `usage` is the cost of the step: each action of a turn has the tokens of the response that issued it, or,
 /// in a turn without actions, each message of the agent. `span` is the span of the step. A route of `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name",
 /// "arguments", "compare"}`, with `compare` as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
@@ -45,7 +48,7 @@ pub const NATIVE_VERSION: u32 = 1;
 /// Content of an action that a source can leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Part {
+pub(crate) enum Part {
     Arguments,
     Observation,
 }
@@ -68,12 +71,13 @@ struct WireTrace {
     steps: Vec<WireStep>,
 }
 
-#[derive(Serialize, Deserialize, Default)]
-struct WireStep {
+/// A step in the native form, in which live traces are kept too.
+#[derive(Debug, Clone, Serialize, Deserialize, Default)]
+pub(crate) struct WireStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    turn: Option<u64>,
+    pub(crate) turn: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     actor: Option<Actor>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,8 +88,11 @@ struct WireStep {
     arguments: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments_json: Option<String>,
+    /// Of arguments without their text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    call_id: Option<String>,
+    arguments_digest: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) call_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,17 +100,17 @@ struct WireStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provenance: Option<Provenance>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<UnknownReason>,
+    pub(crate) reason: Option<UnknownReason>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_recorded: Vec<Part>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    error_type: Option<String>,
+    pub(crate) error_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     location: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     progress: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    time: Option<u64>,
+    pub(crate) time: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +121,7 @@ impl WireStep {
     fn has_action_fields(&self) -> bool {
         self.arguments.is_some()
             || self.arguments_json.is_some()
+            || self.arguments_digest.is_some()
             || self.call_id.is_some()
             || self.observation.is_some()
             || self.status.is_some()
@@ -134,14 +142,41 @@ impl WireStep {
     }
 
     fn arguments(&self) -> Result<Option<Arguments<'_>>> {
-        match (&self.arguments, &self.arguments_json) {
-            (Some(_), Some(_)) => Err(Error::trace("expected `arguments` or `arguments_json`, found both")),
-            (None, Some(json)) => Ok(Some(Arguments::from_json(json))),
-            (value, None) => Ok(value.as_ref().map(Arguments::from_value)),
+        match (&self.arguments, &self.arguments_json, self.arguments_digest) {
+            (Some(_), Some(_), _) => {
+                Err(Error::trace("expected `arguments` or `arguments_json`, found both"))
+            }
+            (Some(value), None, _) => Ok(Some(Arguments::from_value(value))),
+            (None, Some(json), _) => Ok(Some(Arguments::from_json(json))),
+            (None, None, digest) => Ok(digest.map(Arguments::from_digest)),
         }
     }
 
-    fn input(&self) -> Result<StepInput<'_>> {
+    /// Gives an action the answer of this step.
+    pub(crate) fn answer<'w>(&'w self, action: &mut Action<'w>) -> Result<()> {
+        action.observation = self.content(Part::Observation, self.observation.as_deref())?.map(Into::into);
+        action.status = self.status.unwrap_or_default();
+        action.provenance = self.provenance.unwrap_or_default();
+        action.reason = self.reason;
+        action.error_type = self.error_type.as_deref();
+        Ok(())
+    }
+
+    /// Sets the answer, without what only some answers have.
+    pub(crate) fn set_answer(
+        &mut self,
+        observation: &Content<Text<'_>>,
+        status: Status,
+        provenance: Provenance,
+    ) {
+        self.observation = observation.as_ref().present().map(|text| text.to_str().into());
+        if !observation.is_recorded() {
+            self.not_recorded.push(Part::Observation);
+        }
+        (self.status, self.provenance) = (Some(status), Some(provenance));
+    }
+
+    pub(crate) fn input(&self) -> Result<StepInput<'_>> {
         let mut input = match (&self.text, &self.name) {
             (Some(text), None) => {
                 let actor = self.actor.ok_or_else(|| Error::trace("a message names no actor"))?;
@@ -150,21 +185,13 @@ impl WireStep {
                 }
                 StepInput::message(actor, text.as_str())
             }
-            (None, Some(name)) => StepInput::action(
-                self.actor.unwrap_or(Actor::Agent),
-                Action {
-                    name,
-                    arguments: self.content(Part::Arguments, self.arguments()?)?,
-                    call_id: self.call_id.as_deref(),
-                    observation: self
-                        .content(Part::Observation, self.observation.as_deref())?
-                        .map(Into::into),
-                    status: self.status.unwrap_or_default(),
-                    provenance: self.provenance.unwrap_or_default(),
-                    reason: self.reason,
-                    error_type: self.error_type.as_deref(),
-                },
-            ),
+            (None, Some(name)) => {
+                let mut action = Action::new(name);
+                action.arguments = self.content(Part::Arguments, self.arguments()?)?;
+                action.call_id = self.call_id.as_deref();
+                self.answer(&mut action)?;
+                StepInput::action(self.actor.unwrap_or(Actor::Agent), action)
+            }
             _ => {
                 return Err(Error::trace("a step must have either `text` (a message) or `name` (an action)"));
             }
@@ -178,50 +205,60 @@ impl WireStep {
         input.span = self.span;
         Ok(input)
     }
+
+    /// Returns an estimate of the bytes of a step that was made of an input.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { text, name, arguments_json, call_id, observation, error_type, location, .. } = self;
+        let texts = [text, name, arguments_json, call_id, observation, error_type, location];
+        size_of::<Self>() + texts.into_iter().flatten().map(String::len).sum::<usize>()
+    }
+}
+
+impl From<&StepInput<'_>> for WireStep {
+    /// Keeps the arguments as text.
+    fn from(step: &StepInput<'_>) -> Self {
+        let mut wire = Self {
+            step: step.index,
+            turn: step.turn,
+            actor: Some(step.actor),
+            location: step.location.map(Into::into),
+            progress: step.progress,
+            time: step.time,
+            usage: step.usage,
+            span: step.span,
+            ..Self::default()
+        };
+        match &step.event {
+            Event::Message(text) => wire.text = Some(text.to_str().into()),
+            Event::Action(action) => {
+                wire.name = Some(action.name.to_owned());
+                match &action.arguments {
+                    Content::NotRecorded => wire.not_recorded.push(Part::Arguments),
+                    Content::Present(given) => match given.json() {
+                        Some(json) => wire.arguments_json = Some(json.to_owned()),
+                        None => wire.arguments_digest = Some(given.digest()),
+                    },
+                    Content::Absent => {}
+                }
+                wire.call_id = action.call_id.map(Into::into);
+                wire.set_answer(&action.observation, action.status, action.provenance);
+                (wire.reason, wire.error_type) = (action.reason, action.error_type.map(Into::into));
+            }
+        }
+        wire
+    }
 }
 
 impl From<Step<'_>> for WireStep {
     fn from(step: Step<'_>) -> Self {
-        let mut wire = Self {
-            step: Some(step.index()),
-            turn: Some(step.turn()),
-            actor: Some(step.actor()),
-            location: step.location().map(Into::into),
-            progress: step.progress(),
-            time: step.time(),
-            usage: step.usage().copied(),
-            span: step.span(),
-            ..Self::default()
-        };
-        match step.event() {
-            Event::Message(text) => wire.text = Some(text.to_str().into()),
-            Event::Action(action) => {
-                wire.name = Some(action.name.to_owned());
-                let arguments = action.arguments.as_ref().present();
-                if let Some((json, digest)) =
-                    arguments.and_then(|given| Some((given.json()?, given.digest())))
-                {
-                    // Arguments that are not valid JSON are a string.
-                    let value: Value =
-                        serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.to_owned()));
-                    let is_same =
-                        depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
-                    wire.arguments_json = (!is_same).then(|| json.to_owned());
-                    wire.arguments = is_same.then(|| in_order(value));
-                }
-                wire.call_id = action.call_id.map(Into::into);
-                wire.observation = action.observation.present().map(|text| text.to_str().into());
-                let left_out = [
-                    (Part::Arguments, action.arguments.is_recorded()),
-                    (Part::Observation, action.observation.is_recorded()),
-                ];
-                let left_out = left_out.into_iter().filter(|(_, recorded)| !recorded);
-                wire.not_recorded = left_out.map(|(part, _)| part).collect();
-                wire.reason = action.reason;
-                wire.status = Some(action.status);
-                wire.provenance = Some(action.provenance);
-                wire.error_type = action.error_type.map(Into::into);
-            }
+        let mut wire = Self::from(&step.input());
+        let arguments = step.digested(Actors::All).and_then(|(_, digests)| digests.arguments);
+        if let Some((json, digest)) = wire.arguments_json.take().zip(arguments) {
+            // Arguments that are not valid JSON are a string.
+            let value: Value = serde_json::from_str(&json).unwrap_or_else(|_| Value::String(json.clone()));
+            let is_same = depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
+            wire.arguments_json = (!is_same).then_some(json);
+            wire.arguments = is_same.then(|| in_order(value));
         }
         wire
     }

@@ -245,6 +245,21 @@ impl<'a> Step<'a> {
         &self.event
     }
 
+    /// Returns the step as it was before validation, with its index and turn.
+    pub(crate) fn input(&self) -> StepInput<'a> {
+        StepInput {
+            index: Some(self.index),
+            turn: Some(self.turn),
+            actor: self.actor,
+            location: self.location,
+            progress: self.progress,
+            time: self.time,
+            usage: self.usage,
+            span: self.span,
+            event: self.event.clone(),
+        }
+    }
+
     /// Returns the action, if one of the chosen actors took it.
     #[must_use]
     pub fn action_of(&self, actors: Actors) -> Option<&Action<'a>> {

@@ -1,5 +1,6 @@
 //! `wrongturn doctor`: reports how much of the inputs was understood, and what to do about the rest.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     reading: Reading,
 }
+
+/// The remedy for missing metadata.
+const GROUPING: &str = "Needed only to group, compare and correlate.";
 
 /// How often a problem was seen, and in which files.
 #[derive(Default)]
@@ -79,53 +83,59 @@ enum Kind {
 }
 
 impl Kind {
-    /// Describes the problem in a line, without the count.
-    fn title(&self) -> String {
-        match self {
-            Self::Unreadable => "paths that could not be read".into(),
-            Self::UnknownFormat => "files of no known format".into(),
-            Self::Damaged => "errors in files of a known format".into(),
-            Self::NoRuns => "files without a run".into(),
-            Self::NoActions => "runs without an action".into(),
-            Self::UnansweredCalls => "calls without an answer".into(),
-            Self::UnpairedAnswers => "answers without a call".into(),
-            Self::NoArguments => "calls without recorded arguments".into(),
-            Self::NoObservations => "calls without recorded answers".into(),
-            Self::UnknownStatus(reason) => format!("calls of unknown status ({reason})"),
-            Self::StatusOfText => "failures known only by their text".into(),
-            Self::Skipped(reason) => format!("{reason} (skipped)"),
-            Self::NoModel => "runs without a model".into(),
-            Self::NoTask => "runs without a task".into(),
-            Self::NoReward => "runs without a reward".into(),
-        }
-    }
-
-    /// Returns the remedy.
-    fn remedy(&self) -> &'static str {
-        match self {
-            Self::Unreadable => "Check the path, its permissions and the endings of its files.",
-            Self::UnknownFormat => {
-                "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes \
-                 readable as chat messages, or in the native form (guide: formats)."
+    /// Returns what is wrong, and the remedy.
+    fn texts(&self) -> (Cow<'_, str>, &'static str) {
+        let (title, remedy) = match self {
+            Self::Unreadable => (
+                "paths that could not be read",
+                "Check the path, its permissions and the endings of its files.",
+            ),
+            Self::UnknownFormat => (
+                "files of no known format",
+                "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes readable \
+                 as chat messages, or in the native form (guide: formats).",
+            ),
+            Self::Damaged => (
+                "errors in files of a known format",
+                "The rest of such a file is read. Write it again if it was cut off.",
+            ),
+            Self::NoRuns => {
+                ("files without a run", "Nothing in the file is a run. Check that it is the right file.")
             }
-            Self::Damaged => "The rest of such a file is read. Write it again if it was cut off.",
-            Self::NoRuns => "Nothing in the file is a run. Check that it is the right file.",
-            Self::NoActions => {
-                "No detector has anything to judge. Check that the recorder writes tool calls."
+            Self::NoActions => (
+                "runs without an action",
+                "No detector has anything to judge. Check that the recorder writes tool calls.",
+            ),
+            Self::UnansweredCalls => (
+                "calls without an answer",
+                "They are judged as calls without an outcome. Check that the recorder writes results.",
+            ),
+            Self::UnpairedAnswers => (
+                "answers without a call",
+                "They are not judged. Check that answers carry the id of their call.",
+            ),
+            Self::NoArguments => (
+                "calls without recorded arguments",
+                "Rules that compare calls do not apply. Turn on the recording of content in the tracer.",
+            ),
+            Self::NoObservations => (
+                "calls without recorded answers",
+                "Rules that compare answers see less. Turn on the recording of content.",
+            ),
+            Self::UnknownStatus(reason) => {
+                let title = format!("calls of unknown status ({reason})");
+                return (title.into(), "Neither a success nor a failure is counted for them.");
             }
-            Self::UnansweredCalls => {
-                "They are judged as calls without an outcome. Check that the recorder writes results."
-            }
-            Self::UnpairedAnswers => "They are not judged. Check that answers carry the id of their call.",
-            Self::NoArguments => {
-                "Rules that compare calls do not apply. Turn on the recording of content in the tracer."
-            }
-            Self::NoObservations => "Rules that compare answers see less. Turn on the recording of content.",
-            Self::UnknownStatus(_) => "Neither a success nor a failure is counted for them.",
-            Self::StatusOfText => "The source records no status; findings on them are likely, not certain.",
-            Self::Skipped(_) => "No rule reads it.",
-            Self::NoModel | Self::NoTask | Self::NoReward => "Needed only to group, compare and correlate.",
-        }
+            Self::StatusOfText => (
+                "failures known only by their text",
+                "The source records no status; findings on them are likely, not certain.",
+            ),
+            Self::Skipped(reason) => return (format!("{reason} (skipped)").into(), "No rule reads it."),
+            Self::NoModel => ("runs without a model", GROUPING),
+            Self::NoTask => ("runs without a task", GROUPING),
+            Self::NoReward => ("runs without a reward", GROUPING),
+        };
+        (title.into(), remedy)
     }
 }
 
@@ -208,9 +218,10 @@ impl Diagnosis {
                 Kind::Unreadable | Kind::UnknownFormat | Kind::NoRuns => String::new(),
                 _ => format!(", in {}", counted(problem.files, "file")),
             };
-            let line = format!("{}: {}{share}{files}", kind.title(), problem.count);
+            let (title, remedy) = kind.texts();
+            let line = format!("{title}: {}{share}{files}", problem.count);
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
-            text += &format!("  {}\n", terminal::wrapped(kind.remedy(), width - 2, 2));
+            text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
             for (file, detail) in &problem.named {
                 let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 text += &format!(

@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         Command::Fingerprint(arguments) => fingerprint::run(&arguments),
         Command::Gate(arguments) => compare::gate(&arguments),
         Command::Convert(arguments) => convert::run(&arguments),
-        Command::Replicate(arguments) => replicate::run(arguments),
+        Command::Replicate(arguments) => replicate::run(&arguments),
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Label(arguments) => label::run(&arguments),
         Command::Merge(arguments) => merge::run(&arguments),

@@ -86,7 +86,7 @@ impl StepSink for Follow<'_> {
         let state = self.state;
         let Some(run) = &mut self.open else { return };
         let Event::Action(action) = step.event() else {
-            run.observe(step_input(step, step.event().clone()));
+            run.observe(step.input());
             return;
         };
         let id = action.call_id.unwrap_or_default();
@@ -99,7 +99,7 @@ impl StepSink for Follow<'_> {
             run.calls.insert(id.to_owned(), true);
             run.note(action);
             run.actions.push(run.next);
-            run.observe(step_input(step, Event::Action(action.clone())));
+            run.observe(step.input());
             return;
         }
         run.calls.insert(id.to_owned(), false);
@@ -119,19 +119,6 @@ impl StepSink for Follow<'_> {
     fn abandon(&mut self) {
         self.open = None;
     }
-}
-
-/// Returns the step with this event, without its number.
-fn step_input<'s>(step: &Step<'s>, event: Event<'s>) -> StepInput<'s> {
-    let mut input = match event {
-        Event::Message(text) => StepInput::message(step.actor(), text),
-        Event::Action(action) => StepInput::action(step.actor(), action),
-    };
-    input.location = step.location();
-    input.progress = step.progress();
-    input.time = step.time();
-    input.usage = step.usage().copied();
-    input.turn(step.turn())
 }
 
 impl Recent {

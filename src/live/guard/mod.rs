@@ -19,8 +19,11 @@ use crate::trace::Status;
 /// The version of states that this crate writes, and the only one it reads.
 const VERSION: u32 = 1;
 
-/// The smallest number of bytes of a session read each time. Twice as many is the limit.
+/// The smallest number of bytes of a session read each time.
 const WINDOW: usize = 1 << 19;
+
+/// The largest. The time of a call grows with it: 20 ms are the aim for a session of 50 MB.
+const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
 
 /// How many reported findings and blocked calls are remembered.
 const MOST: usize = 256;
@@ -227,7 +230,7 @@ impl Guard {
         let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
         let whole = session.get(..end).unwrap_or_default();
         let runs = self.read(state, whole);
-        if is_lines(whole) && whole.len() > 2 * WINDOW {
+        if is_lines(whole) && whole.len() > LARGEST_WINDOW {
             let gone = self.complete(whole, line_end(whole, whole.len() - WINDOW));
             if state.offset == 0 {
                 let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -5,7 +5,9 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use crate::support::{Collector, Dir, GZIP, JSON, answer, attribute, body, gzip, settings, spans, trace_id};
+use crate::support::{
+    Collector, Dir, GZIP, JSON, answer, attribute, body, gzip, settings, spans, trace_id, wait_for,
+};
 
 fn load(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_collector")).arg("load").args(arguments).output().unwrap()
@@ -188,6 +190,7 @@ fn bodies_beyond_the_budget_are_refused_for_now() {
     assert!(refused.contains("retry-after: 1"), "{refused}");
     slow.write_all(b"{}").unwrap();
     assert_eq!(answer(slow).0, 200);
+    wait_for("the judge", || (collector.count("in_flight_bytes") == 0).then_some(()));
     assert_eq!(collector.post(&body(&spans(1))).0, 200);
 }
 

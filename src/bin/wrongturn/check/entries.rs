@@ -8,7 +8,7 @@ use wrongturn::{
     Confidence, Finding, Verdict,
     detect::ALL,
     export::{EventContext, otlp_json},
-    report::csv_text as text,
+    report::{csv_text as text, xml_text as xml},
     scan::{TraceRecord, path_text},
 };
 
@@ -261,26 +261,6 @@ fn junit_case(record: &TraceRecord) -> String {
     } else {
         format!("<testcase classname=\"{file}\" name=\"{name}\">{failures}</testcase>\n")
     }
-}
-
-/// Escapes text for XML 1.0, which cannot represent most control characters.
-fn xml(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\n' => escaped.push_str("&#10;"),
-            '\t' => escaped.push_str("&#9;"),
-            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
-                escaped.push('\u{fffd}');
-            }
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }
 
 fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wrongturn::scan::TraceRecord;
 
-use crate::common::findings::{counted, percent};
+use crate::common::findings::{counted, fired, percent};
 use crate::common::inputs::group_name;
 use crate::common::terminal::{self, wrapped};
 
@@ -66,15 +66,9 @@ impl Groups {
             weighed(b.flagged, a.runs).cmp(&weighed(a.flagged, b.runs)).then(one.cmp(other))
         });
         let line = |(name, group): (&String, &Group)| {
-            let mut fired: Vec<_> = group.detectors.iter().filter(|(_, (flagged, _))| *flagged > 0).collect();
-            fired.sort_by_key(|(id, (flagged, _))| (std::cmp::Reverse(*flagged), (*id).clone()));
-            let fired: Vec<String> = fired
-                .iter()
-                .map(|(id, (flagged, applicable))| {
-                    format!("{id} {flagged} ({})", percent(*flagged, *applicable))
-                })
-                .collect();
-            let found = if fired.is_empty() { String::new() } else { format!(": {}", fired.join(", ")) };
+            let detectors = group.detectors.iter().map(|(id, counts)| (id.as_str(), *counts));
+            let fired = fired(detectors);
+            let found = if fired.is_empty() { String::new() } else { format!(": {fired}") };
             let flagged = percent(group.flagged, group.runs);
             let text = format!(
                 "{}  {} of {} flagged ({flagged}){found}",

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use wrongturn::{
     Confidence, ReadOptions, Trace,
     detect::detector_info,
@@ -130,12 +131,13 @@ impl Threads {
 }
 
 /// The options of resampling.
-#[derive(clap::Args, Debug, Clone, Copy)]
+#[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Resamples {
     /// Resamples of each bootstrap and permutation test
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) resamples: u32,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) seed: Seed,
 }
 
@@ -146,7 +148,7 @@ impl Resamples {
 }
 
 /// Where drawing begins.
-#[derive(clap::Args, Debug, Clone, Copy)]
+#[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Seed {
     /// Seed of random draws
     #[arg(long, default_value_t = 0, value_name = "N")]

@@ -77,14 +77,8 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
 fn totals(part: &ScanPart, width: usize) -> String {
     let (runs, flagged) = (part.summary.runs(), part.summary.flagged());
     let mut text = format!("{} of {} flagged", thousands(flagged), counted(runs, "run"));
-    let mut detectors: Vec<(&str, (u64, u64))> = part.summary.detectors().into_iter().collect();
-    detectors.retain(|(_, (flagged, _))| *flagged > 0);
-    detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
-    let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
-        format!("{name} {} ({})", thousands(*flagged), percent(*flagged, *applicable))
-    };
-    let listed: Vec<String> = detectors.iter().map(detector).collect();
-    text += &if listed.is_empty() { ".".to_owned() } else { format!(": {}.", listed.join(", ")) };
+    let fired = fired(part.summary.detectors());
+    text += &if fired.is_empty() { ".".to_owned() } else { format!(": {fired}.") };
     let (inside, all) = part.summary.steps();
     if inside > 0 {
         text += &format!(" {} of all steps lie in findings.", percent(inside, all));
@@ -107,6 +101,16 @@ fn totals(part: &ScanPart, width: usize) -> String {
         );
     }
     wrapped(&text, width, 0) + "\n"
+}
+
+/// Lists the detectors that fired, with the runs that each flags and their share.
+pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64))>) -> String {
+    let mut detectors: Vec<_> = detectors.into_iter().filter(|(_, (flagged, _))| *flagged > 0).collect();
+    detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
+    let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
+        format!("{name} {} ({})", thousands(*flagged), percent(*flagged, *applicable))
+    };
+    detectors.iter().map(detector).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the number of runs without actions.

@@ -14,12 +14,11 @@ use wrongturn::{
         ReplicationView, forest_chart, render_pass_k, render_replication, replication_document,
         simulation_table, summed_document,
     },
-    stats::Resampling,
     trace::Actors,
 };
 
 use super::Failure;
-use super::arguments::Threads;
+use super::arguments::{Resamples, Threads};
 use super::output::{Output, write_jsonl, write_text};
 use super::tables::{self, TableFiles};
 
@@ -37,20 +36,43 @@ pub(crate) enum Duplicates {
 }
 
 /// The options that the figures depend on, which are part of every partial state.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(clap::Args, Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
+    /// Whose actions count (agent, user, all)
+    #[arg(long, default_value = "all")]
     pub(crate) actors: Actors,
+    /// Recovery rate below which a run is flagged, in (0, 1]
+    #[arg(long, default_value_t = 0.5, value_name = "RATE")]
     pub(crate) threshold: f64,
+    /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
+    #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     pub(crate) as_published: bool,
-    pub(crate) cluster: ClusterBy,
-    pub(crate) min_n: u64,
+    /// Runs that belong together: task (within its domain), file, model-domain, none
+    #[arg(long, default_value = "task", value_name = "WHAT")]
+    cluster: ClusterBy,
+    /// Runs with errors that a pair needs to be ranked among the signals
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    min_n: u64,
+    /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
+    #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
     pub(crate) group_by: Vec<GroupBy>,
-    pub(crate) duplicates: Duplicates,
-    pub(crate) resamples: u32,
-    pub(crate) seed: u64,
+    /// Runs that were recorded twice (equal id, or equal messages, task, agent, model and trial): keep all, drop the copies
+    /// that name less about themselves, or list (drop, and print a table of them)
+    #[arg(long, value_enum, default_value_t = Duplicates::Drop, value_name = "WHAT", hide_possible_values = true,
+        conflicts_with = "as_published")]
+    duplicates: Duplicates,
+    #[command(flatten)]
+    #[serde(flatten)]
+    resampling: Resamples,
+    /// Add regressions of the reward on recovery, errors and calls together, with cluster-robust errors
+    #[arg(long, conflicts_with = "as_published")]
     #[serde(default)]
-    pub(crate) regression: bool,
-    pub(crate) pass_k: bool,
+    regression: bool,
+    /// Add tau-bench's pass^k per model and domain
+    #[arg(long)]
+    pass_k: bool,
+    /// Runs that are kept one by one; of more, sums by model, domain and task are kept
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
     pub(crate) exact_runs: u64,
 }
 
@@ -60,11 +82,7 @@ impl Options {
             cluster: self.cluster,
             min_n: self.min_n,
             keep_duplicates: self.duplicates == Duplicates::Keep,
-            resampling: Resampling {
-                resamples: self.resamples as usize,
-                seed: self.seed,
-                ..Resampling::default()
-            },
+            resampling: self.resampling.options(),
         }
     }
 }

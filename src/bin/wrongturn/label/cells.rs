@@ -1,7 +1,6 @@
 //! Checks the cells that a reader filled in. Errors name the row, the value and what was expected.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -9,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
-use crate::common::{Failure, output::read_text};
+use crate::common::{Failure, output::read_text, terminal::cut};
 
 /// The first and the last step of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,21 +215,7 @@ impl Cells<'_> {
     }
 
     fn wrong(&self, name: &str, expected: &str) -> String {
-        let found = Shown(self.object.get(name).unwrap_or(&Value::Null));
+        let found = cut(&self.object.get(name).unwrap_or(&Value::Null).to_string(), 40);
         format!("{}: {name}: expected {expected}, found {found}", self.key)
-    }
-}
-
-/// A cell for an error message, shortened.
-struct Shown<'c>(&'c Value);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 40;
-        let text = self.0.to_string();
-        match text.char_indices().nth(LONGEST) {
-            Some((end, _)) => write!(f, "{}…", text.get(..end).unwrap_or_default()),
-            None => f.write_str(&text),
-        }
     }
 }
