@@ -277,15 +277,17 @@ impl Refusal {
     /// Returns true if both calls write one file and failed in the same words.
     fn writes_as(&self, now: &Self) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        let same_file = call.target().is_some() && before.target() == call.target();
+        let same_file =
+            call.target.as_deref().is_some() && before.target.as_deref() == call.target.as_deref();
         call.does == Does::Write && same_file && self.wording == now.wording
     }
 
     /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
     fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        let runs = |shown: &str| before.parts().any(|part| part.shown == shown);
-        let same_command = call.is_shell && failure.is_flagged && call.parts().any(|part| runs(part.shown));
+        let runs = |shown: &str| before.parts.iter().any(|part| *part.shown == *shown);
+        let same_command =
+            call.is_shell && failure.is_flagged && call.parts.iter().any(|part| runs(&part.shown));
         self.writes_as(now) || same_command && self.wording == now.wording
     }
 
@@ -300,7 +302,9 @@ impl Refusal {
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
                 // `python -c "import numpy"` checks whether the module is there now.
-                FailureKind::Missing(_) if call.is_shell => !call.parts().any(|part| is_probe(part.shown)),
+                FailureKind::Missing(_) if call.is_shell => {
+                    !call.parts.iter().any(|part| is_probe(&part.shown))
+                }
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && self.writes_as(now),
             }
@@ -321,7 +325,7 @@ fn cures(change: &Facts, failure: &Failure) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
     // Installing `numpy` brings `numpy.distutils`.
     let name = name.split('.').next().unwrap_or_default();
-    let target = change.call.target().map(str::to_lowercase);
+    let target = change.call.target.as_deref().map(str::to_lowercase);
     change.call.text.contains(name) || target.is_some_and(|target| target.contains(name))
 }
 

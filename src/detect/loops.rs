@@ -481,38 +481,31 @@ impl Fold for Stuck {
 }
 
 impl Span {
-    fn of(kind: LoopKind, count: u64, first: u64, attempt: &Attempt) -> Self {
+    fn new(kind: LoopKind, count: u64, place: (u64, u64)) -> Self {
         Self {
             kind,
             count,
-            place: (first, attempt.told_at),
-            own: (first, attempt.told_at),
+            place,
+            own: place,
             confidence: Confidence::Likely,
-            call: Some(Arc::clone(&attempt.call)),
+            call: None,
             shown: None,
             said: String::new(),
             ways: 1,
             varied: false,
-            found: attempt.told_at,
+            found: place.1,
             merged: Vec::new(),
         }
     }
 
+    fn of(kind: LoopKind, count: u64, first: u64, attempt: &Attempt) -> Self {
+        let call = Some(Arc::clone(&attempt.call));
+        Self { call, ..Self::new(kind, count, (first, attempt.told_at)) }
+    }
+
     fn of_no_call(attempt: &no_call::Attempt<'_>) -> Self {
-        Self {
-            kind: LoopKind::NoCall,
-            count: attempt.row,
-            place: (attempt.row_start, attempt.last),
-            own: (attempt.row_start, attempt.last),
-            confidence: Confidence::Likely,
-            call: None,
-            shown: None,
-            said: excerpt(&attempt.head, 100),
-            ways: 1,
-            varied: false,
-            found: attempt.last,
-            merged: Vec::new(),
-        }
+        let place = (attempt.row_start, attempt.last);
+        Self { said: excerpt(&attempt.head, 100), ..Self::new(LoopKind::NoCall, attempt.row, place) }
     }
 
     fn certain_if(mut self, is_certain: bool) -> Self {

@@ -100,24 +100,22 @@ impl Rule for RouteInefficiency {
     }
 
     fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold> {
-        let mut state = State {
-            tracker: Tracker::default(),
+        let RouteInefficiencyConfig { actors, from_start, routes, .. } = *self.config;
+        let tracker = match routing {
+            RouteStatus::Unknown(reason) => Err(reason.clone()),
+            RouteStatus::Known(route) => Tracker::new(route, actors, from_start).map_err(Cow::Borrowed),
+        };
+        let not_applicable = tracker.as_ref().err().cloned();
+        let tracker = tracker.unwrap_or_default();
+        Box::new(State {
+            whole: routes == RouteScope::Run && !tracker.by_score(),
+            tracker,
             pairs: Pairs::new(&self.config),
             waste: self.ready.count(),
-            whole: false,
             comparable: false,
-            not_applicable: None,
+            not_applicable,
             config: Arc::clone(&self.config),
-        };
-        let RouteInefficiencyConfig { actors, from_start, routes, .. } = *self.config;
-        state.not_applicable = match routing {
-            RouteStatus::Unknown(reason) => Some(reason.clone()),
-            RouteStatus::Known(route) => {
-                state.tracker.begin(route, actors, from_start).err().map(Cow::Borrowed)
-            }
-        };
-        state.whole = routes == RouteScope::Run && !state.tracker.by_score();
-        Box::new(state)
+        })
     }
 
     fn needs_argument_texts(&self) -> bool {

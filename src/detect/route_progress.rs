@@ -31,8 +31,7 @@ struct Point {
     step: u64,
 }
 
-/// Follows a run along its reference route. Can be reused for the next run. Memory grows with the milestones reached,
-/// not with all milestones.
+/// Follows a run along its reference route. Memory grows with the milestones reached, not with all milestones.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     route: Option<(Arc<ReferenceRoute>, Arc<RouteIndex>)>,
@@ -53,17 +52,11 @@ pub(super) struct Tracker {
 
 impl Tracker {
     /// Starts at the beginning of a route. `Err` is the reason why the route does not apply.
-    pub(super) fn begin(
-        &mut self,
+    pub(super) fn new(
         route: &Arc<ReferenceRoute>,
         actors: Actors,
         from_start: bool,
-    ) -> Result<(), &'static str> {
-        self.route = None;
-        (self.start, self.last) = (None, None);
-        self.reached.clear();
-        (self.scores, self.actions) = (0, 0);
-        self.begun.clear();
+    ) -> Result<Self, &'static str> {
         if route.milestones().is_empty() {
             return Err("the reference route has no milestones");
         }
@@ -71,9 +64,8 @@ impl Tracker {
         if index.marks.is_empty() {
             return Err("the reference route has no milestones of the chosen actors");
         }
-        self.virtual_start = from_start && !index.by_score;
-        self.route = Some((Arc::clone(route), Arc::clone(index)));
-        Ok(())
+        let virtual_start = from_start && !index.by_score;
+        Ok(Self { route: Some((Arc::clone(route), Arc::clone(index))), virtual_start, ..Self::default() })
     }
 
     /// Returns an estimate of the bytes held, without the shared route.

@@ -264,7 +264,7 @@ impl Waste {
         if call.does == Does::Note || before.is_some() && !again {
             return None;
         }
-        let checks = |part: Part<'_>| matches!(part.check, Some(Check::Tests | Check::Form));
+        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
@@ -274,7 +274,9 @@ impl Waste {
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
             _ if action.is_some_and(|action| found_nothing(call, action)) => Some(WasteReason::NothingFound),
             // That a check still passes is news.
-            Some(_) if call.does == Does::Run && !call.parts().all(checks) => Some(WasteReason::SameResult),
+            Some(_) if call.does == Does::Run && !call.parts.iter().all(checks) => {
+                Some(WasteReason::SameResult)
+            }
             _ => None,
         }
     }

@@ -244,7 +244,7 @@ impl AnswerState {
         {
             return Self::Running;
         }
-        if call.is_shell && call.parts().any(|part| part.program == "sleep") {
+        if call.is_shell && call.parts.iter().any(|part| &*part.program == "sleep") {
             return Self::Waiting;
         }
         let bytes = answer.spelling();

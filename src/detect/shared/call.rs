@@ -5,7 +5,8 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use super::does::{Check, Does, Meaning, is_search, lower, patched_file, words, write_program, written_file};
+use super::does::{Check, Does, is_search, patched_file, program_of, written_file};
+use super::lexicon::{Meaning, words};
 use super::phrases::Hints;
 use super::shell::{self, Command, last_part};
 use crate::json::{Json, Kind, Raw};
@@ -23,11 +24,9 @@ pub(crate) struct Call {
     /// folded name of the tool with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
     /// Its simple commands, in order; the call itself if it is not a command line.
-    own: Option<Stored>,
-    commands: Vec<Stored>,
-    /// The texts of the parts.
-    names: Names,
-    target: Option<Place>,
+    pub(crate) parts: Vec<Part>,
+    /// The file, path or address that it is about.
+    pub(crate) target: Option<String>,
     /// The normal text of a command line, in lower case: its commands without wrappers, setup and trailing filters.
     /// Empty for other calls, whose arguments are compared by digest.
     pub(crate) text: String,
@@ -37,66 +36,24 @@ pub(crate) struct Call {
 }
 
 /// One simple command of a command line, or a whole call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'c> {
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
     /// Its place on the line.
     pub(crate) place: usize,
     pub(crate) does: Does,
-    pub(crate) program: &'c str,
-    /// The beginning of the command, for messages; the program if it is not a command line.
-    pub(crate) shown: &'c str,
+    pub(crate) program: Arc<str>,
+    /// The beginning of the command, for messages; empty if it is not a command line.
+    pub(crate) shown: Box<str>,
     /// The file that it writes, by its base name; `?` if that is not known.
-    pub(crate) file: Option<&'c str>,
+    pub(crate) file: Option<String>,
     /// The script that it runs, by its base name.
-    pub(crate) script: Option<&'c str>,
+    pub(crate) script: Option<String>,
     /// The kind of check, if it is one.
     pub(crate) check: Option<Check>,
     /// Whether it runs even if the part before it failed.
     pub(crate) apart: bool,
     /// Whether its complaints are thrown away.
     pub(crate) silenced: bool,
-}
-
-/// A part, with its texts by their places.
-#[derive(Debug, Clone, Copy)]
-struct Stored {
-    place: usize,
-    does: Does,
-    /// `None` is the program of the call.
-    program: Option<Place>,
-    shown: Option<Place>,
-    file: Option<Place>,
-    script: Option<Place>,
-    check: Option<Check>,
-    apart: bool,
-    silenced: bool,
-}
-
-/// Short texts in one allocation.
-#[derive(Debug, Clone, Default)]
-struct Names(String);
-
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    start: u32,
-    end: u32,
-}
-
-impl Names {
-    /// Adds what `write` writes.
-    fn add(&mut self, write: impl FnOnce(&mut String)) -> Place {
-        let start = self.end();
-        write(&mut self.0);
-        Place { start, end: self.end() }
-    }
-
-    fn get(&self, place: Place) -> &str {
-        self.0.get(place.start as usize..place.end as usize).unwrap_or_default()
-    }
-
-    fn end(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
 }
 
 /// Arguments that hold a command line, in the order in which they are looked for. All names of arguments are compared
@@ -176,30 +133,22 @@ impl Tool {
     }
 }
 
-/// Words of tools that hand over to a human, by themselves and next to `transfer`.
-const HANDOVER: [&str; 3] = ["escalate", "handoff", "handover"];
-const HUMAN: [&str; 7] = ["human", "agent", "agents", "representative", "operator", "support", "specialist"];
-
-/// Words that make up the name of a shell: one of the first list, or one of each of the others, and nothing else.
-const SHELLS: [&str; 7] = ["bash", "powershell", "pwsh", "sh", "shell", "terminal", "zsh"];
-const RUN: [&str; 3] = ["exec", "execute", "run"];
-const LINE: [&str; 5] = ["cmd", "command", "commands", "in", "local"];
-
+/// Returns true if a name is made up of the words of a shell, or of words that run and words of command lines.
 fn is_shell(name: &str) -> bool {
-    let all =
-        |lists: &[&[&str]]| words(name).all(|word| lists.iter().any(|list| list.contains(&&*lower(word))));
-    let any = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
-    all(&[&SHELLS, &RUN, &LINE]) && (any(&SHELLS) || any(&RUN) && any(&LINE))
+    let mut all = Meaning::of_words(name);
+    let any = Meaning::of_any(words(name));
+    all.all(|word| word.is(Meaning::SHELL.or(Meaning::RUN).or(Meaning::LINE)))
+        && (any.is(Meaning::SHELL) || any.is(Meaning::RUN) && any.is(Meaning::LINE))
 }
 
 fn hands_over(name: &str) -> bool {
-    let has = |list: &[&str]| words(name).any(|word| list.contains(&&*lower(word)));
-    has(&HANDOVER) || has(&["transfer"]) && has(&HUMAN)
+    let any = Meaning::of_any(words(name));
+    any.is(Meaning::HANDOVER) || any.is(Meaning::TRANSFER) && any.is(Meaning::HUMAN)
 }
 
-impl<'c> Part<'c> {
+impl Part {
     /// Returns the name of the program, without its subcommand.
-    pub(crate) fn name(&self) -> &'c str {
+    pub(crate) fn name(&self) -> &str {
         self.program.split(' ').next().unwrap_or_default()
     }
 }
@@ -221,100 +170,69 @@ impl Call {
         let is_file = |path: &&str| does == Does::Write && !path.contains("://");
         let file = target.filter(is_file).map(|path| last_part(path).to_lowercase());
         let arguments = given.without_asides.or(digests.arguments);
-        let mut names = Names::default();
-        let file = file.map(|file| names.add(|names| names.push_str(&file)));
+        let part = Part {
+            place: 0,
+            does,
+            program: Arc::clone(&program),
+            shown: "".into(),
+            file,
+            script: None,
+            check: tool.check,
+            apart: false,
+            silenced: false,
+        };
         Self {
             does,
             is_shell: false,
             is_strict: false,
             program,
-            own: Some(Stored {
-                place: 0,
-                does,
-                program: None,
-                shown: None,
-                file,
-                script: None,
-                check: tool.check,
-                apart: false,
-                silenced: false,
-            }),
-            commands: Vec::new(),
-            target: target.map(|target| names.add(|names| names.push_str(target))),
-            names,
+            parts: vec![part],
+            target: target.map(str::to_owned),
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
         }
     }
 
-    /// Returns its simple commands, in order; the call itself if it is not a command line.
-    pub(crate) fn parts(&self) -> impl DoubleEndedIterator<Item = Part<'_>> {
-        let text = |place: Place| self.names.get(place);
-        self.own.iter().chain(&self.commands).map(move |part| Part {
-            place: part.place,
-            does: part.does,
-            program: part.program.map_or(&*self.program, text),
-            shown: part.shown.map_or(&*self.program, text),
-            file: part.file.map(text),
-            script: part.script.map(text),
-            check: part.check,
-            apart: part.apart,
-            silenced: part.silenced,
-        })
-    }
-
-    /// Returns the file, path or address that it is about.
-    pub(crate) fn target(&self) -> Option<&str> {
-        self.target.map(|target| self.names.get(target))
-    }
-
     /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs.
     fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
-            let first = commands.iter().next();
-            let is_own = first.is_some_and(|first| first.program == tool)
+            let first = commands.first();
+            let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
-            let mut names = Names(String::with_capacity(64));
+            // Of a tool that is called like a program: what follows its first line is text.
+            let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text) = (Vec::with_capacity(4), String::with_capacity(line.len()));
             let (mut target, mut apart) = (None, false);
-            // Of a tool that is called like a program: what follows its first line is text.
-            let mut told = commands.iter().take(if is_own { 1 } else { usize::MAX });
-            for command in told.clone() {
-                let meaning = Meaning::of(command.program);
+            for command in told {
+                let meaning = Meaning::of(command.program());
                 apart |= command.apart;
-                if !tells(&command, meaning) {
+                if !tells(command, meaning) {
                     continue;
                 }
-                let does = Does::of_command(&command, meaning, tool);
+                let does = Does::of_command(command, meaning, tool);
                 let (check, script) =
-                    if does == Does::Run { Check::of_command(&command, meaning) } else { (None, None) };
+                    if does == Does::Run { Check::of_command(command, meaning) } else { (None, None) };
                 let file = match does {
-                    Does::Write if is_own => own_file(&command),
-                    Does::Write => written_file(&command),
+                    Does::Write if is_own => own_file(command),
+                    Does::Write => written_file(command),
                     _ => None,
                 };
-                let mut add = |name: String| names.add(|names| names.push_str(&name));
-                let (script, file) = (script.map(&mut add), file.map(&mut add));
-                let program = Some(names.add(|names| write_program(&command, meaning, tool, names)));
                 let start = text.len();
-                append(&mut text, &command);
+                append(&mut text, command);
                 let added = text.get(start..).unwrap_or_default();
-                let added = first_chars(added.strip_prefix(SEPARATOR).unwrap_or(added), 60);
-                let shown = Some(names.add(|names| names.push_str(added)));
-                let (apart, silenced) = (std::mem::take(&mut apart), command.silenced);
-                parts.push(Stored {
+                let added = added.strip_prefix(SEPARATOR).unwrap_or(added);
+                parts.push(Part {
                     place: parts.len(),
                     does,
-                    program,
-                    shown,
+                    program: program_of(command, meaning, tool).into(),
+                    shown: first_chars(added, 60).into(),
                     file,
                     script,
                     check,
-                    apart,
-                    silenced,
+                    apart: std::mem::take(&mut apart),
+                    silenced: command.is_silenced(),
                 });
-                target = target
-                    .or_else(|| target_of(&command).map(|target| names.add(|names| names.push_str(target))));
+                target = target.or_else(|| target_of(command).map(str::to_owned));
             }
             if parts.is_empty() || is_own {
                 text.clear();
@@ -322,25 +240,21 @@ impl Call {
             }
             text.make_ascii_lowercase();
             // A line is named after what it checks, else after what it runs, writes or reads.
-            let first = |wanted: &dyn Fn(&Stored) -> bool| {
-                let programs = parts.iter().filter(|part| wanted(part)).filter_map(|part| part.program);
-                programs.map(|program| names.get(program)).find(|program| !program.is_empty())
+            let first = |wanted: &dyn Fn(&Part) -> bool| {
+                parts.iter().find(|part| wanted(part) && !part.program.is_empty())
             };
             let main = first(&|part| part.check.is_some()).or_else(|| {
                 [Does::Run, Does::Write, Does::Read]
                     .into_iter()
                     .find_map(|does| first(&|part| part.does == does))
             });
-            let program = main.unwrap_or(tool).into();
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
             Self {
                 does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
                 is_shell: true,
-                is_strict: !line.trim_end().ends_with('&') && !told.any(|command| command.apart),
-                program,
-                own: None,
-                commands: parts,
-                names,
+                is_strict: !line.trim_end().ends_with('&') && !told.iter().any(|command| command.apart),
+                program: main.map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),
+                parts,
                 target,
                 text,
                 key: None,
@@ -357,29 +271,29 @@ impl Call {
 
     /// Returns the program of the last simple command: the one whose status a command line ends with.
     pub(crate) fn last_program(&self) -> &str {
-        self.parts().next_back().map_or("", |part| part.program)
+        self.parts.last().map_or("", |part| &part.program)
     }
 
     /// Returns the parts that decide the status of a command line, last first: those that `&&` joins to the last one.
-    fn deciding(&self) -> impl Iterator<Item = Part<'_>> {
+    fn deciding(&self) -> impl Iterator<Item = &Part> {
         let mut is_over = false;
-        self.parts().rev().take_while(move |part| !std::mem::replace(&mut is_over, part.apart))
+        self.parts.iter().rev().take_while(move |part| !std::mem::replace(&mut is_over, part.apart))
     }
 
     /// Returns true if a failure without a word may be an answer: a part that decides the status tests or searches, and
     /// no other fails in silence. What runs or writes complains, unless its complaints are thrown away.
     pub(crate) fn may_say_no(&self) -> bool {
-        let looks = |part: &Part<'_>| is_search(part.program) || part.does == Does::Read && part.silenced;
-        let last_reads = self.parts().next_back().is_some_and(|last| last.does == Does::Read);
-        (last_reads || self.deciding().any(|part| looks(&part)))
-            && !self.deciding().any(|part| part.silenced && !looks(&part))
+        let looks = |part: &Part| is_search(&part.program) || part.does == Does::Read && part.silenced;
+        let last_reads = self.parts.last().is_some_and(|last| last.does == Does::Read);
+        (last_reads || self.deciding().any(looks))
+            && !self.deciding().any(|part| part.silenced && !looks(part))
     }
 
     /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.
-    pub(crate) fn failed_part(&self, line: &str) -> Option<Part<'_>> {
+    pub(crate) fn failed_part(&self, line: &str) -> Option<&Part> {
         let named = line.split_once(": ").map_or("", |(name, _)| name);
-        let is_silent = |part: &Part<'_>| line.is_empty() && (part.silenced || part.does == Does::Run);
-        let named = self.parts().find(|part| !named.is_empty() && part.name() == named);
+        let is_silent = |part: &&Part| line.is_empty() && (part.silenced || part.does == Does::Run);
+        let named = self.parts.iter().find(|part| !named.is_empty() && part.name() == named);
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }
 }
@@ -398,8 +312,8 @@ const SEPARATOR: &str = " ; ";
 /// Adds a simple command to a normal text: its words, its redirection and its here-document, blanks collapsed.
 fn append(text: &mut String, command: &Command<'_>) {
     text.push_str(if text.is_empty() { "" } else { SEPARATOR });
-    let written = command.writes.into_iter().flat_map(|file| [">", file]);
-    for part in command.words().chain(written).chain([command.heredoc]) {
+    let written = command.writes.as_deref().into_iter().flat_map(|file| [">", file]);
+    for part in command.words().chain(written).chain([&*command.heredoc]) {
         append_words(text, part);
     }
 }
@@ -422,15 +336,14 @@ fn append_words(text: &mut String, words: &str) {
 
 /// Returns the file that a tool changes which is called like a program: `edit 3:4`, `str_replace_editor create a.py`.
 fn own_file(command: &Command<'_>) -> Option<String> {
-    const EDITS: [&str; 7] = ["edit", "write", "patch", "replace", "insert", "append", "create"];
-    let edits = |word: &str| EDITS.contains(&&*lower(word));
-    let unnamed = command.words().take(2).flat_map(words).any(edits).then(|| "?".to_owned());
+    let edits = Meaning::of_any(command.words().take(2).flat_map(words)).is(Meaning::EDIT);
+    let unnamed = edits.then(|| "?".to_owned());
     target_of(command).map(|path| last_part(path).to_lowercase()).or(unnamed)
 }
 
 /// Returns the file that a command is about: the one it writes, else its first word that looks like a path.
-fn target_of<'c>(command: &Command<'c>) -> Option<&'c str> {
-    command.writes.or_else(|| command.arguments().find(|word| is_path(word)))
+fn target_of<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    command.writes.as_deref().or_else(|| command.arguments().find(|word| is_path(word)))
 }
 
 /// Returns true if a word looks like a file or an absolute path: `src/lib.rs`, `/etc`, `setup.py`.
@@ -531,19 +444,12 @@ fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Words of arguments that name what a call is not about.
-#[rustfmt::skip]
-const ASIDES_OF_TARGETS: [&str; 9] = ["user", "customer", "account", "payment", "card", "method", "pay", "session", "timeout"];
-
-/// Words with which the name of an argument ends that names what a call is about.
-const ID_WORDS: [&str; 7] = ["id", "number", "code", "key", "email", "url", "path"];
-
 /// Returns the identifiers among the arguments of a structured call, in lower case.
 pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     each_text(action, |name, value| {
-        let is_aside = || words(name).any(|word| ASIDES_OF_TARGETS.contains(&&*lower(word)));
-        let is_id = || words(name).last().is_some_and(|word| ID_WORDS.contains(&&*lower(word)));
+        let is_aside = || Meaning::of_any(words(name)).is(Meaning::ASIDE);
+        let is_id = || Meaning::of_words(name).last().is_some_and(|word| word.is(Meaning::ID));
         let is_marked =
             |byte: u8| byte.is_ascii_digit() || matches!(byte, b'#' | b'@' | b'/' | b'_' | b'.' | b'-');
         if (3..=200).contains(&value.len())

@@ -7,7 +7,8 @@
 use std::sync::LazyLock;
 
 use super::call::Call;
-use super::does::{Check, Does, is_search, lower, words};
+use super::does::{Check, Does, is_search};
+use super::lexicon::{Meaning, words};
 use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
@@ -120,7 +121,7 @@ impl Failure {
         let is_error = action.status == Status::Error;
         let answer = action.observation.present();
         // Code that ends well may print an error on purpose.
-        let is_code = call.parts().next_back().is_some_and(|last| last.check == Some(Check::Snippet));
+        let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
         let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
         let ended_well = is_trusted && action.status == Status::Ok;
         let was_stopped = action.reason == Some(UnknownReason::Interrupted);
@@ -142,7 +143,7 @@ impl Failure {
             return None;
         }
         let told = telling(call, &answer, &all);
-        let is_report = call.parts().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)))
+        let is_report = call.parts.iter().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)))
             && all.iter().any(|line| RAN.is_match(line));
         let is_cause = |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report);
         let cause = told.iter().position(is_cause);
@@ -239,7 +240,7 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
 fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if !call.is_shell {
         let start = answer.start(HEAD + 40);
-        let checks = call.parts().any(|part| part.check.is_some());
+        let checks = call.parts.iter().any(|part| part.check.is_some());
         let is_json = !checks && matches!(start, [b'{' | b'[', ..]);
         let hints = if is_json { &JSON_HINTS } else { &HINTS };
         if !hints.occur_in(start) {
@@ -303,7 +304,7 @@ fn names_itself(line: &str, call: &Call) -> bool {
     let colon =
         memchr::memchr_iter(b':', line.as_bytes()).find(|at| line.as_bytes().get(at + 1) == Some(&b' '));
     let name = colon.and_then(|at| line.get(..at));
-    name.is_some_and(|name| call.is_shell && call.parts().any(|part| part.name() == name))
+    name.is_some_and(|name| call.is_shell && call.parts.iter().any(|part| part.name() == name))
 }
 
 /// Returns the lines of a failed answer that tell what failed, at most eight.
@@ -334,7 +335,6 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
 
 /// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.
 pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
-    const SEARCHES: [&str; 4] = ["search", "find", "grep", "glob"];
     /// Commands that answer by their exit status and print nothing.
     const TESTS: [&str; 5] = ["[", "cmp", "diff", "git diff", "test"];
     let Some(answer) = action.observation.present().filter(|answer| answer.len() <= HEAD) else {
@@ -348,5 +348,5 @@ pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     }
     let program = call.last_program();
     let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);
-    only_reads || !is_empty && words(program).any(|word| SEARCHES.contains(&&*lower(word)))
+    only_reads || !is_empty && Meaning::of_any(words(program)).is(Meaning::FIND)
 }

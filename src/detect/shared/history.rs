@@ -93,8 +93,8 @@ impl History {
     /// Failures are the same if tool, program and signature are, and the file if it is to be written and not checked.
     pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
         let call = &attempt.call.call;
-        let checks = call.parts().any(|part| part.check.is_some());
-        let target = call.target().filter(|_| call.does == Does::Write && !checks);
+        let checks = call.parts.iter().any(|part| part.check.is_some());
+        let target = call.target.as_deref().filter(|_| call.does == Does::Write && !checks);
         let program = Digest::of_text(&call.program);
         let program = if call.is_shell { program.and(Digest::NONE) } else { program };
         let file = target.map_or(Digest::NONE, Digest::of_text);

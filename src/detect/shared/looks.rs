@@ -155,7 +155,7 @@ impl ShownLines {
     /// of more than 16 KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>) -> bool {
         let call = &attempt.call.call;
-        let Some((file, answer)) = call.target().zip(action.observation.present()) else {
+        let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
             return false;
         };
         if answer.len() > Looks::LONGEST || answer.len() <= Looks::SHORT || attempt.failure().is_some() {

@@ -9,6 +9,7 @@ pub(super) mod call_form;
 mod does;
 mod failure;
 mod history;
+mod lexicon;
 mod looks;
 pub(super) mod no_call;
 mod phrases;
@@ -123,14 +124,13 @@ impl Shown {
     }
 
     /// As [`Shown::of`], with the beginning of this command.
-    pub(crate) fn part(call: &Arc<Facts>, part: &Part<'_>) -> Self {
+    pub(crate) fn part(call: &Arc<Facts>, part: &Part) -> Self {
         Self { part: Some(part.place), ..Self::of(call) }
     }
 
     /// As [`Shown::of`], with the arguments of a structured call that names no file. `action` is its step.
     pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
-        let is_plain =
-            !call.call.is_shell && call.call.target().is_none() && action.name.trim() == &*call.tool;
+        let is_plain = !call.call.is_shell && call.call.target.is_none() && action.name.trim() == &*call.tool;
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
         Self { given: given.map(Into::into), ..Self::of(call) }
     }
@@ -144,12 +144,12 @@ impl fmt::Display for Shown {
             return write!(f, "`{name} {}`", excerpt(&json, 60));
         }
         let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));
-        let main = || call.parts().find(|part| *part.program == *call.program);
+        let main = || call.parts.iter().find(|part| part.program == call.program);
         let part = match self.part {
-            Some(place) => call.parts().nth(place),
+            Some(place) => call.parts.get(place),
             None => failed().or_else(main),
         };
-        match (part.filter(|_| call.is_shell), call.target()) {
+        match (part.filter(|_| call.is_shell), &call.target) {
             // A tool that is called like a program is named on its line.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
             (Some(part), _) => write!(f, "`{name}: {}`", part.shown),

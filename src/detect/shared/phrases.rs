@@ -37,7 +37,9 @@ pub(in crate::detect) fn searcher(texts: Vec<String>) -> Option<AhoCorasick> {
         return None;
     }
     AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::DFA))
+        // Matches are rare, and a prefilter skips most of a text before the automaton runs, so the automaton that is
+        // quick to build suffices.
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .match_kind(MatchKind::LeftmostLongest)
         .ascii_case_insensitive(true)
         .build(texts)

@@ -23,59 +23,28 @@ use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 /// assert_eq!(poll, PollingCall::with("process", "action", [Some("poll"), Some("log")]));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Wire", into = "Wire")]
-pub struct PollingCall {
-    tool: String,
-    condition: Option<Condition>,
-}
+#[serde(transparent)]
+pub struct PollingCall(Repr);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Condition {
-    argument: String,
-    values: Vec<Option<String>>,
-}
-
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Wire {
-    Name(String),
-    Call(WireCall),
+enum Repr {
+    Tool(String),
+    Call(Call),
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WireCall {
+struct Call {
     tool: String,
     argument: String,
     values: Vec<Option<String>>,
-}
-
-impl From<Wire> for PollingCall {
-    fn from(wire: Wire) -> Self {
-        match wire {
-            Wire::Name(tool) => Self { tool, condition: None },
-            Wire::Call(WireCall { tool, argument, values }) => {
-                Self { tool, condition: Some(Condition { argument, values }) }
-            }
-        }
-    }
-}
-
-impl From<PollingCall> for Wire {
-    fn from(call: PollingCall) -> Self {
-        match call.condition {
-            None => Self::Name(call.tool),
-            Some(Condition { argument, values }) => {
-                Self::Call(WireCall { tool: call.tool, argument, values })
-            }
-        }
-    }
 }
 
 impl PollingCall {
     /// Creates every call of this tool; names are compared trimmed and without case.
     pub fn tool(tool: impl Into<String>) -> Self {
-        Self { tool: tool.into(), condition: None }
+        Self(Repr::Tool(tool.into()))
     }
 
     /// Creates the calls of this tool in which the argument has one of these values; `None` is an argument that is not
@@ -86,7 +55,7 @@ impl PollingCall {
         values: impl IntoIterator<Item = Option<&'v str>>,
     ) -> Self {
         let values = values.into_iter().map(|value| value.map(Into::into)).collect();
-        Self { tool: tool.into(), condition: Some(Condition { argument: argument.into(), values }) }
+        Self(Repr::Call(Call { tool: tool.into(), argument: argument.into(), values }))
     }
 
     /// Returns the polling calls of common agents.
@@ -101,15 +70,19 @@ impl PollingCall {
             Self::tool("AgentOutputTool"),
         ]
     }
-}
 
-impl PollingCall {
+    fn name(&self) -> &str {
+        match &self.0 {
+            Repr::Tool(tool) | Repr::Call(Call { tool, .. }) => tool,
+        }
+    }
+
     /// Returns true if a call is one of these. If the text of its arguments was not kept, the tool decides.
     fn matches(&self, action: &Action<'_>) -> bool {
-        if fold_name(&self.tool) != fold_name(action.name) {
+        if fold_name(self.name()) != fold_name(action.name) {
             return false;
         }
-        let Some(Condition { argument, values }) = &self.condition else { return true };
+        let Repr::Call(Call { argument, values, .. }) = &self.0 else { return true };
         let arguments = action.arguments.as_ref();
         let given = arguments.present().map(Arguments::json);
         let value = match (arguments.is_absent(), given) {
@@ -137,13 +110,13 @@ pub(in crate::detect) struct PassedOver {
 
 impl PassedOver {
     pub(in crate::detect) fn new(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Self {
-        let tools = exempt.iter().map(|call| Digest::of_text(&fold_name(&call.tool))).collect();
+        let tools = exempt.iter().map(|call| Digest::of_text(&fold_name(call.name()))).collect();
         Self { tools, exempt: exempt.to_vec(), transient: transient.map(Matcher::new) }
     }
 
     /// Checks the fields of a configuration.
     pub(in crate::detect) fn check(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Result<()> {
-        if exempt.iter().any(|call| call.tool.trim().is_empty()) {
+        if exempt.iter().any(|call| call.name().trim().is_empty()) {
             return Err(Error::config("exempt", "a tool without a name"));
         }
         transient.map_or(Ok(()), |rules| rules.validate("transient"))
@@ -166,5 +139,5 @@ impl PassedOver {
 /// Returns true if some calls of the tool are known to be polling.
 #[cfg(feature = "statistics")]
 pub(super) fn is_known(name: &str) -> bool {
-    PollingCall::known().iter().any(|call| fold_name(&call.tool) == fold_name(name))
+    PollingCall::known().iter().any(|call| fold_name(call.name()) == fold_name(name))
 }

@@ -4,68 +4,23 @@
 //! apart: the `shlex` family yields words only.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// One simple command.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Command<'c> {
-    /// The words, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front are dropped. The first is
-    /// the program as it was spelled, with its folder. Empty if the command only redirects.
-    words: &'c [Cow<'c, str>],
-    /// The program, without its folder; empty if the command only redirects.
-    pub(crate) program: &'c str,
+#[derive(Debug, Default)]
+pub(crate) struct Command<'l> {
+    /// The program as it was spelled, with its folder.
+    pub(crate) path: Cow<'l, str>,
+    /// The program and the words after it, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front
+    /// are dropped. Empty if the command only redirects.
+    words: Vec<Cow<'l, str>>,
     /// The file that its output goes to, unless that is `/dev/null`.
-    pub(crate) writes: Option<&'c str>,
+    pub(crate) writes: Option<Cow<'l, str>>,
     /// The text of its here-document.
-    pub(crate) heredoc: &'c str,
+    pub(crate) heredoc: Cow<'l, str>,
     /// Whether it reads what the command before it prints.
     pub(crate) piped: bool,
     /// Whether it runs even if the command before it failed.
     pub(crate) apart: bool,
-    /// Whether its complaints go to `/dev/null`.
-    pub(crate) silenced: bool,
-}
-
-impl<'c> Command<'c> {
-    /// Returns the program as it was spelled.
-    pub(crate) fn path(&self) -> &'c str {
-        self.words.first().map_or("", |word| word)
-    }
-
-    /// Returns the program and the words after it.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &'c str> + use<'c> {
-        (!self.words.is_empty()).then_some(self.program).into_iter().chain(self.arguments())
-    }
-
-    /// Returns the words after the program.
-    pub(crate) fn arguments(&self) -> impl DoubleEndedIterator<Item = &'c str> + Clone + use<'c> {
-        self.words.iter().skip(1).map(|word| &**word)
-    }
-
-    /// Returns the first word after the program that is not an option.
-    pub(crate) fn subcommand(&self) -> Option<&'c str> {
-        self.arguments().find(|word| !word.starts_with('-'))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-}
-
-/// The simple commands of a line.
-#[derive(Debug)]
-pub(crate) struct Commands<'l> {
-    words: Vec<Cow<'l, str>>,
-    found: Vec<Found<'l>>,
-}
-
-#[derive(Debug, Default)]
-struct Found<'l> {
-    words: Range<usize>,
-    writes: Option<Cow<'l, str>>,
-    heredoc: Cow<'l, str>,
-    piped: bool,
-    apart: bool,
     dropped: Dropped,
 }
 
@@ -78,20 +33,34 @@ enum Dropped {
     Complaints,
 }
 
-impl Commands<'_> {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Command<'_>> + Clone {
-        self.found.iter().map(|found| {
-            let words = self.words.get(found.words.clone()).unwrap_or_default();
-            Command {
-                words,
-                program: words.first().map_or("", |path| installer(last_part(path))),
-                writes: found.writes.as_deref(),
-                heredoc: &found.heredoc,
-                piped: found.piped,
-                apart: found.apart,
-                silenced: found.dropped == Dropped::Complaints,
-            }
-        })
+impl Command<'_> {
+    /// Returns the program, without its folder; empty if the command only redirects.
+    pub(crate) fn program(&self) -> &str {
+        self.words.first().map_or("", |word| word)
+    }
+
+    /// Returns the program and the words after it.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(|word| &**word)
+    }
+
+    /// Returns the words after the program.
+    pub(crate) fn arguments(&self) -> impl DoubleEndedIterator<Item = &str> + Clone {
+        self.words.iter().skip(1).map(|word| &**word)
+    }
+
+    /// Returns the first word after the program that is not an option.
+    pub(crate) fn subcommand(&self) -> Option<&str> {
+        self.arguments().find(|word| !word.starts_with('-'))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Returns true if its complaints go to `/dev/null`.
+    pub(crate) fn is_silenced(&self) -> bool {
+        self.dropped == Dropped::Complaints
     }
 }
 
@@ -101,13 +70,21 @@ fn installer(program: &str) -> &str {
     if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }
 }
 
+/// Returns the program at a path.
+fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
+    match path {
+        Cow::Borrowed(path) => Cow::Borrowed(installer(last_part(path))),
+        Cow::Owned(path) => Cow::Owned(installer(last_part(path)).to_owned()),
+    }
+}
+
 /// Calls `visit` with the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
 ///
 /// `cd /repo && FOO=1 pytest -q | tee log` holds `cd /repo`, `pytest -q` and the piped `tee log`.
-pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&Commands<'_>) -> T) -> T {
+pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&[Command<'_>]) -> T) -> T {
     let found = Lexer::new(line).read();
-    let inner = match found.found.as_slice() {
-        [_] => found.iter().next().and_then(given_line),
+    let inner = match found.as_slice() {
+        [command] => given_line(command),
         _ => None,
     };
     match inner {
@@ -117,8 +94,8 @@ pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&Commands<'_>) -> T) ->
 }
 
 /// Returns the line that `bash -c '…'` is given.
-fn given_line(command: Command<'_>) -> Option<&str> {
-    let is_shell = matches!(command.program, "bash" | "sh" | "zsh" | "dash" | "ash");
+fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+    let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
     let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
     command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
 }
@@ -178,8 +155,8 @@ pub(crate) fn last_part(path: &str) -> &str {
 /// Reads a line from one special character to the next.
 struct Lexer<'l> {
     rest: &'l str,
-    commands: Commands<'l>,
-    current: Found<'l>,
+    commands: Vec<Command<'l>>,
+    current: Command<'l>,
     word: Option<Word<'l>>,
     /// The role of the next word.
     next_word: NextWord,
@@ -209,13 +186,12 @@ enum NextWord {
 
 impl<'l> Lexer<'l> {
     fn new(line: &'l str) -> Self {
-        let commands = Commands { words: Vec::with_capacity(16), found: Vec::with_capacity(4) };
-        let (current, next_word) = (Found::default(), NextWord::Plain);
+        let (commands, current, next_word) = (Vec::new(), Command::default(), NextWord::Plain);
         let (awaited, complaints, apart) = (Vec::new(), false, false);
         Self { rest: line, commands, current, word: None, next_word, complaints, awaited, apart }
     }
 
-    fn read(mut self) -> Commands<'l> {
+    fn read(mut self) -> Vec<Command<'l>> {
         while let Some(first) = self.rest.bytes().next() {
             if !is_special(first) {
                 let plain = self.rest.bytes().position(is_special).unwrap_or(self.rest.len());
@@ -360,9 +336,9 @@ impl<'l> Lexer<'l> {
             };
         }
         match next_word {
-            NextWord::Plain => self.commands.words.push(word),
+            NextWord::Plain => self.current.words.push(word),
             NextWord::Written if word != "/dev/null" => self.current.writes = Some(word),
-            NextWord::Heredoc => self.awaited.push((self.commands.found.len(), word)),
+            NextWord::Heredoc => self.awaited.push((self.commands.len(), word)),
             NextWord::Written | NextWord::Ignored => {}
         }
     }
@@ -370,16 +346,18 @@ impl<'l> Lexer<'l> {
     fn end_command(&mut self, pipe: bool) {
         self.end_word();
         self.next_word = NextWord::Plain;
-        let (start, end) = (self.current.words.start, self.commands.words.len());
-        if start == end && self.current.writes.is_none() {
+        if self.current.is_empty() && self.current.writes.is_none() {
             self.current.piped |= pipe;
             return;
         }
-        let next = Found { words: end..end, piped: pipe, ..Found::default() };
-        let command = std::mem::replace(&mut self.current, next);
-        let apart = std::mem::take(&mut self.apart) && !self.commands.found.is_empty();
-        let start = start + before_program(self.commands.words.get(start..).unwrap_or_default());
-        self.commands.found.push(Found { words: start..end, apart, ..command });
+        let mut command = std::mem::replace(&mut self.current, Command { piped: pipe, ..Command::default() });
+        command.words.drain(..before_program(&command.words));
+        if let Some(first) = command.words.first_mut() {
+            let program = program_at(first);
+            command.path = std::mem::replace(first, program);
+        }
+        command.apart = std::mem::take(&mut self.apart) && !self.commands.is_empty();
+        self.commands.push(command);
     }
 
     /// Takes the texts of the here-documents that begin at this line.
@@ -395,7 +373,7 @@ impl<'l> Lexer<'l> {
                 length = text.len() - after.len();
             }
             let text = text.get(..length).unwrap_or_default();
-            if let Some(command) = self.commands.found.get_mut(number) {
+            if let Some(command) = self.commands.get_mut(number) {
                 if command.heredoc.is_empty() {
                     command.heredoc = Cow::Borrowed(text);
                 } else {

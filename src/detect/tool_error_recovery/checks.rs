@@ -1,6 +1,7 @@
 //! Failed checks: tests, builds, linters and scripts that have not passed since.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
@@ -18,7 +19,7 @@ pub(super) struct Checks {
     scripts: BTreeSet<String>,
     files: BTreeSet<String>,
     /// Programs that reported on files as linters do.
-    linters: BTreeSet<String>,
+    linters: BTreeSet<Arc<str>>,
 }
 
 /// Failed checks and changed files since a check last passed.
@@ -31,7 +32,7 @@ struct Since {
 
 #[derive(Debug, Clone)]
 struct FailedCheck {
-    program: String,
+    program: Arc<str>,
     step: u64,
     check: Check,
     shown: Shown,
@@ -40,28 +41,28 @@ struct FailedCheck {
 
 impl Checks {
     /// Returns true if a part is a linter: it reports on files line by line, or has done so.
-    pub(super) fn is_linter(&mut self, part: &Part<'_>, failed: bool, action: &Action<'_>) -> bool {
+    pub(super) fn is_linter(&mut self, part: &Part, failed: bool, action: &Action<'_>) -> bool {
         if failed && diagnoses(action) {
-            self.linters.insert(part.program.to_owned());
+            self.linters.insert(Arc::clone(&part.program));
         }
-        self.linters.contains(part.program)
+        self.linters.contains(&part.program)
     }
 
     /// Notes what an attempt changed and checked. Returns whether its check passed.
-    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part<'_>, action: &Action<'_>) -> bool {
+    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) -> bool {
         let failure = attempt.failure();
-        for part in attempt.call.call.parts() {
-            if let Some(file) = part.file.filter(|_| failure.is_none()) {
+        for part in &attempt.call.call.parts {
+            if let Some(file) = part.file.as_ref().filter(|_| failure.is_none()) {
                 self.files.insert(file.to_owned());
                 for since in [&mut self.all, &mut self.work] {
                     since.changed.entry(file.to_owned()).or_insert(attempt.step);
                 }
             }
-            self.scripts.extend(part.script.map(str::to_owned));
+            self.scripts.extend(part.script.clone());
         }
         let Some(check) = told.check else { return false };
         let is_test = matches!(check, Check::Tests | Check::Form);
-        let of_work = is_test || told.script.is_some_and(|script| self.files.contains(script));
+        let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
         let passed = failure.is_none() && action.status == Status::Ok;
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
@@ -73,7 +74,7 @@ impl Checks {
                     if attempt.excuse != Some(Excuse::Transient) && failure.kind != FailureKind::Killed =>
                 {
                     since.failed.push(FailedCheck {
-                        program: told.program.to_owned(),
+                        program: Arc::clone(&told.program),
                         step: attempt.step,
                         check,
                         shown: Shown::part(&attempt.call, told),

@@ -119,7 +119,7 @@ impl Goals {
 
     /// Notes look-ups, hand-overs and the failures at the end. Returns whether the call is a look-up that was answered
     /// before.
-    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part<'_>) -> bool {
+    pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
         if !failed && attempt.call.hands_over {
             self.handed_over = Some((attempt.step, self.new_look));
@@ -157,21 +157,21 @@ impl Goals {
         }
         let call = &attempt.call.call;
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
-        for part in call.parts() {
-            let goals = self.by_key.get(&key(&part, call.is_shell)).cloned().unwrap_or_default();
+        for part in &call.parts {
+            let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
                 // Calls of the same turn were sent before the failure was known.
                 let Some(goal) = self.all.get(place).filter(|goal| !goal.turns.contains(&attempt.turn))
                 else {
                     continue;
                 };
-                let state = if is_install(&part) {
+                let state = if is_install(part) {
                     if goal.targets.is_disjoint(&installed(&call.text)) {
                         continue;
                     }
                     GoalState::Reached
                 } else if part.file.is_some() {
-                    let mut files = call.parts().filter_map(|part| part.file).chain(["?"]);
+                    let mut files = call.parts.iter().filter_map(|part| part.file.as_deref()).chain(["?"]);
                     if !files.any(|file| goal.targets.contains(file)) {
                         continue;
                     }
@@ -192,10 +192,10 @@ impl Goals {
         }
     }
 
-    pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part<'_>, action: &Action<'_>) {
+    pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) {
         let call = &attempt.call.call;
-        let mine: BTreeSet<String> = match told.file {
-            Some(file) => BTreeSet::from([file.to_owned()]),
+        let mine: BTreeSet<String> = match &told.file {
+            Some(file) => BTreeSet::from([file.clone()]),
             None if is_install(told) => installed(&call.text),
             None if call.is_shell => BTreeSet::new(),
             None => identifiers(action),
@@ -219,7 +219,7 @@ impl Goals {
             self.all.push(Goal {
                 does: told.does,
                 is_shell: call.is_shell,
-                program: told.program.into(),
+                program: Arc::clone(&told.program),
                 place: (attempt.step, attempt.step),
                 failures: 0,
                 turns: Vec::new(),
@@ -371,20 +371,20 @@ impl<'g> Group<'g> {
 }
 
 /// Returns the key of goals with one purpose.
-pub(super) fn key(part: &Part<'_>, is_shell: bool) -> Digest {
+pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
     if is_install(part) {
         return key_of("", INSTALL);
     }
-    let key = match (part.file, part.script, part.check) {
+    let key = match (&part.file, &part.script, part.check) {
         (Some(_), ..) => CHANGE.to_owned(),
         (None, Some(script), _) => format!("{} {script}", part.program),
         (None, None, Some(Check::Snippet)) => format!("{} -c", part.program),
-        _ => part.program.to_owned(),
+        _ => part.program.to_string(),
     };
     key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
 }
 
-fn is_install(part: &Part<'_>) -> bool {
+fn is_install(part: &Part) -> bool {
     part.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
 }
 

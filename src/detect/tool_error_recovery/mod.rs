@@ -3,6 +3,8 @@
 mod checks;
 mod goals;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
@@ -212,15 +214,15 @@ impl Recovery {
         let is_note = call.does == Does::Note && action.status != Status::Error;
         // The answer speaks of the part that failed, else of the last check, of what was run or written, or of what was
         // read.
-        let last = |wanted: fn(&Part<'_>) -> bool| call.parts().rfind(wanted);
+        let last = |wanted: fn(&Part) -> bool| call.parts.iter().rfind(|part| wanted(part));
         let failed_part = attempt.failure().and_then(|failure| call.failed_part(&failure.line));
         let told = failed_part
             .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
-            .or_else(|| last(|_| true));
-        let Some(mut told) = told.filter(|_| !is_note) else { return };
+            .or_else(|| call.parts.last());
+        let Some(mut told) = told.filter(|_| !is_note).map(Cow::Borrowed) else { return };
         if told.check.is_none() && told.does == Does::Run && self.checks.is_linter(&told, failed, action) {
-            told.check = Some(Check::Form);
+            told.to_mut().check = Some(Check::Form);
         }
         let told = &told;
         let known = self.goals.observe(attempt, told);

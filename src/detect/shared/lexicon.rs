@@ -1,0 +1,169 @@
+//! The words that rules know, in lists: of names of tools, of names of arguments, and of command lines.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use crate::trace::TextMap;
+
+/// The lists that contain a word, one bit for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Meaning(u32);
+
+/// Declares the lists. Words have at most 15 letters.
+macro_rules! lists {
+    ($($(#[$docs:meta])+ $name:ident: $words:literal;)+) => {
+        #[expect(clippy::upper_case_acronyms, reason = "the names of the constants")]
+        #[expect(non_camel_case_types, reason = "the names of the constants")]
+        enum Bit { $($name),+ }
+
+        impl Meaning {
+            $($(#[$docs])+ pub(crate) const $name: Self = Self(1 << Bit::$name as u32);)+
+        }
+
+        const LISTS: &[(Meaning, &str)] = &[$((Meaning::$name, $words)),+];
+    };
+}
+
+lists! {
+    /// In the name of a tool: it records a plan or a thought, wherever the word stands.
+    NOTES: "memory note notes plan task think thought todo todos";
+    /// In the name of a tool: it looks at something. Of this list and the next, the first word decides.
+    LOOKS: "browse calculate cat check count describe examine fetch find get glob go goto grep health info inspect list \
+        log look lookup ls lsp monitor open ping poll preview print query read scroll search show state status test \
+        verify view wait";
+    /// In the name of a tool: it changes something.
+    CHANGES: "add apply applypatch book cancel change commit connect create delete disable disconnect drop edit enable \
+        exchange fill grant insert install modify move patch pay post push put reboot remove rename replace reset return \
+        revoke save send set submit take toggle transfer update upload write";
+    /// In the name of a tool: it hands over to a human.
+    HANDOVER: "escalate handoff handover";
+    /// In the name of a tool: it hands over to one of these.
+    TRANSFER: "transfer";
+    /// In the name of a tool: it speaks of a human.
+    HUMAN: "human agent agents representative operator support specialist";
+    /// In the name of a tool: it is a shell.
+    SHELL: "bash powershell pwsh sh shell terminal zsh";
+    /// In the name of a tool: it runs something.
+    RUN: "exec execute run";
+    /// In the name of a tool: it is given a command line.
+    LINE: "cmd command commands in local";
+    /// In the name of a tool: it checks something.
+    CHECK: "build check compile lint pytest test tests typecheck";
+    /// In the name of a tool: may accompany a word that checks.
+    NEAR_CHECK: "all code exec execute project run script suite unit";
+    /// In the name of a tool or program: it may find nothing.
+    FIND: "find glob grep search";
+    /// In the name of a tool: it edits a file.
+    EDIT: "append create edit insert patch replace write";
+    /// At the end of the name of an argument: it names what a call is about.
+    ID: "code email id key number path url";
+    /// In the name of an argument: it names what a call is not about.
+    ASIDE: "account card customer method pay payment session timeout user";
+    /// A program that reads.
+    READS: "[ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
+        id jq less ls lsof more nl od printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
+        tree type uname uniq wc whereis which whoami xxd";
+    /// A program that changes something. A program in neither list runs something.
+    WRITES: "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
+        systemctl tar tee touch truncate unzip useradd";
+    /// A program that only prepares for others.
+    SCENE: ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
+        ulimit unset wait";
+    /// A program that shortens its input from a pipe.
+    FILTER: "cat head less more tail";
+    /// A program whose subcommand says what it does.
+    SUBCOMMANDED: "apt apt-get cargo conda docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm poetry service \
+        systemctl uv yarn";
+    /// A subcommand of git that reads.
+    GIT_READS: "blame branch cat-file describe diff grep log ls-files ls-remote remote rev-parse show status tag";
+    /// A program that installs packages.
+    INSTALLER: "apk apt apt-get brew cargo conda dnf gem go mamba npm opam pip pnpm poetry rustup uv yarn yum";
+    /// A subcommand of installers that changes something.
+    INSTALLS: "add ci get i install remove sync uninstall update upgrade";
+    /// A subcommand of installers that reads.
+    LISTS: "freeze list search show";
+    /// A program, script or subcommand that checks code.
+    CHECKS: "build cc check clang clippy cmake cobc compile compileall ctest django doctest eslint flake8 g++ gcc jest \
+        javac karma lint make mocha mypy nose nosetests nox phpunit py_compile pyright pytest rspec ruff runtests rustc \
+        spec test tests tox tsc typecheck unittest verify vet vitest";
+    /// A check of form alone, such as a linter.
+    CHECKS_FORM: "bandit black clippy compileall eslint flake8 hadolint isort lint mypy phpstan prettier py_compile \
+        pylint pyright rubocop ruff shellcheck tsc typecheck yamllint";
+    /// A program that runs a script or code that it is given.
+    INTERPRETER: "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx";
+    /// A program or tool that fails, or answers nothing, if it finds nothing.
+    SEARCHES: "[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which";
+}
+
+/// All words of the lists, and the lengths of words by first byte, which rule out most other words without a look-up.
+struct Lexicon {
+    words: TextMap<&'static str, Meaning>,
+    lengths: Vec<u16>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+    let mut lexicon = Lexicon { words: TextMap::default(), lengths: vec![0; 256] };
+    for (meaning, words) in LISTS {
+        for word in words.split_ascii_whitespace() {
+            lexicon.words.entry(word).or_default().0 |= meaning.0;
+            let first = word.bytes().next().map_or(0, usize::from);
+            if let Some(lengths) = lexicon.lengths.get_mut(first) {
+                *lengths |= 1 << word.len();
+            }
+        }
+    }
+    lexicon
+});
+
+impl Meaning {
+    /// Returns the lists that contain a word as it is spelled.
+    pub(crate) fn of(word: &str) -> Self {
+        let lengths = word.bytes().next().and_then(|first| LEXICON.lengths.get(usize::from(first)));
+        let may_hold = lengths.is_some_and(|lengths| word.len() < 16 && lengths >> word.len() & 1 != 0);
+        if may_hold { LEXICON.words.get(word).copied().unwrap_or_default() } else { Self::default() }
+    }
+
+    /// Returns the lists that contain each word of a name, in any case.
+    pub(crate) fn of_words(name: &str) -> impl Iterator<Item = Self> {
+        words(name).map(|word| Self::of(&lower(word)))
+    }
+
+    /// Returns the lists that contain one of these words.
+    pub(crate) fn of_any<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> Self {
+        Self(words.into_iter().fold(0, |all, word| all | Self::of(&lower(word.as_ref())).0))
+    }
+
+    /// Returns true if it is one of the lists.
+    pub(crate) fn is(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Returns a word in lower case.
+pub(crate) fn lower(word: &str) -> Cow<'_, str> {
+    let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) }
+}
+
+/// Returns the words of a name: cut at camel-case borders and at everything that is not a letter or digit.
+pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        let bytes = rest.as_bytes();
+        let ends = |pair: &[u8]| match pair {
+            [before, here] => {
+                !here.is_ascii_alphanumeric() || here.is_ascii_uppercase() && !before.is_ascii_uppercase()
+            }
+            _ => true,
+        };
+        let length = bytes.windows(2).position(ends).map_or(bytes.len(), |at| at + 1);
+        let (word, after) = rest.split_at_checked(length)?;
+        rest = after;
+        (!word.is_empty()).then_some(word)
+    })
+}
