@@ -43,7 +43,8 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
 
 /// Returns the end of a run as SWE-agent and related agents record it: `exit_status` in `info`.
 pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
-    members.get("info")?.member("exit_status").and_then(name)
+    let info = || members.get("info")?.member("exit_status").and_then(name);
+    info().or_else(|| members.name("exit_status"))
 }
 
 /// Reads the arguments of a call. A string that holds JSON is parsed; any other string is kept as text; a blank one is

@@ -29,7 +29,7 @@ struct Grammar {
 }
 
 /// The most specific first.
-static GRAMMARS: [Grammar; 9] = [
+static GRAMMARS: [Grammar; 11] = [
     Grammar {
         marks: &["keystrokes"],
         calls: text_grammars::keystrokes,
@@ -57,7 +57,19 @@ static GRAMMARS: [Grammar; 9] = [
         prompt: Some(&["</action>"]),
         answer: None,
     },
+    Grammar {
+        marks: &["next action I will perform is"],
+        calls: text_grammars::performed,
+        prompt: Some(&[]),
+        answer: None,
+    },
     Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, answer: None },
+    Grammar {
+        marks: &["ACTION"],
+        calls: text_grammars::react,
+        prompt: Some(&["ACTION:", "THOUGHT:"]),
+        answer: None,
+    },
     Grammar {
         marks: &["Action"],
         calls: text_grammars::react,

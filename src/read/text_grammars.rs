@@ -128,6 +128,12 @@ pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
 }
 
+/// The fenced actions of WebArena's agents.
+pub(super) fn performed(text: &str) -> Vec<Written> {
+    let after = text.split("next action I will perform is").skip(1);
+    after.filter_map(|rest| plain(rest.split("```").nth(1)?)).collect()
+}
+
 /// Returns the only fenced block of shell commands in a text.
 pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     let command = mini_swe_agent::command(text);
@@ -142,7 +148,7 @@ pub(super) fn scripts(text: &str) -> Vec<Written> {
 }
 
 /// `Action:` with `Action Input:`, an object, or a plain action; optionally with its `Observation:`. Labels may be
-/// numbered.
+/// numbered, and in any case of letters.
 pub(super) fn react(text: &str) -> Vec<Written> {
     let (mut calls, mut label): (Vec<Written>, _) = (Vec::new(), "");
     let (mut action, mut input, mut seen) = (String::new(), None::<String>, String::new());
@@ -152,7 +158,10 @@ pub(super) fn react(text: &str) -> Vec<Written> {
         let labelled = head.and_then(|(head, rest)| {
             let word = head.trim_end_matches(|mark: char| mark.is_ascii_digit() || mark == ' ');
             let labels = ["Action Input", "Action", "Observation", "Thought", "Final Answer", "End"];
-            Some((labels.into_iter().find(|label| *label == word)?, rest.trim_start_matches(['*', ' '])))
+            Some((
+                labels.into_iter().find(|label| label.eq_ignore_ascii_case(word))?,
+                rest.trim_start_matches(['*', ' ']),
+            ))
         });
         let Some((next, rest)) = labelled else {
             match (label, &mut input) {

@@ -93,10 +93,8 @@ fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, run
             event.get("timestamp").and_then(|time| time::of_seconds(time).or_else(|| time::of_string(time)));
         let role = if event.name("author").as_deref() == Some("user") { "user" } else { "model" };
         contents.run.model(either(&event, ["model_version", "modelVersion"]).and_then(common::name));
-        contents.add(role, either(&event, CONTENT), time);
-        if role == "model" {
-            contents.run.spent(usage(either(&event, ["usage_metadata", "usageMetadata"])));
-        }
+        let tokens = usage(either(&event, ["usage_metadata", "usageMetadata"])).filter(|_| role == "model");
+        contents.add_with(role, either(&event, CONTENT), time, tokens, None);
         if let Some(code) = either(&event, ["error_code", "errorCode"]).and_then(common::name) {
             contents.run.metadata.termination = Some(code.into_owned());
             let message = either(&event, ["error_message", "errorMessage"]);

@@ -94,8 +94,42 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
             run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
         }
         Kind::List => items(Some(result)).into_iter().for_each(|result| read_result(result, run)),
-        _ => run.say(Actor::Agent, text(Some(result))),
+        _ => {
+            let text = text(Some(result));
+            let calls: Vec<_> = text.as_ref().map_or_else(Vec::new, |text| {
+                calls_in(&text.text().to_str()).into_iter().map(str::to_owned).collect()
+            });
+            run.say(Actor::Agent, text);
+            for code in calls {
+                let call = add_code(&code, run);
+                run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+            }
+        }
     }
+}
+
+/// Returns the calls that a text consists of, as in `[cd(folder='a'), ls()]`.
+fn calls_in(text: &str) -> Vec<&str> {
+    let list = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let (mut depth, mut quote) = (0_u32, None);
+    let is_between = |mark: char| {
+        match (quote, mark) {
+            (Some(open), _) if mark == open => quote = None,
+            (None, '\'' | '"') => quote = Some(mark),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') => return depth == 0,
+            _ => {}
+        }
+        false
+    };
+    let calls: Vec<_> = list.map_or_else(Vec::new, |list| list.split(is_between).map(str::trim).collect());
+    let is_of_name = |mark: char| mark.is_alphanumeric() || matches!(mark, '_' | '.');
+    let is_call = |call: &str| {
+        call.ends_with(')')
+            && call.split_once('(').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_of_name))
+    };
+    if calls.iter().all(|call| is_call(call)) { calls } else { Vec::new() }
 }
 
 /// Returns true if a result is an object with an error, or says that the call could not be executed.
@@ -105,15 +139,19 @@ fn is_error(observed: &str) -> bool {
     has_error || observed.starts_with("Error during execution")
 }
 
+fn add_code(code: &str, run: &mut Recording<'_>) -> CallNumber {
+    let name = code.split_once('(').map_or(code, |(name, _)| name).to_owned();
+    let call = run.call(None, Some(Cow::Owned(name)), None);
+    if let Some(call) = run.call_mut(call) {
+        call.arguments = Content::Present(common::sole_text("code", code));
+    }
+    call
+}
+
 /// Adds a decoded call: code such as `cd(folder='a')`, or an object of a name with its arguments.
 fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
     if let Some(code) = call.string() {
-        let name = code.split_once('(').map_or(&*code, |(name, _)| name).to_owned();
-        let call = run.call(None, Some(Cow::Owned(name)), None);
-        if let Some(call) = run.call_mut(call) {
-            call.arguments = Content::Present(common::sole_text("code", &code));
-        }
-        return call;
+        return add_code(&code, run);
     }
     let call = Members::from(call);
     let named = call.iter().next().map(|(name, given)| (name.to_owned(), given));

@@ -386,7 +386,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut all: Vec<Run<'_>> = Vec::new();
     let mut places = TextMap::default();
     // Events without a session belong to the one before.
-    let mut last = events.iter().find_map(Event::session);
+    let header = elements.first().map(|first| Members::from(*first));
+    let header =
+        header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));
+    let mut last =
+        events.iter().find_map(Event::session).or_else(|| header.and_then(|header| header.ident("id")));
     for event in &events {
         last = event.session().or(last);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));

@@ -87,6 +87,18 @@ impl<'a> Contents<'a> {
 
     /// Adds a content in this role, as a turn of its own.
     pub(super) fn add(&mut self, role: &str, content: Option<Raw<'a>>, time: Option<u64>) {
+        self.add_with(role, content, time, None, None);
+    }
+
+    /// Adds a content with its tokens, and the outcome of the responses in it if it is recorded elsewhere.
+    pub(super) fn add_with(
+        &mut self,
+        role: &str,
+        content: Option<Raw<'a>>,
+        time: Option<u64>,
+        tokens: Option<Usage>,
+        outcome: Option<Outcome>,
+    ) {
         let actor = match role {
             "model" | "assistant" => Actor::Agent,
             "user" => Actor::User,
@@ -95,6 +107,7 @@ impl<'a> Contents<'a> {
         };
         let parts = recorded::items(content.and_then(|content| content.member("parts")));
         self.run.turn(time);
+        self.run.spent(tokens);
         let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
         let texts = texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect();
         self.run.say(actor, wire::joined(texts));
@@ -103,7 +116,7 @@ impl<'a> Contents<'a> {
                 Some((true, call)) => {
                     self.call(&Members::from(call));
                 }
-                Some((false, response)) => self.answer(&Members::from(response)),
+                Some((false, response)) => self.answer_with(&Members::from(response), outcome),
                 None if part.member("text").is_some() => {}
                 None => self.others += 1,
             }
@@ -119,10 +132,14 @@ impl<'a> Contents<'a> {
 
     /// Adds the response to a call.
     pub(super) fn answer(&mut self, response: &Members<'a>) {
+        self.answer_with(response, None);
+    }
+
+    fn answer_with(&mut self, response: &Members<'a>, known: Option<Outcome>) {
         let (id, name) = (response.name("id").filter(|id| self.ids.contains(id)), response.name("name"));
         let value = response.present("response");
         let (text, outcome) = outcome(value, name.as_deref());
-        self.run.answer(id, name.as_ref(), text, outcome);
+        self.run.answer(id, name.as_ref(), text, known.unwrap_or(outcome));
     }
 
     /// Adds the first candidate of a response of the API, with its tokens.

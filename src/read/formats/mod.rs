@@ -72,6 +72,7 @@ pub(super) mod pi;
 pub(super) mod pi_message;
 mod prelude;
 pub(super) mod pydantic_ai;
+pub(super) mod qwen;
 pub(super) mod recorded;
 pub(super) mod smolagents;
 pub(super) mod swe_agent;
@@ -82,6 +83,7 @@ pub(super) mod toolbench;
 pub(super) mod trae_agent;
 pub(super) mod unread;
 pub(super) mod vorflux;
+pub(super) mod webarena;
 pub(super) mod who_and_when;
 
 super::format::formats! {
@@ -101,6 +103,8 @@ super::format::formats! {
     Inspect => inspect, "inspect";
     /// Sessions of the Gemini CLI.
     GeminiCli => gemini_cli, "gemini-cli";
+    /// Sessions of Qwen Code.
+    QwenCode => qwen, "qwen-code";
     /// Sessions exported by `OpenCode`.
     OpenCode => opencode, "opencode";
     /// Trajectories of SWE-agent.
@@ -159,6 +163,8 @@ super::format::formats! {
     LangSmith => langsmith, "langsmith";
     /// Trajectories of Vorflux.
     Vorflux => vorflux, "vorflux";
+    /// Trajectories of `WebArena`.
+    WebArena => webarena, "webarena";
     /// Conversations of the benchmark Who&When and of Magentic-One.
     WhoAndWhen => who_and_when, "who-and-when";
     /// Messages that Cline and Roo Code show.

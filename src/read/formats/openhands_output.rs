@@ -28,6 +28,7 @@ fn is_output(members: &Members<'_>) -> bool {
             events.any(|event| openhands::is_event(event) || openhands_sdk::EVENT.fits_value(event))
                 || is_pairs(history)
         }
+        Kind::Null => ["instance_id", "instruction", "test_result"].iter().all(|key| members.has(key)),
         _ => false,
     }
 }

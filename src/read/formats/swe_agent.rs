@@ -5,19 +5,32 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::SweAgent,
     about: "trajectories of SWE-agent (.traj)",
-    signature: &[Shape::Object(All(&[
-        Any(&[Is(Kind::List, &["history"]), Is(Kind::String, &["instance_id"])]),
-        Every("trajectory", &STEP),
-    ]))],
+    signature: &[
+        Shape::Object(All(&[
+            Any(&[Is(Kind::List, &["history"]), Is(Kind::String, &["instance_id"])]),
+            Every("trajectory", &STEP),
+        ])),
+        Shape::Object(SAID),
+    ],
     reader: Reader::Fallible(read),
 };
 
 /// A command and its output. Parts of trajectories name the instance instead of their history.
 const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 
+/// A data set of trajectories: what the model said, with its commands in fences, and what it was shown.
+const SAID: Mark =
+    All(&[Is(Kind::String, &["instance_id"]), Every("trajectory", &Has(&["role", "text", "system_prompt"]))]);
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut steps = Assembler::default();
+    if SAID.fits(members) {
+        said(&members.list("trajectory"), &mut steps);
+        let reward = members.flag("target").map(|is_resolved| f64::from(u8::from(is_resolved)));
+        runs.give_unrouted(&mut steps, metadata(members), reward);
+        return Ok(());
+    }
     for (turn, item) in (0..).zip(members.list("trajectory")) {
         let members = Members::from(item);
         if !STEP.fits(&members) {
@@ -39,11 +52,45 @@ fn metadata(members: &Members<'_>) -> Metadata {
     };
     Metadata {
         agent: Some("swe-agent".into()),
+        model: members.name("model_name").map(|model| model.as_ref().into()),
         task: instance.or(task).map(Cow::into_owned),
         domain: domain.map(|domain| domain.as_ref().into()),
         termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
     }
+}
+
+fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) {
+    let mut asked = None;
+    for (turn, message) in (0..).zip(messages) {
+        let message = Members::from(*message);
+        let text = message.message("text").or_else(|| message.message("system_prompt"));
+        let Some(text) = text else { continue };
+        let call = asked.take();
+        match (message.name("role").as_deref(), call) {
+            (Some("ai"), _) => {
+                let said = text.text().to_str().into_owned();
+                steps.message(Actor::Agent, turn, text);
+                let command =
+                    said.rsplit("```").nth(1).map(common::trim).filter(|_| said.matches("```").count() > 1);
+                asked =
+                    command.filter(|command| !command.is_empty()).map(|command| ask(command, turn, steps));
+            }
+            (_, Some(call)) => {
+                let outcome = outcome(text.text());
+                steps.answer_call(call, outcome.answer(Content::Present(text)));
+            }
+            (Some("system"), None) => steps.message(Actor::System, turn, text),
+            _ => steps.message(Actor::User, turn, text),
+        }
+    }
+}
+
+/// Adds the call of a command.
+fn ask(command: &str, turn: u64, steps: &mut Assembler<'_>) -> CallNumber {
+    let mut call = Call::new(turn, None, tool(command));
+    call.arguments = Content::Present(common::sole_text("command", command));
+    steps.call(call)
 }
 
 fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
@@ -55,11 +102,12 @@ fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
     if command.is_empty() {
         return;
     }
-    let mut call = Call::new(turn, None, tool(command));
-    call.arguments = Content::Present(common::sole_text("command", command));
-    let duration = step.get("execution_time").and_then(time::of_seconds);
-    call.usage = duration.map(|duration| Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
-    let call = steps.call(call);
+    let call = ask(command, turn, steps);
+    if let Some(duration) = step.get("execution_time").and_then(time::of_seconds)
+        && let Some(call) = steps.call_mut(call)
+    {
+        call.usage = Some(Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
+    }
     if let Some(observation) = step.result("observation") {
         let outcome = outcome(observation.text());
         steps.answer_call(call, outcome.answer(Content::Present(observation)));

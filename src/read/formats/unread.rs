@@ -4,9 +4,11 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 14] = [
+const OF_JSON: [(&str, Mark); 16] = [
+    ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
     ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
+    ("AndroidControl episode", Has(&["episode_id", "goal", "accessibility_trees", "step_instructions"])),
     ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("Cursor composer", Has(&["composerId", "fullConversationHeadersOnly"])),

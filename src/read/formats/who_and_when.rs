@@ -12,7 +12,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "conversations of several agents, of the benchmark Who&When or Magentic-One",
     signature: &[
         Shape::Each(All(&[Has(&["mistake_agent", "mistake_step"]), Holds("history", &MESSAGE)])),
-        Shape::List(All(&[Is(Kind::String, &["content"]), Says("role", &["Orchestrator (*"])])),
+        Shape::Under(
+            &["messages"],
+            All(&[Is(Kind::String, &["content"]), Says("role", &["Orchestrator (*"])]),
+        ),
     ],
     reader: Reader::Document(read),
 };
@@ -21,9 +24,10 @@ const MESSAGE: Mark = Is(Kind::String, &["content", "role"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
+        Document::Object(run) if run.has("messages") => give(run, &run.list("messages"), runs),
         Document::Object(run) => give(run, &run.list("history"), runs),
-        Document::List(items) if !items.iter().any(|item| item.member("history").is_some()) => {
-            give(&Members::default(), items, runs);
+        document if !document.items().iter().any(|item| item.member("history").is_some()) => {
+            give(&Members::default(), document.items(), runs);
         }
         document => {
             for item in document.items() {

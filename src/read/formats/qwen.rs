@@ -1,0 +1,54 @@
+//! Sessions of Qwen Code: contents of the Gemini API in lines, with a record of the outcome next to each response.
+
+use super::gemini_contents::{Contents, usage};
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::QwenCode,
+    about: "sessions of Qwen Code",
+    signature: &[Shape::Items(All(&[
+        Is(Kind::String, &["uuid", "sessionId"]),
+        Says("type", &["user", "assistant", "tool_result"]),
+        In("message", &Is(Kind::List, &["parts"])),
+    ]))],
+    reader: Reader::Document(read),
+};
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut sessions: TextMap<_, Contents<'_>> = TextMap::default();
+    let (mut order, mut others) = (Vec::new(), 0);
+    for line in document.items() {
+        let line = Members::from(*line);
+        let (Some(message), session) = (line.get("message"), line.name("sessionId")) else {
+            others += 1;
+            continue;
+        };
+        let contents = sessions.entry(session.clone()).or_insert_with(|| {
+            let mut contents = Contents::of_agent("qwen-code");
+            contents.run.metadata.id = session.clone().map(Cow::into_owned);
+            order.push(session);
+            contents
+        });
+        let is_agent = line.name("type").as_deref() == Some("assistant");
+        let time = line.get("timestamp").and_then(time::of_string);
+        let outcome = line.get("toolCallResult").and_then(|result| outcome(result.member("status")?));
+        let role = if is_agent { "model" } else { "user" };
+        contents.add_with(role, Some(message), time, usage(line.get("usageMetadata")), outcome);
+        contents.run.model(line.name("model").filter(|_| is_agent));
+    }
+    runs.pass_over("lines without a message", others);
+    for session in order {
+        if let Some(contents) = sessions.remove(&session) {
+            contents.end(runs);
+        }
+    }
+}
+
+/// Returns the outcome of a call that did not succeed.
+fn outcome(status: Raw<'_>) -> Option<Outcome> {
+    match status.string()?.as_ref() {
+        "error" => Some(Outcome::flag(true)),
+        "cancelled" => Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag)),
+        _ => None,
+    }
+}

@@ -1,0 +1,49 @@
+//! Trajectories of WebArena's agents: pages and the actions on them, in turn.
+
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::WebArena,
+    about: "trajectories of WebArena",
+    signature: &[Shape::Each(RUN)],
+    reader: Reader::Document(read),
+};
+
+const RUN: Mark =
+    All(&[Has(&["intent", "task_id"]), Holds("trajectory", &In("action", &Has(&["action_name"])))]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let several = document.items().iter().map(|item| Members::from(*item));
+    let one = if let Document::Object(run) = document { Some(run.clone()) } else { None };
+    for run in one.into_iter().chain(several) {
+        if RUN.fits(&run) {
+            give(&run, runs);
+        } else {
+            runs.pass_over("items that are no trajectories", 1);
+        }
+    }
+}
+
+fn give(run: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut recording = Recording::default();
+    recording.metadata.task = run.ident("task_id").map(Cow::into_owned);
+    recording.model(run.name("source"));
+    recording.say(Actor::User, run.message("intent"));
+    let mut asked = None;
+    for element in run.list("trajectory") {
+        let Some(action) = element.member("action") else {
+            let page = element.member("axtree").or_else(|| element.member("url")).and_then(words::result);
+            match asked.take() {
+                Some(call) => recording.answer_call(call, page, Outcome::UNMARKED),
+                None => recording.say(Actor::Environment, page),
+            }
+            continue;
+        };
+        recording.turn(None);
+        let thoughts = element.member("metadata").and_then(|metadata| metadata.member("cot"));
+        recording.say(Actor::Agent, thoughts.and_then(words::message));
+        let name = action.member("action_name").and_then(common::name);
+        asked = Some(recording.call(None, name, Some(action)));
+    }
+    recording.give(runs);
+}
