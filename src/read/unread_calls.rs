@@ -11,10 +11,10 @@ use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Digest, DigestSet, Event, RouteStatus, RunSummary, Step, StepSink};
 
 /// Keys of lists of calls.
-const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
+const LISTS: [&str; 3] = ["tool_calls", "toolCalls", "toolInvocations"];
 
 /// Keys of single calls.
-const SINGLE: [&str; 2] = ["function_call", "functionCall"];
+const SINGLE: [&str; 3] = ["function_call", "functionCall", "toolUse"];
 
 /// Types of objects that are calls.
 const KINDS: [&str; 8] = [
@@ -146,7 +146,7 @@ impl Found {
     }
 
     fn add(&mut self, call: Raw<'_>, path: &str) {
-        let id = ["call_id", "tool_call_id", "toolCallId", "callId", "tool_id", "id"];
+        let id = ["call_id", "tool_call_id", "toolCallId", "toolUseId", "callId", "tool_id", "id"];
         let id = id.iter().find_map(|key| call.member(key)?.string().filter(|id| !id.is_empty()));
         let known = if id.is_some() { &mut self.with_id } else { &mut self.without_id };
         let digest = Digest::of_text(&id.unwrap_or_else(|| call.spelling()));

@@ -86,29 +86,9 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
         texts.push(Text::from(json.text()?).into());
         return Ok(());
     }
-    let (mut is_call, mut is_text, mut text, mut other_id) = (None, true, None, None);
-    let mut block = Block::default();
-    wire::object(json, |key, value| {
-        match key {
-            b"type" => {
-                let kind = wire::text(value)?;
-                let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
-                is_call =
-                    if is_one(&CALL_KINDS) { Some(true) } else { is_one(&RESULT_KINDS).then_some(false) };
-                is_text = wire::is_kind_of_text(kind);
-            }
-            b"text" => text = wire::text(value)?,
-            b"id" => block.id = wire::ident(value)?,
-            b"tool_use_id" => block.answers = wire::ident(value)?,
-            b"tool_call_id" | b"toolCallId" | b"tool_id" | b"call_id" => other_id = wire::ident(value)?,
-            b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
-            b"input" | b"arguments" | b"args" => block.arguments = common::read_arguments(value)?,
-            b"content" | b"output" | b"result" => block.content = wire::result(value)?,
-            b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
+    let mut part = Part { is_text: true, ..Part::default() };
+    wire::object(json, |key, value| part.member(key, value))?;
+    let Part { is_call, is_text, text, other_id, mut block } = part;
     match (is_call, text) {
         (Some(is_call), text) => {
             let id = if is_call { &mut block.id } else { &mut block.answers };
@@ -122,6 +102,65 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
         _ => {}
     }
     Ok(())
+}
+
+/// A part of a content that is being read.
+#[derive(Default)]
+struct Part<'a> {
+    is_call: Option<bool>,
+    is_text: bool,
+    text: Option<Text<'a>>,
+    other_id: Option<Cow<'a, str>>,
+    block: Block<'a>,
+}
+
+impl<'a> Part<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        let block = &mut self.block;
+        match key {
+            b"type" => {
+                let kind = wire::text(value)?;
+                let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
+                self.is_call =
+                    if is_one(&CALL_KINDS) { Some(true) } else { is_one(&RESULT_KINDS).then_some(false) };
+                self.is_text = wire::is_kind_of_text(kind);
+            }
+            // Bedrock names a block by its key.
+            b"toolUse" | b"toolResult" if value.kind()? == Kind::Object => {
+                self.is_call = Some(key == b"toolUse");
+                wire::object(value, |key, value| self.member(key, value))?;
+            }
+            b"text" => self.text = wire::text(value)?,
+            b"id" => block.id = wire::ident(value)?,
+            b"tool_use_id" => block.answers = wire::ident(value)?,
+            b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"tool_id" | b"call_id" => {
+                self.other_id = wire::ident(value)?;
+            }
+            b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
+            b"input" | b"arguments" | b"args" => block.arguments = common::read_arguments(value)?,
+            b"output" if value.kind()? == Kind::Object => {
+                let output = value.raw()?;
+                let kind = output.member("type").and_then(common::name);
+                let typed = kind.filter(|kind| {
+                    matches!(&**kind, "text" | "json" | "error-text" | "error-json" | "content")
+                });
+                let inner = typed.as_ref().and_then(|_| output.member("value"));
+                block.content = words::result(inner.unwrap_or(output));
+                if typed.is_some_and(|kind| kind.starts_with("error-")) {
+                    block.is_error = Some(true);
+                }
+            }
+            b"content" | b"output" | b"result" => block.content = wire::result(value)?,
+            b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
+            b"status" => {
+                let status = wire::name(value)?;
+                let failed = status.as_deref() == Some("error");
+                block.is_error = block.is_error.or(failed.then_some(true));
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
 }
 
 /// An element of a chat.

@@ -11,12 +11,22 @@ use crate::read::session::{self, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexRollout,
     about: "sessions of Codex, an item per line",
-    signature: &[Shape::Items(All(&[
-        Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
-        Is(Kind::Object, &["payload"]),
-    ]))],
+    signature: &[
+        Shape::Items(All(&[
+            Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),
+            Is(Kind::Object, &["payload"]),
+        ])),
+        Shape::Items(Test("`id`, `timestamp` and `instructions`, and nothing else but `git`", is_old_header)),
+    ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Session<'_>>::default(), list: "" }),
 };
+
+/// Returns true for the first line of a session of the first versions, whose other lines are bare items.
+pub(super) fn is_old_header(line: &Members<'_>) -> bool {
+    line.is("id", Kind::String)
+        && ["timestamp", "instructions"].iter().all(|key| line.has(key))
+        && line.keys().all(|key| matches!(key, "id" | "timestamp" | "instructions" | "git"))
+}
 
 /// A session in the middle of being read. Events may concern a result that stands before them, so steps wait until the
 /// model responds to them.

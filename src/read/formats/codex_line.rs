@@ -1,5 +1,6 @@
 //! A line of a Codex session. The items are those of the Responses API.
 
+use super::codex::is_old_header;
 use super::prelude::*;
 
 /// The payload of a line.
@@ -60,9 +61,16 @@ pub(in crate::read) enum Event<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Returns the payload of a line; `None` if the type is unknown, or there is no payload.
+    /// Returns the payload of a line; `None` if the type is unknown.
     pub(in crate::read) fn of(line: &Members<'a>) -> Option<Self> {
-        let payload = Members::from(line.get("payload").filter(|payload| payload.kind() == Kind::Object)?);
+        let Some(payload) = line.get("payload").filter(|payload| payload.kind() == Kind::Object) else {
+            if is_old_header(line) {
+                return Some(Self::Meta { id: line.name("id"), parent: None });
+            }
+            let item = Item::of(line);
+            return if matches!(item, Item::Other) { None } else { Some(Self::Item(item)) };
+        };
+        let payload = Members::from(payload);
         Some(match &*line.name("type")? {
             "session_meta" => Self::meta(&payload),
             "turn_context" => Self::Context { model: payload.name("model") },

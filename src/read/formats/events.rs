@@ -127,9 +127,10 @@ impl<'a> Event<'a> {
             layers.push(inner);
         }
         let words = layers.iter().rev().flat_map(|layer| {
-            ["type", "kind", "event", "event_type", "role", "from"]
+            let named = ["type", "$type", "kind", "event", "event_type", "role", "from"]
                 .into_iter()
-                .filter_map(|key| layer.name(key))
+                .filter_map(|key| layer.name(key));
+            named.chain(layer.object("role").name("value"))
         });
         let what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
         Self { layers, what }
@@ -165,7 +166,7 @@ impl<'a> Event<'a> {
     /// Returns the text of a message, without the blocks in it.
     fn text(&self) -> Option<TextCow<'a>> {
         self.layers.iter().rev().find_map(|layer| {
-            ["content", "text", "parts", "message"]
+            ["content", "text", "parts", "contents", "message"]
                 .iter()
                 .find_map(|key| layer.get(key).and_then(words::text))
         })
@@ -173,11 +174,9 @@ impl<'a> Event<'a> {
 
     /// Returns the parts of the content that are calls or results.
     fn blocks(&self) -> Vec<Self> {
-        let parts = self
-            .layers
-            .iter()
-            .rev()
-            .find_map(|layer| ["content", "parts"].iter().find_map(|key| layer.get(key)?.items()));
+        let parts = self.layers.iter().rev().find_map(|layer| {
+            ["content", "parts", "contents"].iter().find_map(|key| layer.get(key)?.items())
+        });
         let parts = parts.unwrap_or_default().into_iter().filter(|part| part.kind() == Kind::Object);
         parts.map(Self::of).filter(|part| matches!(part.what, Some(What::Call | What::Result))).collect()
     }
@@ -312,7 +311,11 @@ impl<'a> Run<'a> {
                 self.call(event);
             }
             Some(What::Result | What::Tool) => {
-                self.result(event);
+                let blocks = event.blocks();
+                blocks.iter().for_each(|block| self.result(block));
+                if blocks.is_empty() {
+                    self.result(event);
+                }
                 self.is_answered = true;
             }
             _ => return false,

@@ -15,7 +15,7 @@ const ROW: Mark = All(&[Is(Kind::String, &["content_json"]), Has(&["session_id",
 /// The first line of a session, which describes it.
 const HEADER: Mark = Has(&["working_dir", "message_count", "accumulated_total_tokens"]);
 const PARTS: Mark =
-    All(&[Has(&["role"]), Holds("content", &Any(&[Has(&["toolCall"]), Has(&["toolResult"])]))]);
+    All(&[Has(&["role"]), Holds("content", &Any(&[Has(&["id", "toolCall"]), Has(&["id", "toolResult"])]))]);
 
 const LISTS: [&str; 2] = ["conversation", "messages"];
 

@@ -26,7 +26,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let mut steps = Assembler::default();
     if SAID.fits(members) {
-        said(&members.list("trajectory"), &mut steps);
+        let others = said(&members.list("trajectory"), &mut steps);
+        runs.pass_over("elements that are no messages", others);
         let reward = members.flag("target").map(|is_resolved| f64::from(u8::from(is_resolved)));
         runs.give_unrouted(&mut steps, metadata(members), reward);
         return Ok(());
@@ -60,12 +61,16 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) {
-    let mut asked = None;
+/// Reads messages, and returns the number of other elements.
+fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) -> u64 {
+    let (mut asked, mut others) = (None, 0);
     for (turn, message) in (0..).zip(messages) {
         let message = Members::from(*message);
         let text = message.message("text").or_else(|| message.message("system_prompt"));
-        let Some(text) = text else { continue };
+        let Some(text) = text else {
+            others += u64::from(!message.has("role"));
+            continue;
+        };
         let call = asked.take();
         match (message.name("role").as_deref(), call) {
             (Some("ai"), _) => {
@@ -84,6 +89,7 @@ fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) {
             _ => steps.message(Actor::User, turn, text),
         }
     }
+    others
 }
 
 /// Adds the call of a command.

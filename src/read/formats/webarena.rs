@@ -29,13 +29,14 @@ fn give(run: &Members<'_>, runs: &mut Runs<'_>) {
     recording.metadata.task = run.ident("task_id").map(Cow::into_owned);
     recording.model(run.name("source"));
     recording.say(Actor::User, run.message("intent"));
-    let mut asked = None;
+    let (mut asked, mut others) = (None, 0);
     for element in run.list("trajectory") {
         let Some(action) = element.member("action") else {
             let page = element.member("axtree").or_else(|| element.member("url")).and_then(words::result);
-            match asked.take() {
-                Some(call) => recording.answer_call(call, page, Outcome::UNMARKED),
-                None => recording.say(Actor::Environment, page),
+            match (page, asked.take()) {
+                (None, _) => others += 1,
+                (page, Some(call)) => recording.answer_call(call, page, Outcome::UNMARKED),
+                (page, None) => recording.say(Actor::Environment, page),
             }
             continue;
         };
@@ -45,5 +46,6 @@ fn give(run: &Members<'_>, runs: &mut Runs<'_>) {
         let name = action.member("action_name").and_then(common::name);
         asked = Some(recording.call(None, name, Some(action)));
     }
+    runs.pass_over("elements that are neither pages nor actions", others);
     recording.give(runs);
 }
