@@ -128,7 +128,7 @@ pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()
 }
 
-/// The fenced actions of WebArena's agents.
+/// The fenced actions of `WebArena`'s agents.
 pub(super) fn performed(text: &str) -> Vec<Written> {
     let after = text.split("next action I will perform is").skip(1);
     after.filter_map(|rest| plain(rest.split("```").nth(1)?)).collect()

@@ -312,7 +312,9 @@ impl<'a> Run<'a> {
             }
             Some(What::Result | What::Tool) => {
                 let blocks = event.blocks();
-                blocks.iter().for_each(|block| self.result(block));
+                for block in &blocks {
+                    self.result(block);
+                }
                 if blocks.is_empty() {
                     self.result(event);
                 }
