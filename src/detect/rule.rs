@@ -14,6 +14,7 @@ use super::explanation::{Counterfactual, Explanation};
 use super::finding::{FailureClass, FailureMode};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
+use crate::objects::in_order;
 use crate::trace::{Actors, RouteStatus, Trace};
 
 /// The defaults that a configuration starts from.
@@ -332,7 +333,7 @@ impl DetectorInfo {
     /// Returns the configuration of a preset, as JSON.
     #[must_use]
     pub fn config(&self, preset: Preset, actors: Actors) -> Value {
-        (self.preset)(preset, actors)
+        in_order((self.preset)(preset, actors))
     }
 
     /// Builds the detector of a preset, overridden by the fields of a JSON object (null for none).

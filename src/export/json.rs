@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::event::{EvaluationEvent, EventValue, NAME};
+use crate::objects::in_order;
 
 /// Writes evaluation events as one request of OTLP log records in JSON, under the resources that sent the traces.
 ///
@@ -31,7 +32,7 @@ pub fn otlp_json(events: &[EvaluationEvent]) -> String {
             let attributes = log_records.iter().take(1).flat_map(EvaluationEvent::resource);
             let attributes: Vec<Value> =
                 attributes.map(|(key, value)| attribute(key, &EventValue::Text(value.to_owned()))).collect();
-            let resource = json!({"attributes": attributes});
+            let resource = in_order(json!({"attributes": attributes}));
             ResourceLogs { resource, scope_logs: [ScopeLogs { log_records, scope: scope.clone() }] }
         })
         .collect();
@@ -85,7 +86,7 @@ fn record(event: &EvaluationEvent) -> Value {
             member("spanId", span.to_string().into());
         }
     }
-    Value::Object(record)
+    in_order(Value::Object(record))
 }
 
 fn attribute(name: &str, value: &EventValue) -> Value {

@@ -13,6 +13,7 @@ use super::worst::FlaggedRuns;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::fingerprint::Fingerprint;
 use crate::names::named;
+use crate::objects::in_order;
 use crate::replicate::ReplicationState;
 use crate::trace::{Digest, canonical_value};
 
@@ -61,7 +62,7 @@ impl ScanPart {
             figures.insert("fingerprints".to_owned(), json!(self.fingerprints));
             figures.insert("inputs".to_owned(), json!(self.files.figures()));
         }
-        figures
+        in_order(figures)
     }
 
     /// Adds the result of other splits.

@@ -10,6 +10,7 @@ use super::digest::{self, Digest};
 use super::route_index::{Indices, RouteIndex};
 use super::step::{Actor, Actors};
 use crate::error::{Error, Result};
+use crate::objects::in_order;
 
 /// The condition for reaching a milestone.
 #[derive(Debug, Clone, PartialEq)]
@@ -317,7 +318,7 @@ impl From<ReferenceRoute> for WireRoute {
                     reference_step,
                     actor: action.actor,
                     arguments: serde_json::from_str(&action.arguments)
-                        .unwrap_or(Value::String(action.arguments)),
+                        .map_or(Value::String(action.arguments), in_order),
                     name: action.name,
                     compare: action.compare,
                     label,
