@@ -196,8 +196,16 @@ impl<'a> Conversation<'a> {
             Actor::Environment if has_calls() => self.agent(element, text, blocks),
             actor => {
                 let turn = self.end_turn();
+                let time = element.time();
                 if let Some(text) = text {
-                    self.assembler.message_at(actor, turn, text, element.time());
+                    self.assembler.message_at(actor, turn, text, time);
+                }
+                // A simulated user may have tools of its own.
+                for call in element.tool_calls.drain(..) {
+                    match call {
+                        Some(call) => drop(self.assembler.call(Call { actor, turn, time, ..call })),
+                        None => self.unknown += 1,
+                    }
                 }
                 self.blocks(turn, blocks);
             }
