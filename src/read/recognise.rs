@@ -217,7 +217,7 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
         }
         for object in &objects {
             let document = Document::Object(object.clone());
-            let line = Asked { document: &document, look: Look::Object(object), wanted };
+            let line = Asked { document: &document, look: Look::of(object), wanted };
             if line.decisive()?.or_else(|| line.last()).is_some() {
                 return Ok(Some(LinesAre::Each));
             }

@@ -63,7 +63,7 @@ impl<'a> Sample<'a> {
     /// Returns the objects by which formats with separate runs are recognised.
     pub(super) fn look(&self) -> Option<Look<'_, 'a>> {
         match &self.seen {
-            Seen::Object(members) => Some(Look::Object(members)),
+            Seen::Object(members) => Some(Look::of(members)),
             Seen::List { objects } => Some(Look::List(objects)),
             Seen::Lines { objects } => Some(Look::Lines(objects)),
             Seen::TruncatedLine | Seen::Scalar | Seen::Invalid => None,

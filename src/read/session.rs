@@ -114,7 +114,7 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     let mut claiming = entries.filter(|entry| {
         wanted.is_none_or(|wanted| wanted == entry.format)
             && !matches!(entry.reader, Reader::Generic(_) | Reader::Last(_))
-            && (entry.claims(&Look::Lines(one), None) || entry.claims(&Look::Object(line), Some(&document)))
+            && (entry.claims(&Look::Lines(one), None) || entry.claims(&Look::of(line), Some(&document)))
     });
     match (claiming.next(), claiming.next()) {
         (None, _) => Found::More,

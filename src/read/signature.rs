@@ -1,7 +1,10 @@
 //! Signatures: the marks by which a format is recognised, as data. They are checked against a document and the first
 //! objects in it, and describe themselves in errors and listings.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 
 use super::document::Document;
 use super::members::Members;
@@ -84,7 +87,7 @@ fn matches(text: &str, pattern: &str) -> bool {
 /// The part of an input that is checked.
 #[derive(Debug)]
 pub(super) enum Look<'d, 'a> {
-    Object(&'d Members<'a>),
+    Object(&'d Members<'a>, Lists<'a>),
     /// The first items of a list that are objects.
     List(&'d [Members<'a>]),
     /// Lines that are objects.
@@ -95,18 +98,39 @@ impl<'d, 'a> Look<'d, 'a> {
     /// Returns the objects that are checked.
     pub(super) fn objects(&self) -> &[Members<'a>] {
         match self {
-            Self::Object(object) => std::slice::from_ref(object),
+            Self::Object(object, _) => std::slice::from_ref(object),
             Self::List(objects) | Self::Lines(objects) => objects,
         }
+    }
+
+    /// Makes the view of one object.
+    pub(super) fn of(object: &'d Members<'a>) -> Self {
+        Self::Object(object, Lists::default())
     }
 
     /// Makes the view of a document whose first objects are `shown`.
     pub(super) fn at(document: &'d Document<'a>, shown: &'d [Members<'a>]) -> Self {
         match document {
-            Document::Object(object) => Self::Object(object),
+            Document::Object(object) => Self::of(object),
             Document::List(_) => Self::List(shown),
             Document::Lines(_) => Self::Lines(shown),
         }
+    }
+}
+
+/// The first objects in the lists of an object, by key. Many formats look into the same lists.
+#[derive(Debug, Default)]
+pub(super) struct Lists<'a>(RefCell<BTreeMap<&'static str, Objects<'a>>>);
+
+type Objects<'a> = Rc<[Members<'a>]>;
+
+impl<'a> Lists<'a> {
+    fn first(&self, object: &Members<'a>, key: &'static str) -> Objects<'a> {
+        let look = || {
+            let items = first(object, key, SHOWN).into_iter().filter(|item| item.kind() == Kind::Object);
+            items.map(Members::from).collect()
+        };
+        Rc::clone(self.0.borrow_mut().entry(key).or_insert_with(look))
     }
 }
 
@@ -137,12 +161,10 @@ impl Shape {
         match (self, look) {
             (Self::Document(_, fits), _) => document.is_some_and(fits),
             (Self::Together(_, fits), look) => fits(look),
-            (Self::Object(mark) | Self::Each(mark), Look::Object(object)) => mark.fits(object),
-            (Self::Under(keys, mark), Look::Object(object)) => {
+            (Self::Object(mark) | Self::Each(mark), Look::Object(object, _)) => mark.fits(object),
+            (Self::Under(keys, mark), Look::Object(object, lists)) => {
                 let list = keys.iter().find(|key| object.is(key, Kind::List));
-                list.is_some_and(|key| {
-                    first(object, key, SHOWN).into_iter().any(|item| mark.fits_value(item))
-                })
+                list.is_some_and(|key| lists.first(object, key).iter().any(|item| mark.fits(item)))
             }
             (
                 Self::Items(mark) | Self::Each(mark) | Self::Under(_, mark),
