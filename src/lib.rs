@@ -90,7 +90,7 @@
 //! # Features
 //!
 //! `scan`, `statistics`, `benchmarks`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
-//! [embedding](guide::embedding) lists the dependencies of each. Without any feature the crate has the model, the
+//! [embedding](guide::embedding) says what each adds. Without any feature the crate has the model, the
 //! readers, the detectors, the monitor and the assembler.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]

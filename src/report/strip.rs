@@ -47,11 +47,11 @@ impl StripFinding {
     }
 }
 
-/// Adds a table that links to the worst runs, then each run. Runs are sorted by findings, then by steps inside
-/// findings.
+/// Adds a table that links to the worst runs, then each run. Runs are sorted by steps inside findings, then by findings,
+/// as `check` prints them.
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
-    order.sort_by_cached_key(|run| std::cmp::Reverse((run.findings.len(), run.covered())));
+    order.sort_by_cached_key(|run| std::cmp::Reverse((run.covered(), run.findings.len())));
     let more = order.len().saturating_sub(RUNS);
     order.truncate(RUNS);
     markup.leaf("p", &[("class", "note")], LEGEND);

@@ -68,7 +68,7 @@ macro_rules! id {
                 let digits = text.len() == 2 * $bytes && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let number = if digits { $number::from_str_radix(text, 16).ok() } else { None };
                 number.and_then($inner::new).map(Self).ok_or_else(|| {
-                    Error::trace(format!("`{}` is no id of a {}", crate::error::echo(text), $what))
+                    Error::trace(format!("`{}` is not the id of a {}", crate::error::echo(text), $what))
                 })
             }
         }

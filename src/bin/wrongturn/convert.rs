@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common::arguments::Reading;
+use crate::common::findings::counted;
 use crate::common::inputs::Inputs;
 use crate::common::output::Output;
 use crate::common::{self, Failure};
@@ -52,8 +53,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                         note(format!("skipped: {count} {reason}"));
                     }
                     let Unpaired { calls, messages, .. } = summary.unpaired;
-                    if calls + messages > 0 {
-                        note(format!("{calls} calls without an answer, {messages} answers without a call"));
+                    for (count, what, which) in
+                        [(calls, "call", "without an answer"), (messages, "answer", "without a call")]
+                    {
+                        if count > 0 {
+                            note(format!("{} {which}", counted(count, what)));
+                        }
                     }
                     // With `--join`, runs come after all files.
                     if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {

@@ -9,6 +9,7 @@ pub(super) mod adk;
 pub(super) mod agent_data;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
+pub(super) mod ai_sdk;
 pub(super) mod amazon_q;
 pub(super) mod antigravity;
 pub(super) mod atif;
@@ -183,6 +184,8 @@ super::format::formats! {
     TraeAgent => trae_agent, "trae-agent";
     /// Results and transcripts of `AgentV`.
     AgentV => agentv, "agentv";
+    /// Messages of the Vercel AI SDK.
+    AiSdk => ai_sdk, "ai-sdk";
     /// Answers of `ToolBench`.
     ToolBench => toolbench, "toolbench";
     /// Results of BFCL.

@@ -28,7 +28,7 @@ use super::tables::{self, TableFiles};
 pub(crate) enum Duplicates {
     /// All copies
     Keep,
-    /// The copy that names most about itself
+    /// Only the copy with the most metadata
     #[default]
     Drop,
     /// As drop, and print a table of the others

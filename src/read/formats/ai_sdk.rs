@@ -1,0 +1,77 @@
+//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and its result.
+
+use super::prelude::*;
+use super::recorded::{elements, members};
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::AiSdk,
+    about: "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under `messages`",
+    signature: &[Shape::Under(
+        &["messages"],
+        All(&[Has(&["role"]), Any(&[Holds("parts", &PART), Holds("toolInvocations", &INVOCATION)])]),
+    )],
+    reader: Reader::Document(read),
+};
+
+const INVOCATION: Mark = Has(&["toolCallId", "toolName", "state"]);
+const PART: Mark = Any(&[
+    All(&[Has(&["toolCallId", "state"]), Says("type", &["tool-*", "dynamic-tool"])]),
+    In("toolInvocation", &INVOCATION),
+]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::default();
+    if let Document::Object(chat) = document {
+        run.metadata.id = chat.ident("id").or_else(|| chat.ident("chatId")).map(Cow::into_owned);
+        run.model(chat.name("model"));
+    }
+    for element in elements(document, &["messages"]) {
+        message(&Members::from(element), &mut run);
+    }
+    run.give(runs);
+}
+
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let time = message.time("createdAt");
+    run.turn(time);
+    let actor = words::actor_of(&message.name("role").unwrap_or_default());
+    let parts = message.list("parts");
+    if parts.is_empty() {
+        run.say(actor, message.message("content"));
+        let mut latest = 0;
+        for invocation in message.objects("toolInvocations") {
+            let step = invocation.count("step").unwrap_or(0);
+            if std::mem::replace(&mut latest, step) != step {
+                run.turn(time);
+            }
+            call(&invocation, run);
+        }
+    }
+    for part in parts.into_iter().map(Members::from) {
+        match part.name("type").as_deref() {
+            // One message holds the replies of the model up to the next one of the user.
+            Some("step-start") => run.turn(time),
+            Some("text") => run.say(actor, part.text("text")),
+            _ if part.has("toolInvocation") => call(&members(part.get("toolInvocation")), run),
+            _ if PART.fits(&part) => call(&part, run),
+            _ => {}
+        }
+    }
+}
+
+fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
+    let kind = call.name("type").unwrap_or_default();
+    let of_type = || kind.strip_prefix("tool-").map(|name| Cow::Owned(name.to_owned()));
+    let name = call.name("toolName").or_else(of_type);
+    let arguments = ["input", "args", "rawInput"].into_iter().find_map(|key| call.present(key));
+    let number = run.call(call.ident("toolCallId"), name, arguments);
+    match call.name("state").as_deref() {
+        Some("output-available") => run.answer_call(number, call.result("output"), Outcome::flag(false)),
+        Some("result") => run.answer_call(number, call.result("result"), Outcome::UNMARKED),
+        Some("output-error") => run.answer_call(number, call.result("errorText"), Outcome::flag(true)),
+        Some("output-denied") => {
+            run.answer_call(number, None, Outcome::unknown(UnknownReason::Refused, Provenance::Flag));
+        }
+        _ => {}
+    }
+}
