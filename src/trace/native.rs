@@ -411,7 +411,7 @@ mod tests {
         assert!(read(json!({"version": 1, "steps": [{"name": "x", "reason": "bored"}]})).is_err());
         for span in ["7", "0000000000000000", "b7ad6b716920333x"] {
             let error = read(json!({"version": 1, "steps": [{"name": "x", "span": span}]})).unwrap_err();
-            assert!(error.contains("no id of a span"), "{error}");
+            assert!(error.contains("not the id of a span"), "{error}");
         }
         // A reason has no meaning for another status.
         let trace =
