@@ -25,9 +25,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         run.metadata.id = chat.ident("id").or_else(|| chat.ident("chatId")).map(Cow::into_owned);
         run.model(chat.name("model"));
     }
-    for element in elements(document, &["messages"]) {
-        message(&Members::from(element), &mut run);
+    let all = elements(document, &["messages"]);
+    let messages = || all.iter().filter(|element| element.kind() == Kind::Object);
+    for element in messages() {
+        message(&Members::from(*element), &mut run);
     }
+    runs.pass_over("elements that are no messages", (all.len() - messages().count()) as u64);
     run.give(runs);
 }
 
