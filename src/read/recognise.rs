@@ -306,7 +306,8 @@ fn inside<'a>(document: &Document<'a>, wanted: Option<Format>, depth: usize) -> 
     Ok((found.len() == 1).then_some(found))
 }
 
-/// Returns true if a format claims a value by decisive marks, or documents inside it. A chat must show a run. `specific`: chats do not count.
+/// Returns true if a format claims a value by decisive marks, or documents inside it. A chat must show a run; with
+/// `specific`, chats do not count.
 fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, specific: bool) -> Result<bool> {
     let Some(document) = Document::of_value(value) else { return Ok(false) };
     let shown = signature::shown(&document);
