@@ -194,7 +194,7 @@ impl Call {
     }
 
     /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs.
-    fn of_line(line: &str, tool: &str) -> Self {
+    pub(crate) fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
@@ -477,7 +477,7 @@ pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
 }
 
 /// Calls `visit` with the name and value of each text among the arguments, and in lists among them.
-fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str)) {
+pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str)) {
     let Some(json) = action.arguments.as_ref().present().and_then(Arguments::json) else { return };
     let _ = Json::new(json.as_bytes()).members(|key, value| {
         let (name, value) = (String::from_utf8_lossy(&key), value.checked()?);

@@ -24,12 +24,13 @@ use std::sync::{Arc, OnceLock};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 use call::Tool;
-pub(crate) use call::{Call, Part, identifiers, names_value};
+pub(crate) use call::{Call, Part, each_text, identifiers, names_value};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, installed, installs};
 pub(crate) use failure::{Failure, FailureKind, diagnoses, found_nothing};
 pub(crate) use history::{History, Lines, Past, Said};
+pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
 pub(super) use phrases::{Pattern, Phrases};

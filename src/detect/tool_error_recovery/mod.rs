@@ -2,6 +2,7 @@
 
 mod checks;
 mod goals;
+mod unsent;
 
 use std::borrow::Cow;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use checks::Checks;
 use goals::{CHANGE, Goals, INSTALL};
+use unsent::Unsent;
 
 use super::Evidence;
 use super::detector::Fold;
@@ -137,6 +139,8 @@ pub enum OpenReason {
     HandedOver,
     /// It failed, and the agent went on without a word about it.
     PassedOver,
+    /// A change was refused for its format and not sent again.
+    NeverSent,
     /// The run ends in failures.
     EndsFailing,
 }
@@ -148,6 +152,7 @@ named! {
         InVain => "in_vain",
         HandedOver => "handed_over",
         PassedOver => "passed_over",
+        NeverSent => "never_sent",
         EndsFailing => "ends_failing",
     }
 }
@@ -195,6 +200,7 @@ struct Recovery {
     attempts: Attempts,
     goals: Goals,
     checks: Checks,
+    unsent: Unsent,
 }
 
 impl Recovery {
@@ -205,6 +211,7 @@ impl Recovery {
             attempts: Attempts::new(rule.config.actors, &rule.ready),
             goals: Goals::new(rule.config.min_attempts),
             checks: Checks::default(),
+            unsent: Unsent::default(),
         }
     }
 
@@ -233,6 +240,9 @@ impl Recovery {
                     self.goals.reach_all(CHANGE);
                 }
                 let imports = told.check == Some(Check::Snippet) && call.text.contains("import ");
+                if told.check != Some(Check::Form) {
+                    self.unsent.passed();
+                }
                 if told.check == Some(Check::Tests) || imports {
                     self.goals.reach_all(INSTALL);
                 }
@@ -249,6 +259,7 @@ impl Recovery {
 impl Fold for Recovery {
     fn observe(&mut self, step: &Step<'_>) {
         self.rate.observe(step);
+        self.unsent.observe(step);
         if let Event::Message(text) = step.event() {
             if step.actor() == Actor::Agent {
                 self.goals.message(step.index(), *text);
@@ -256,6 +267,7 @@ impl Fold for Recovery {
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
+        self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
         if let Some(attempt) = attempt.filter(|attempt| !attempt.polls) {
             self.attempt(&attempt, action);
@@ -272,15 +284,18 @@ impl Fold for Recovery {
         let failing = self.checks.finding();
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
+        findings.extend(self.unsent.findings());
         findings.sort_by_key(|finding| (finding.first, finding.last));
         let (goals, reached, open) = self.goals.counts();
         // All checks together are one goal.
-        let (goals, reached) = (goals + a_check_failed, reached + a_check_failed.saturating_sub(is_failing));
+        let goals = goals + a_check_failed + self.unsent.all;
+        let reached =
+            reached + a_check_failed.saturating_sub(is_failing) + self.unsent.all - self.unsent.open();
         let goal_recovery = recovery_rate(reached, goals);
         let measures = self.rate.measures().into_iter().chain([
             Measure::count("goals", goals),
             Measure::count("reached", reached),
-            Measure::count("open", open + is_failing),
+            Measure::count("open", open + is_failing + self.unsent.open()),
             Measure { name: "goal_recovery", value: goal_recovery },
         ]);
         Verdict::Judged(Judgement {
@@ -298,6 +313,6 @@ impl Fold for Recovery {
 
     fn memory(&self) -> usize {
         let failures = self.goals.memory() + self.checks.memory();
-        self.rate.memory() + self.attempts.memory() + failures
+        self.rate.memory() + self.attempts.memory() + self.unsent.memory() + failures
     }
 }

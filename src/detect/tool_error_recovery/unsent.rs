@@ -1,0 +1,114 @@
+//! Changes in turns that the harness refused for their format, so that they never ran.
+
+use std::sync::{Arc, LazyLock};
+
+use memchr::memmem::Finder;
+
+use super::{OpenReason, finding};
+use crate::detect::finding::Finding;
+use crate::detect::shared::{Call, Meaning, NoCall, each_text, quoted, words};
+use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
+
+/// The fewest lines of a change that can be told from another one.
+const LINES: usize = 5;
+/// The fewest bytes of a line that counts: shorter ones stand everywhere.
+const LINE_BYTES: usize = 12;
+/// A change counts as sent again if a later call holds one in this many of its lines.
+const ONE_IN: usize = 10;
+
+/// What begins and ends a block of code in a message.
+static FENCE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```"));
+
+/// Follows the changes of files that were refused for their format.
+#[derive(Debug, Default)]
+pub(super) struct Unsent {
+    no_call: NoCall,
+    /// The agent's message, if it holds a block of code and is the last step.
+    said: Option<String>,
+    changes: Vec<Change>,
+    /// How many there were, sent again or not.
+    pub(super) all: u64,
+}
+
+#[derive(Debug)]
+struct Change {
+    place: (u64, u64),
+    program: Arc<str>,
+    /// The file that it changes; `?` if that is not known.
+    file: String,
+    lines: DigestSet,
+}
+
+impl Unsent {
+    /// Takes the next step.
+    pub(super) fn observe(&mut self, step: &Step<'_>) {
+        let (refused, said) = (self.no_call.observe(step), self.said.take());
+        let Event::Message(text) = step.event() else { return };
+        if step.actor() == Actor::Agent {
+            self.said = text.may_hold(&FENCE).then(|| text.to_str().into_owned());
+        } else if let (Some(refused), Some(said)) = (refused.filter(|refused| refused.refused), said) {
+            for block in command_blocks(&said) {
+                self.refused((refused.step, refused.last), block);
+            }
+        }
+    }
+
+    fn refused(&mut self, place: (u64, u64), block: &str) {
+        let lines: DigestSet = lines(block).collect();
+        let parts = Call::of_line(block, "bash").parts;
+        let changed = parts.into_iter().find_map(|part| Some((part.program, part.file?)));
+        if let Some((program, file)) = changed.filter(|_| lines.len() >= LINES) {
+            self.all += 1;
+            self.changes.push(Change { place, program, file, lines });
+        }
+    }
+
+    /// Notes a call: it may send a change again.
+    pub(super) fn sent(&mut self, action: &Action<'_>) {
+        if self.changes.is_empty() {
+            return;
+        }
+        let mut sent = DigestSet::default();
+        each_text(action, |_, text| sent.extend(lines(text)));
+        let is_sent =
+            |change: &Change| change.lines.intersection(&sent).count() * ONE_IN >= change.lines.len();
+        self.changes.retain(|change| !is_sent(change));
+    }
+
+    /// Notes that the code ran as wanted: what was refused was not needed, or done in another way.
+    pub(super) fn passed(&mut self) {
+        self.changes.clear();
+    }
+
+    /// How many changes were not sent again.
+    pub(super) fn open(&self) -> u64 {
+        self.changes.len() as u64
+    }
+
+    /// Returns a finding for each change that was not sent again.
+    pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
+        self.changes.iter().map(|change| {
+            let of =
+                if change.file == "?" { String::new() } else { format!(" of `{}`", quoted(&change.file)) };
+            let message = format!("a change{of} was refused for its format and never sent again");
+            finding(change.place, OpenReason::NeverSent, &change.program, 1, message)
+        })
+    }
+
+    /// About how many bytes are held.
+    pub(super) fn memory(&self) -> usize {
+        let lines: usize = self.changes.iter().map(|change| change.lines.len()).sum();
+        self.said.as_ref().map_or(0, String::len) + self.changes.len() * 128 + lines * 2 * size_of::<Digest>()
+    }
+}
+
+/// Returns the blocks of shell commands in a message. The last one may lack its end.
+fn command_blocks(text: &str) -> impl Iterator<Item = &str> {
+    let fenced = text.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
+    let is_shell = |language: &str| Meaning::of_any(words(language)).is(Meaning::SHELL);
+    fenced.filter(move |(language, _)| is_shell(language)).map(|(_, commands)| commands)
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Digest> {
+    text.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES).map(Digest::of_text)
+}
