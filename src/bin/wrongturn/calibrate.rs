@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH")]
     golden: Vec<PathBuf>,
     /// Detectors, with commas between; default: all but the opt-in ones
-    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector)]
+    #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Settings (wrongturn.toml). A .json file holds configurations by detector
     #[arg(long, value_name = "FILE")]

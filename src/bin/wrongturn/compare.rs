@@ -89,7 +89,7 @@ pub(crate) struct Gate {
     #[arg(long, value_name = "OLD")]
     against: PathBuf,
     /// Detectors that the gate is about, with commas between; default: all
-    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector)]
+    #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Fail on p-values below this
     #[arg(long, default_value_t = 0.05, value_name = "P")]

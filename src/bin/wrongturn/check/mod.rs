@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     metadata: Metadata,
     /// Detectors, separated by commas; default: all but opt-in ones without an entry in --config
-    #[arg(long, value_delimiter = ',', value_name = "ID", value_parser = detector)]
+    #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
     #[arg(long, default_value = "agent")]
