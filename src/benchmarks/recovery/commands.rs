@@ -3,10 +3,9 @@
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::trajectory::{Responses, Trajectory, WrittenCommand, written_commands};
-use crate::error::{Error, Result};
+use super::trajectory::{Recorded, Reply, Trajectory, WrittenCommand, written_commands};
+use crate::error::Result;
 use crate::names::named;
-use crate::objects;
 
 /// Timeout in seconds of a written command without one.
 const WRITTEN_TIMEOUT: u32 = 120;
@@ -119,13 +118,9 @@ impl ReplayCommand {
 /// # Errors
 /// If the file is not JSON, or has neither form.
 pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
-    let value: Value = objects::from_slice(file)?;
-    let mut replay = if value.get("responses").is_some() {
-        of_responses(objects::from_slice(file)?)
-    } else if value.get("steps").is_some() {
-        of_trajectory(&objects::from_slice(file)?, mode)
-    } else {
-        return Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"));
+    let mut replay = match Recorded::read(file)? {
+        Recorded::Replies(replies) => of_replies(&replies),
+        Recorded::Trajectory(trajectory) => of_trajectory(&trajectory, mode),
     };
     let next_is_control: Vec<bool> =
         replay.commands.iter().skip(1).map(|next| next.keystrokes.trim().starts_with("C-")).collect();
@@ -159,12 +154,11 @@ fn of_trajectory(trajectory: &Trajectory, mode: ReplayMode) -> Replay {
     Replay { schema: "replay/1", interactions, commands }
 }
 
-fn of_responses(mut wire: Responses) -> Replay {
-    wire.responses.sort_by_key(|response| response.episode);
-    let commands = wire.responses.iter().flat_map(|response| {
-        of_text(response.episode, &response.text, Via::Response, |_| WRITTEN_TIMEOUT.into())
-    });
-    Replay { schema: "replay/1", interactions: wire.responses.len() as u64, commands: commands.collect() }
+fn of_replies(replies: &[Reply]) -> Replay {
+    let commands = replies
+        .iter()
+        .flat_map(|reply| of_text(reply.episode, &reply.text, Via::Response, |_| WRITTEN_TIMEOUT.into()));
+    Replay { schema: "replay/1", interactions: replies.len() as u64, commands: commands.collect() }
 }
 
 /// Returns the commands that a model wrote as JSON; `timeout` applies to those without one.

@@ -4,6 +4,31 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
 use super::super::read::null_as_default;
+use crate::error::{Error, Result};
+use crate::objects;
+
+/// What an agent did in a trial, in the form of its file.
+pub(super) enum Recorded {
+    Trajectory(Trajectory),
+    /// Ordered by episode.
+    Replies(Vec<Reply>),
+}
+
+impl Recorded {
+    /// Reads an ATIF trajectory, or the replies of Terminus v1 (`{"responses": [{"episode", "text"}]}`).
+    pub(super) fn read(file: &[u8]) -> Result<Self> {
+        let value: Value = objects::from_slice(file)?;
+        if value.get("responses").is_some() {
+            let Replies { mut responses } = objects::from_slice(file)?;
+            responses.sort_by_key(|reply| reply.episode);
+            Ok(Self::Replies(responses))
+        } else if value.get("steps").is_some() {
+            objects::from_slice(file).map(Self::Trajectory)
+        } else {
+            Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"))
+        }
+    }
+}
 
 /// An ATIF trajectory.
 #[derive(Deserialize)]
@@ -61,14 +86,14 @@ impl AtifStep {
     }
 }
 
-/// The replies of Terminus v1.
 #[derive(Deserialize)]
-pub(super) struct Responses {
-    pub(super) responses: Vec<Response>,
+struct Replies {
+    responses: Vec<Reply>,
 }
 
+/// A reply of Terminus v1.
 #[derive(Deserialize)]
-pub(super) struct Response {
+pub(super) struct Reply {
     pub(super) episode: i64,
     #[serde(default, deserialize_with = "null_as_default")]
     pub(super) text: String,

@@ -1,11 +1,9 @@
 //! The transcript of a failed trial, which a recovery prompt may hold.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::trajectory::{Responses, Trajectory};
-use crate::error::{Error, Result};
-use crate::objects;
+use super::trajectory::{AtifStep, Recorded};
+use crate::error::Result;
 
 /// The bytes that the public code adds to a transcript: an introduction, headings, a stand-in for the task.
 const FRAME: u64 = 276;
@@ -39,27 +37,23 @@ pub struct Transcript {
 /// # Errors
 /// If the file is not JSON, or has neither form.
 pub fn transcript(file: &[u8]) -> Result<Transcript> {
-    let value: Value = objects::from_slice(file)?;
-    let messages: Vec<String> = if value.get("responses").is_some() {
-        let mut replies: Responses = objects::from_slice(file)?;
-        replies.responses.sort_by_key(|reply| reply.episode);
-        replies.responses.iter().map(|reply| format!("[ASSISTANT]: {}", reply.text)).collect()
-    } else if value.get("steps").is_some() {
-        let trajectory: Trajectory = objects::from_slice(file)?;
-        let message = |step: &super::trajectory::AtifStep| {
-            let role = match step.source.as_deref()? {
-                "agent" | "assistant" => "ASSISTANT",
-                "user" => "USER",
-                "system" => "SYSTEM",
-                _ => return None,
-            };
-            Some(format!("[{role}]: {}", step.message()))
-        };
-        trajectory.steps.iter().filter_map(message).collect()
-    } else {
-        return Err(Error::shape("neither a trajectory with `steps` nor replies in `responses`"));
+    let messages: Vec<String> = match Recorded::read(file)? {
+        Recorded::Replies(replies) => {
+            replies.iter().map(|reply| format!("[ASSISTANT]: {}", reply.text)).collect()
+        }
+        Recorded::Trajectory(trajectory) => trajectory.steps.iter().filter_map(said).collect(),
     };
     let text = messages.join("\n\n");
     let prompt_bytes = if messages.is_empty() { 0 } else { text.len() as u64 + FRAME };
     Ok(Transcript { messages: messages.len() as u64, prompt_bytes, text })
+}
+
+fn said(step: &AtifStep) -> Option<String> {
+    let role = match step.source.as_deref()? {
+        "agent" | "assistant" => "ASSISTANT",
+        "user" => "USER",
+        "system" => "SYSTEM",
+        _ => return None,
+    };
+    Some(format!("[{role}]: {}", step.message()))
 }
