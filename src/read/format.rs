@@ -25,6 +25,8 @@ pub(super) enum Reader {
     Document(ReadDocument),
     /// The same, but a fault ends the document.
     Fallible(TryReadDocument),
+    /// As `Fallible`, but a document without a run is sound: spans of other programs.
+    MayBeEmpty(TryReadDocument),
     /// Lines of a session are added one by one.
     Session(SessionReader),
     /// As `Fallible`, of a format that is asked only if no specific one claims the document. Of these the first counts.

@@ -261,7 +261,8 @@ const DEPTH: usize = 3;
 /// Number of values inside a document that are checked.
 const CHECKED: usize = 64;
 
-/// Keys of definitions, and of parts of requests and responses, which are not runs.
+/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read in place of
+/// a document that no format claims because it is damaged, the rest would be lost in silence.
 const NO_RUNS: [&str; 10] = [
     "candidates",
     "choices",
@@ -337,9 +338,8 @@ impl Asked<'_, '_> {
 
     /// Returns the specific format that claims the document.
     fn specific(&self) -> Result<Option<&'static Entry>> {
-        let is_specific = |reader: &Reader| {
-            matches!(reader, Reader::Document(_) | Reader::Fallible(_) | Reader::Session(_))
-        };
+        let is_specific =
+            |reader: &Reader| !matches!(reader, Reader::Records(_) | Reader::Generic(_) | Reader::Last(_));
         sole(self.claiming(is_specific), |entry| entry.format)
     }
 

@@ -178,7 +178,9 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
             read(&parsed.document, runs);
             Ok(())
         }
-        Reader::Fallible(read) | Reader::Generic(read) | Reader::Last(read) => read(&parsed.document, runs),
+        Reader::Fallible(read) | Reader::MayBeEmpty(read) | Reader::Generic(read) | Reader::Last(read) => {
+            read(&parsed.document, runs)
+        }
         Reader::Session(reader) => {
             session::read_document(reader, &parsed.document, runs);
             Ok(())
@@ -197,10 +199,8 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
-    // Spans of other programs are a sound input without a run.
-    let is_empty =
-        before == (runs.reading.runs, runs.reading.faults) && entry.format != Format::OpenTelemetry;
-    if is_empty && read.is_ok() {
+    let is_empty = before == (runs.reading.runs, runs.reading.faults);
+    if is_empty && !matches!(entry.reader, Reader::MayBeEmpty(_)) && read.is_ok() {
         return Err(Error::new(
             ErrorKind::Shape,
             format!("the input is of {}, but has no run", entry.format),

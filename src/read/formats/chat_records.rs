@@ -1,5 +1,5 @@
-//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation below its top
-//! level. Messages have `role` and `content`, or `from` and `value` as ShareGPT writes them.
+//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation. Messages have
+//! `role` and `content`, or `from` and `value` as ShareGPT writes them.
 
 use std::collections::VecDeque;
 
@@ -14,8 +14,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ChatRecords,
     about: "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT writes them",
     signature: &[Shape::Document(
-        "a list of objects that hold messages, or an object with `conversation`, `conversations` or, within other \
-         objects, `messages`",
+        "a list of objects that hold messages, or an object with `conversation` or `conversations`",
         has_conversations,
     )],
     reader: Reader::Last(read),
@@ -31,29 +30,24 @@ fn has_conversations(document: &Document<'_>) -> bool {
     match document {
         // Each of several lines is a document.
         Document::Lines(_) => false,
-        Document::Object(members) => held(members, TOP, DEPTH).is_some(),
+        Document::Object(members) => held(members, TOP).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
         Document::List(items) => items.first().is_some_and(|item| record(*item).is_some()),
     }
 }
 
-/// Depth to which nested objects are searched for conversations.
-const DEPTH: usize = 3;
-
-/// Returns the messages of an object, and the members of the object that holds them.
-fn held<'a>(members: &Members<'a>, keys: &[&str], depth: usize) -> Option<(Raw<'a>, Members<'a>)> {
-    if let Some(list) = keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list)) {
-        return Some((list, members.clone()));
-    }
-    let inner = |value: Raw<'a>| held(&Members::from(value), &LISTS, depth - 1);
-    let objects = members.iter().map(|(_, value)| value).filter(|value| value.kind() == Kind::Object);
-    if depth == 0 { None } else { objects.into_iter().find_map(inner) }
+/// Returns the messages of an object.
+fn held<'a>(members: &Members<'a>, keys: &[&str]) -> Option<Raw<'a>> {
+    keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list))
 }
 
 /// Returns the messages of a list item, and its other members.
 fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
-        Kind::Object => held(&Members::from(item), &LISTS, 0),
+        Kind::Object => {
+            let members = Members::from(item);
+            held(&members, &LISTS).map(|list| (list, members))
+        }
         Kind::List if is_conversation(item) => Some((item, Members::default())),
         _ => None,
     }
@@ -80,12 +74,8 @@ fn is_spoken(item: Raw<'_>) -> bool {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Lines(_) => Ok(()),
-        Document::Object(members) => match held(members, TOP, DEPTH) {
-            Some((list, around)) => {
-                let inner = metadata(&around);
-                let metadata = Metadata { id: inner.id.or_else(|| metadata(members).id), ..inner };
-                converse(&list.items().unwrap_or_default(), &around, metadata, runs)
-            }
+        Document::Object(members) => match held(members, TOP) {
+            Some(list) => converse(&list.items().unwrap_or_default(), members, metadata(members), runs),
             None => Ok(()),
         },
         Document::List(items) if items.first().is_some_and(|item| is_spoken(*item)) => {

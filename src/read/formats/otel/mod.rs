@@ -42,7 +42,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
         decode::claims,
     )],
-    reader: Reader::Fallible(read),
+    reader: Reader::MayBeEmpty(read),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
