@@ -1,24 +1,28 @@
-//! Sessions of the Gemini CLI: one document, in which each call contains its result.
+//! Sessions of the Gemini CLI: one document, or lines that change it. Each call contains its result.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-use std::sync::LazyLock;
 
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::GeminiCli,
-    about: "sessions of the Gemini CLI",
-    signature: &[Shape::Object(All(&[
-        Is(Kind::String, &["sessionId", "projectHash"]),
-        Is(Kind::List, &["messages"]),
-    ]))],
+    about: "sessions of the Gemini CLI: a document, or a message per line",
+    signature: &[Shape::Object(All(&[SESSION, Is(Kind::List, &["messages"])])), Shape::Lines(SESSION)],
     reader: Reader::Document(read),
 };
 
+const SESSION: Mark = Is(Kind::String, &["sessionId", "projectHash"]);
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
     let mut session = Session::default();
-    for (turn, message) in (0..).zip(members.objects("messages")) {
+    let (members, messages) = match document {
+        Document::Object(members) => (members.clone(), members.objects("messages").collect()),
+        document => session.replay(document.items()),
+    };
+    for (turn, message) in (0..).zip(messages) {
         match message.name("type").as_deref() {
             Some("user") => session.say(Actor::User, &message, turn),
             Some("gemini") => {
@@ -29,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             _ => session.others += 1,
         }
     }
-    session.end(members, runs);
+    session.end(&members, runs);
 }
 
 /// A session that is being read.
@@ -40,9 +44,37 @@ struct Session<'a> {
     /// Number of skipped messages, and of items among calls that are not calls.
     others: u64,
     no_calls: u64,
+    rewinds: u64,
 }
 
 impl<'a> Session<'a> {
+    /// Returns the first line of each session and the messages of all lines. A message that is written again under its
+    /// id replaces the earlier one, and `$set` may write all of them again. What a user took back by `$rewindTo` was
+    /// done, so it stays.
+    fn replay(&mut self, lines: &[Raw<'a>]) -> (Members<'a>, Vec<Members<'a>>) {
+        let (mut header, mut messages, mut places) = (Members::default(), Vec::new(), HashMap::new());
+        for line in lines.iter().map(|line| Members::from(*line)) {
+            let changed = line.object("$set");
+            let mut written: Vec<_> = line.objects("messages").chain(changed.objects("messages")).collect();
+            if SESSION.fits(&line) {
+                header = if header.has("sessionId") { header } else { line };
+            } else if line.has("$rewindTo") {
+                self.rewinds += 1;
+            } else if !line.has("$set") {
+                written.push(line);
+            }
+            for message in written {
+                let id = message.ident("id");
+                let place = id.map_or(messages.len(), |id| *places.entry(id).or_insert(messages.len()));
+                match messages.get_mut(place) {
+                    Some(known) => *known = message,
+                    None => messages.push(message),
+                }
+            }
+        }
+        (header, messages)
+    }
+
     fn say(&mut self, actor: Actor, message: &Members<'a>, turn: u64) {
         if let Some(text) = message.message("content") {
             self.steps.message_at(actor, turn, text, message.time("timestamp"));
@@ -73,6 +105,7 @@ impl<'a> Session<'a> {
     fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
         runs.pass_over("messages of neither the user nor the model", self.others);
         runs.pass_over("items among calls that are no calls", self.no_calls);
+        runs.pass_over("rewinds (what they took back is kept)", self.rewinds);
         let metadata = Metadata {
             id: members.name("sessionId").map(Cow::into_owned),
             agent: Some("gemini-cli".into()),
