@@ -60,10 +60,14 @@ impl RunTable {
     /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row has no key, more cells than the header or a value of
     /// another kind.
     pub fn from_csv(text: &str) -> Result<Self> {
-        let mut lines = csv_rows(text).into_iter();
-        let (_, header) = lines.next().unwrap_or_default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let unread = |error: csv::Error| Error::shape(error.to_string());
+        let header = reader.headers().map_err(unread)?.clone();
         let mut table = Self::default();
-        for (line, cells) in lines {
+        for cells in reader.records() {
+            let cells = cells.map_err(unread)?;
+            let line = cells.position().map_or(0, csv::Position::line);
             if cells.len() > header.len() {
                 return Err(Error::shape(format!(
                     "line {line}: expected {} cells, got {}",
@@ -71,11 +75,15 @@ impl RunTable {
                     cells.len()
                 )));
             }
-            let cells = header.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-            table.add(
-                line,
-                cells.map(|(name, cell)| (name.trim().to_owned(), Value::String(cell))).collect(),
-            )?;
+            let known: Map<String, Value> = header
+                .iter()
+                .zip(&cells)
+                .filter(|(_, cell)| !cell.is_empty())
+                .map(|(name, cell)| (name.trim().to_owned(), cell.into()))
+                .collect();
+            if !known.is_empty() {
+                table.add(line, known)?;
+            }
         }
         Ok(table)
     }
@@ -120,7 +128,7 @@ impl RunTable {
         self.unmatched_runs.load(Ordering::Relaxed)
     }
 
-    fn add(&mut self, line: usize, cells: Map<String, Value>) -> Result<()> {
+    fn add(&mut self, line: u64, cells: Map<String, Value>) -> Result<()> {
         let mut row = Row::default();
         for (name, value) in cells {
             let text = match value {
@@ -232,40 +240,4 @@ impl Row {
             }
         }
     }
-}
-
-/// Splits CSV into rows with their lines. Cells may be quoted.
-fn csv_rows(text: &str) -> Vec<(usize, Vec<String>)> {
-    let mut rows = Vec::new();
-    let (mut cells, mut cell, mut in_quotes) = (Vec::new(), String::new(), false);
-    let (mut line, mut begun_in) = (1, 1);
-    let mut marks = text.strip_prefix('\u{feff}').unwrap_or(text).chars().peekable();
-    let mut end = |cells: &mut Vec<String>, cell: &mut String, line| {
-        cells.push(std::mem::take(cell));
-        let cells = std::mem::take(cells);
-        if cells.iter().any(|cell| !cell.is_empty()) {
-            rows.push((line, cells));
-        }
-    };
-    while let Some(mark) = marks.next() {
-        line += usize::from(mark == '\n');
-        match mark {
-            '"' if in_quotes => {
-                in_quotes = marks.next_if_eq(&'"').is_some();
-                if in_quotes {
-                    cell.push('"');
-                }
-            }
-            '"' if cell.is_empty() => in_quotes = true,
-            ',' if !in_quotes => cells.push(std::mem::take(&mut cell)),
-            '\r' if !in_quotes && marks.peek() == Some(&'\n') => {}
-            '\n' if !in_quotes => {
-                end(&mut cells, &mut cell, begun_in);
-                begun_in = line;
-            }
-            _ => cell.push(mark),
-        }
-    }
-    end(&mut cells, &mut cell, begun_in);
-    rows
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
-use crate::common::arguments::{Metadata, Reading, Resamples, Surety, Threads, detector};
+use crate::common::arguments::{Resamples, Scanning, Surety, detector};
 use crate::common::findings::counted;
 use crate::common::inputs::{self, Inputs};
 use crate::common::tables::{self, TableFiles};
@@ -67,11 +67,7 @@ struct Scan {
     #[command(flatten)]
     surety: Surety,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    metadata: Metadata,
-    #[command(flatten)]
-    threads: Threads,
+    scanning: Scanning,
 }
 
 /// Fails if the detectors fire more often than on earlier runs of the same tasks.
@@ -159,15 +155,9 @@ impl Scan {
         show: impl FnOnce(&Comparison) -> Result<u8, common::Failure>,
     ) -> Result<u8, common::Failure> {
         common::output::protect(paths)?;
-        let run_table = self.metadata.table()?;
-        let options = ScanOptions {
-            read: self.reading.options(),
-            join: self.reading.join,
-            fingerprints,
-            run_table: run_table.clone(),
-            threads: self.threads.wanted(),
-            ..ScanOptions::default()
-        };
+        let Scanning { metadata, threads, .. } = &self.scanning;
+        let options = ScanOptions { fingerprints, ..self.scanning.options()? };
+        let run_table = options.run_table.clone();
         let ids: Vec<&str> = ALL.iter().filter(|info| !info.opt_in).map(|info| info.id).collect();
         let detectors = Registry::default().build(&ids, Preset::Default, actors, &serde_json::json!({}))?;
         let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
@@ -203,11 +193,11 @@ impl Scan {
         let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
             return Err("two sides are needed".into());
         };
-        let pool = self.threads.pool()?;
+        let pool = threads.pool()?;
         let comparison =
             pool.install(|| Comparison::of((first, first_runs), (second, second_runs), resampling))?;
         let status = show(&comparison)?;
-        self.metadata.tell(run_table.as_ref());
+        metadata.tell(run_table.as_ref());
         inputs::tell(&inputs);
         Ok(if status == 0 { inputs::status(files()) } else { status })
     }

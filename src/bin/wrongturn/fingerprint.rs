@@ -11,7 +11,7 @@ use wrongturn::{
 };
 
 use crate::common;
-use crate::common::arguments::{Metadata, Reading, Resamples, Threads};
+use crate::common::arguments::{Resamples, Scanning};
 use crate::common::inputs;
 use crate::common::inputs::group_name;
 use crate::common::output::{protect, write_text};
@@ -43,11 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     full: bool,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    metadata: Metadata,
-    #[command(flatten)]
-    threads: Threads,
+    scanning: Scanning,
     #[command(flatten)]
     resampling: Resamples,
     #[command(flatten)]
@@ -56,15 +52,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     protect(&arguments.paths)?;
-    let run_table = arguments.metadata.table()?;
-    let options = ScanOptions {
-        read: arguments.reading.options(),
-        join: arguments.reading.join,
-        fingerprints: true,
-        run_table: run_table.clone(),
-        threads: arguments.threads.wanted(),
-        ..ScanOptions::default()
-    };
+    let Scanning { metadata, threads, .. } = &arguments.scanning;
+    let options = ScanOptions { fingerprints: true, ..arguments.scanning.options()? };
+    let run_table = options.run_table.clone();
     let scanner = Scanner::new(Vec::new(), options)?;
     let mut runs = Vec::new();
     let grouped = |record: TraceRecord| {
@@ -79,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })?;
     if !inputs.is_nothing_read() {
         let resampling = arguments.resampling.options();
-        let found = arguments.threads.pool()?.install(|| FingerprintGroups::of(&runs, &resampling));
+        let found = threads.pool()?.install(|| FingerprintGroups::of(&runs, &resampling));
         let document = fingerprint_document(&found, &arguments.group_by);
         if let Some(folder) = &arguments.svg {
             let charts = document.charts().map(|chart| (chart.title(), chart.svg()));
@@ -93,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         arguments.files.write_json(&found)?;
         arguments.files.print(&tables::text(&document, arguments.full))?;
     }
-    arguments.metadata.tell(run_table.as_ref());
+    metadata.tell(run_table.as_ref());
     inputs.told()
 }
 

@@ -53,46 +53,73 @@ fn findings(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
     record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
 }
 
-pub(super) const FINDING_COLUMNS: [&str; 16] = [
-    "run",
-    "file",
-    "agent",
-    "model",
-    "domain",
-    "task",
-    "detector",
-    "tool",
-    "first",
-    "last",
-    "confidence",
-    "message",
-    "evidence",
-    "steps",
-    "tokens",
-    "seconds",
+/// A column: its name, and its cell for a `T`.
+type Column<T> = (&'static str, fn(&T) -> String);
+
+const RUN: [Column<TraceRecord>; 16] = [
+    ("run", |record| text(&record.trace_id())),
+    ("file", |record| text(&path_text(record.file.as_os_str()))),
+    ("position", |record| record.position.to_string()),
+    ("agent", |record| optional_text(record.metadata.agent.as_deref())),
+    ("model", |record| optional_text(record.metadata.model.as_deref())),
+    ("domain", |record| optional_text(record.metadata.domain.as_deref())),
+    ("task", |record| optional_text(record.metadata.task.as_deref())),
+    ("trial", |record| optional(record.metadata.trial)),
+    ("reward", |record| optional(record.reward)),
+    ("termination", |record| optional_text(record.metadata.termination.as_deref())),
+    ("steps", |record| record.cost.steps.to_string()),
+    ("actions", |record| record.actions.to_string()),
+    ("unanswered_calls", |record| record.unpaired.calls.to_string()),
+    ("tokens", |record| optional(record.cost.tokens())),
+    ("seconds", |record| seconds(record.cost.duration_ns)),
+    ("findings", |record| findings(record).count().to_string()),
 ];
 
+/// The columns of a run that rows of findings have, too.
+const OF_BOTH: [&str; 6] = ["run", "file", "agent", "model", "domain", "task"];
+
+fn of_both() -> impl Iterator<Item = &'static Column<TraceRecord>> {
+    RUN.iter().filter(|(name, _)| OF_BOTH.contains(name))
+}
+
+const FINDING: [Column<Finding>; 10] = [
+    ("detector", |finding| finding.detector.to_string()),
+    ("tool", |finding| optional_text(finding.tool.as_deref())),
+    ("first", |finding| finding.first.to_string()),
+    ("last", |finding| finding.last.to_string()),
+    ("confidence", |finding| finding.confidence.to_string()),
+    ("message", |finding| text(&finding.message)),
+    ("evidence", |finding| serde_json::to_string(&finding.evidence).unwrap_or_default()),
+    ("steps", |finding| optional(finding.cost.map(|cost| cost.steps))),
+    ("tokens", |finding| optional(finding.cost.and_then(|cost| cost.tokens()))),
+    ("seconds", |finding| seconds(finding.cost.and_then(|cost| cost.duration_ns))),
+];
+
+pub(super) fn finding_columns() -> impl Iterator<Item = String> {
+    of_both().map(|(name, _)| *name).chain(FINDING.iter().map(|(name, _)| *name)).map(str::to_owned)
+}
+
 pub(super) fn run_columns() -> impl Iterator<Item = String> {
-    let plain = [
-        "run",
-        "file",
-        "position",
-        "agent",
-        "model",
-        "domain",
-        "task",
-        "trial",
-        "reward",
-        "termination",
-        "steps",
-        "actions",
-        "unanswered_calls",
-        "tokens",
-        "seconds",
-        "findings",
-    ];
     let of_detectors = ALL.iter().flat_map(|info| [info.id.to_owned(), format!("{}_score", info.id)]);
-    plain.into_iter().map(str::to_owned).chain(of_detectors)
+    RUN.iter().map(|(name, _)| (*name).to_owned()).chain(of_detectors)
+}
+
+fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String> {
+    let of_run = of_both().map(|(_, cell)| cell(record));
+    csv_line(of_run.chain(FINDING.iter().map(|(_, cell)| cell(finding))))
+}
+
+fn run_row(record: &TraceRecord) -> Result<String, String> {
+    let of_detectors = ALL.iter().flat_map(|info| {
+        let verdict = record.verdict(info.id);
+        let score = verdict.and_then(Verdict::judgement).and_then(|judgement| judgement.score);
+        [optional(verdict.and_then(Verdict::detected).map(u8::from)), optional(score)]
+    });
+    csv_line(RUN.iter().map(|(_, cell)| cell(record)).chain(of_detectors))
+}
+
+fn optional_text(value: Option<&str>) -> String {
+    text(value.unwrap_or_default())
 }
 
 fn optional<T: ToString>(value: Option<T>) -> String {
@@ -104,60 +131,6 @@ fn seconds(nanoseconds: Option<u64>) -> String {
         nanoseconds
             .map(|nanoseconds| format!("{}.{:09}", nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000)),
     )
-}
-
-fn finding_row(record: &TraceRecord, finding: &Finding) -> Result<String, String> {
-    let metadata = &record.metadata;
-    let evidence = serde_json::to_string(&finding.evidence).map_err(|error| error.to_string())?;
-    csv_line(
-        [
-            text(&record.trace_id()),
-            text(&path_text(record.file.as_os_str())),
-            text(metadata.agent.as_deref().unwrap_or_default()),
-            text(metadata.model.as_deref().unwrap_or_default()),
-            text(metadata.domain.as_deref().unwrap_or_default()),
-            text(metadata.task.as_deref().unwrap_or_default()),
-            finding.detector.to_string(),
-            text(finding.tool.as_deref().unwrap_or_default()),
-            finding.first.to_string(),
-            finding.last.to_string(),
-            finding.confidence.to_string(),
-            text(&finding.message),
-            evidence,
-            optional(finding.cost.map(|cost| cost.steps)),
-            optional(finding.cost.and_then(|cost| cost.tokens())),
-            seconds(finding.cost.and_then(|cost| cost.duration_ns)),
-        ]
-        .into_iter(),
-    )
-}
-
-fn run_row(record: &TraceRecord) -> Result<String, String> {
-    let metadata = &record.metadata;
-    let plain = [
-        text(&record.trace_id()),
-        text(&path_text(record.file.as_os_str())),
-        record.position.to_string(),
-        text(metadata.agent.as_deref().unwrap_or_default()),
-        text(metadata.model.as_deref().unwrap_or_default()),
-        text(metadata.domain.as_deref().unwrap_or_default()),
-        text(metadata.task.as_deref().unwrap_or_default()),
-        optional(metadata.trial),
-        optional(record.reward),
-        text(metadata.termination.as_deref().unwrap_or_default()),
-        record.cost.steps.to_string(),
-        record.actions.to_string(),
-        record.unpaired.calls.to_string(),
-        optional(record.cost.tokens()),
-        seconds(record.cost.duration_ns),
-        findings(record).count().to_string(),
-    ];
-    let of_detectors = ALL.iter().flat_map(|info| {
-        let verdict = record.verdict(info.id);
-        let score = verdict.and_then(Verdict::judgement).and_then(|judgement| judgement.score);
-        [optional(verdict.and_then(Verdict::detected).map(u8::from)), optional(score)]
-    });
-    csv_line(plain.into_iter().chain(of_detectors))
 }
 
 pub(super) fn csv_line(cells: impl Iterator<Item = String>) -> Result<String, String> {

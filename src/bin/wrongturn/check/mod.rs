@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use crate::common::arguments::{Metadata, Reading, Surety, Threads, detector};
+use crate::common::arguments::{Scanning, Surety, detector};
 use crate::common::config::{Choice, Config, Judges};
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
@@ -43,9 +43,7 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    metadata: Metadata,
+    scanning: Scanning,
     /// Detectors, separated by commas; default: all but opt-in ones without an entry in --config
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
@@ -66,8 +64,6 @@ pub(crate) struct Arguments {
     /// Take a fingerprint of each run
     #[arg(long)]
     fingerprints: bool,
-    #[command(flatten)]
-    threads: Threads,
     /// Files above this many MiB are not held whole
     #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
@@ -104,12 +100,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    if arguments.reading.join && arguments.partial.path.is_some() {
+    if arguments.scanning.reading.join && arguments.partial.path.is_some() {
         return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
     }
     protect(&arguments.paths)?;
-    let read = arguments.reading.options();
-    let run_table = arguments.metadata.table()?;
+    let Scanning { reading, metadata, .. } = &arguments.scanning;
+    let read = reading.options();
+    let scan = arguments.scanning.options()?;
+    let run_table = scan.run_table.clone();
     let (settings, Judges { own, profiles }) = judges(arguments)?;
     let (files, mut streams) = outputs(arguments)?;
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
@@ -118,12 +116,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         read: ReadOptions { places, ..read.clone() },
         fingerprints: arguments.fingerprints,
         digests: true,
-        run_table: run_table.clone(),
-        threads: arguments.threads.wanted(),
         whole_file_limit: arguments.stream_above.saturating_mul(1 << 20),
-        join: arguments.reading.join,
         profiles,
-        ..ScanOptions::default()
+        ..scan
     };
     let scanner = Scanner::new(own, options)?;
     let fail_on: Vec<FailOn> =
@@ -163,18 +158,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
-    arguments.metadata.tell(run_table.as_ref());
+    metadata.tell(run_table.as_ref());
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
         baseline.write(path)?;
     }
     let draw = |flagged: FlaggedRuns| {
-        if arguments.reading.join {
-            flagged.read_joined(&arguments.paths, &read)
-        } else {
-            flagged.read(&read)
-        }
+        if reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
     };
     let broken: Vec<String> = arguments
         .fail_on
@@ -260,8 +251,8 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
 fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
     let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
     let mut options = serde_json::json!({
-        "format": arguments.reading.format,
-        "alignment": arguments.reading.alignment,
+        "format": arguments.scanning.reading.format,
+        "alignment": arguments.scanning.reading.alignment,
         "detectors": detectors.iter().collect::<BTreeSet<_>>(),
         "actors": arguments.actors,
         "preset": arguments.preset,

@@ -114,12 +114,7 @@ impl Stream {
         let out = Output::create(path)?;
         let mut stream = Self { format, out, has_entries: false, junit: JUnit::default() };
         match format {
-            OutputFormat::Csv => {
-                stream.write(
-                    entries::csv_line(entries::FINDING_COLUMNS.iter().map(|name| (*name).to_owned()))?
-                        .as_bytes(),
-                )?;
-            }
+            OutputFormat::Csv => stream.write(entries::csv_line(entries::finding_columns())?.as_bytes())?,
             OutputFormat::RunsCsv => stream.write(entries::csv_line(entries::run_columns())?.as_bytes())?,
             OutputFormat::Sarif => stream.write(entries::sarif_head().as_bytes())?,
             _ => {}

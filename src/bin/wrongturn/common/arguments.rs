@@ -9,7 +9,7 @@ use wrongturn::{
     Confidence, ReadOptions, Trace,
     detect::detector_info,
     read::{Alignment, Format},
-    scan::{RunTable, ScanEvent, read_files, read_joined},
+    scan::{RunTable, ScanEvent, ScanOptions, read_files, read_joined},
     stats::Resampling,
 };
 
@@ -94,6 +94,30 @@ impl Metadata {
             let _ =
                 writeln!(io::stderr(), "note: {path}: {rows} rows match no run, {runs} runs match no row");
         }
+    }
+}
+
+/// How a scan reads its inputs.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Scanning {
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) metadata: Metadata,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+impl Scanning {
+    /// Returns the options of a scan, with the table of metadata.
+    pub(crate) fn options(&self) -> Result<ScanOptions, Failure> {
+        Ok(ScanOptions {
+            read: self.reading.options(),
+            join: self.reading.join,
+            run_table: self.metadata.table()?,
+            threads: self.threads.wanted(),
+            ..ScanOptions::default()
+        })
     }
 }
 
