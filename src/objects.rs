@@ -221,7 +221,6 @@ mod tests {
     struct Outer {
         id: String,
         inner: Vec<Inner>,
-        #[serde(default)]
         one: Option<Inner>,
     }
 

@@ -97,7 +97,7 @@ fn empty_predictions_score_nothing() {
     // Without episodes nothing is defined.
     let nothing = reflect(&[], &perfect(&gold), &ReflectOptions::default());
     assert_eq!((figures(&nothing), nothing.unknown_predictions.len()), ([None; 6], 3));
-    assert_eq!(nothing.macro_average.recall, None);
+    assert_eq!(nothing.macro_average[&Figure::Recall], None);
 }
 
 #[test]

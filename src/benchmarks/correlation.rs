@@ -15,7 +15,6 @@ pub struct ReflectionRecord {
     /// The test case.
     pub case: String,
     /// The framework.
-    #[serde(default)]
     pub framework: Option<String>,
     /// Class of the failure.
     pub class: String,

@@ -224,10 +224,8 @@ impl<'de> Deserialize<'de> for Finding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Wire {
-            #[serde(default)]
             id: Option<String>,
             mode: FailureMode,
-            #[serde(default)]
             tool: Option<String>,
             #[serde(rename = "where")]
             range: (u64, u64),
@@ -235,11 +233,9 @@ impl<'de> Deserialize<'de> for Finding {
             confidence: Confidence,
             message: String,
             evidence: Value,
-            #[serde(default)]
             cost: Option<Cost>,
             #[serde(default)]
             merged: Vec<String>,
-            #[serde(default)]
             span: Option<SpanId>,
         }
         let Wire { id, mode, tool, range, confidence, message, evidence, cost, merged, span } =
@@ -355,15 +351,11 @@ impl<'de> Deserialize<'de> for Verdict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Wire {
-            #[serde(default)]
             not_applicable: Option<String>,
-            #[serde(default)]
             detected: Option<bool>,
-            #[serde(default)]
             score: Option<f64>,
             #[serde(default)]
             findings: Vec<Finding>,
-            #[serde(default)]
             stopped_at: Option<u64>,
         }
         let Wire { not_applicable, detected, score, findings, stopped_at } = Wire::deserialize(deserializer)?;

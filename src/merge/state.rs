@@ -298,7 +298,6 @@ impl PartialState {
         /// The members that decide whether the rest can be parsed.
         #[derive(Deserialize)]
         struct Head {
-            #[serde(default)]
             wrongturn: Option<String>,
             version: Option<u64>,
             #[serde(rename = "crate")]

@@ -1,6 +1,5 @@
 //! The worst flagged runs of a scan and, once the scan is over, their steps.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -86,8 +85,10 @@ pub struct StripFinding {
 }
 
 /// A flagged run: its place and its findings.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FlaggedRun {
+    #[serde(serialize_with = "write_path", deserialize_with = "read_path")]
     file: Arc<Path>,
     position: u64,
     run: String,
@@ -95,10 +96,24 @@ pub struct FlaggedRun {
     reward: Option<f64>,
     /// The number of steps of the run.
     steps: u64,
-    /// The number of steps inside findings.
-    covered: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<Digest>,
-    strip: RunStrip,
+    title: String,
+    findings: Vec<StripFinding>,
+    /// The number of steps inside findings.
+    #[serde(skip)]
+    covered: u64,
+    /// The steps, once they were read again.
+    #[serde(skip)]
+    drawn: Vec<StripStep>,
+}
+
+fn write_path<S: Serializer>(path: &Arc<Path>, serializer: S) -> Result<S::Ok, S::Error> {
+    StoredPath(path).serialize(serializer)
+}
+
+fn read_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Path>, D::Error> {
+    StoredPath::deserialize(deserializer).map(|StoredPath(path): StoredPath| path.into())
 }
 
 impl FlaggedRun {
@@ -130,9 +145,11 @@ impl FlaggedRun {
             model: record.metadata.model.clone(),
             reward: record.reward,
             steps: record.cost.steps,
-            covered: covered(&findings),
             digest: record.digest,
-            strip: RunStrip { title, steps: Vec::new(), findings },
+            title,
+            covered: covered(&findings),
+            findings,
+            drawn: Vec::new(),
         })
     }
 
@@ -169,64 +186,13 @@ impl FlaggedRun {
     /// Returns the findings of all detectors.
     #[must_use]
     pub fn findings(&self) -> &[StripFinding] {
-        &self.strip.findings
+        &self.findings
     }
 
     /// Orders by steps inside findings (most first), then by findings (most first), then by scan order.
     fn order(&self) -> impl Ord + '_ {
-        let RunStrip { title, findings, .. } = &self.strip;
-        (Reverse((self.covered, findings.len())), &*self.file, self.position, title, findings)
-    }
-}
-
-/// A flagged run in a partial state, without its steps.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written<'r> {
-    file: StoredPath,
-    position: u64,
-    run: Cow<'r, str>,
-    model: Option<Arc<str>>,
-    reward: Option<f64>,
-    steps: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    digest: Option<Digest>,
-    title: Cow<'r, str>,
-    findings: Cow<'r, [StripFinding]>,
-}
-
-impl Serialize for FlaggedRun {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Written {
-            file: StoredPath(self.file.to_path_buf()),
-            position: self.position,
-            run: Cow::Borrowed(&self.run),
-            model: self.model.clone(),
-            reward: self.reward,
-            steps: self.steps,
-            digest: self.digest,
-            title: Cow::Borrowed(&self.strip.title),
-            findings: Cow::Borrowed(&self.strip.findings),
-        }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for FlaggedRun {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written { file, position, run, model, reward, steps, digest, title, findings } =
-            Written::deserialize(deserializer)?;
-        Ok(Self {
-            file: file.0.into(),
-            position,
-            run: run.into_owned(),
-            model,
-            reward,
-            steps,
-            covered: covered(&findings),
-            digest,
-            strip: RunStrip { title: title.into_owned(), steps: Vec::new(), findings: findings.into_owned() },
-        })
+        let worst = Reverse((self.covered, self.findings.len()));
+        (worst, &*self.file, self.position, &self.title, &self.findings)
     }
 }
 
@@ -300,7 +266,8 @@ impl<'r> IntoIterator for &'r FlaggedRuns {
 impl<'de> Deserialize<'de> for FlaggedRuns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut runs = Self::default();
-        runs.extend(Vec::<FlaggedRun>::deserialize(deserializer)?);
+        let read = Vec::<FlaggedRun>::deserialize(deserializer)?;
+        runs.extend(read.into_iter().map(|run| FlaggedRun { covered: covered(&run.findings), ..run }));
         Ok(runs)
     }
 }
@@ -374,7 +341,7 @@ impl FlaggedRuns {
                     let run = run.and_then(|place| self.worst.get_mut(*place));
                     let is_same = |run: &FlaggedRun| run.digest.is_none_or(|known| known == digest(&trace));
                     if let Some(run) = run.filter(|run| is_same(run)) {
-                        run.strip.steps = trace.steps().map(|step| StripStep::of(&step)).collect();
+                        run.drawn = trace.steps().map(|step| StripStep::of(&step)).collect();
                     }
                     *position += 1;
                 }
@@ -388,7 +355,8 @@ impl FlaggedRuns {
             }
             Ok(())
         });
-        self.worst.into_iter().map(|run| run.strip).collect()
+        let strip = |FlaggedRun { title, drawn: steps, findings, .. }| RunStrip { title, steps, findings };
+        self.worst.into_iter().map(strip).collect()
     }
 }
 
@@ -422,9 +390,11 @@ mod tests {
             model: None,
             reward: None,
             steps: 20,
-            covered: covered(&findings),
             digest: None,
-            strip: RunStrip { title: name.to_owned(), steps: Vec::new(), findings },
+            title: name.to_owned(),
+            covered: covered(&findings),
+            findings,
+            drawn: Vec::new(),
         }
     }
 
@@ -441,7 +411,7 @@ mod tests {
         flagged.extend(middling);
         flagged.extend([run("small", &[(0, 3)]), run("two", &[(0, 0), (1, 1)]), run("long", &[(0, 9)])]);
         flagged.extend([run("p", &[(3, 7)])]);
-        let names: Vec<&str> = flagged.worst.iter().map(|run| run.strip.title.as_str()).collect();
+        let names: Vec<&str> = flagged.worst.iter().map(|run| run.title.as_str()).collect();
         assert_eq!(names.len(), WORST_RUNS);
         assert_eq!(names.get(..4), Some(["long", "m00", "m01", "m02"].as_slice()));
         assert_eq!(names.last(), Some(&"m48"));

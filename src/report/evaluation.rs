@@ -6,10 +6,9 @@ use super::cell::Cell;
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::table::Table;
 use crate::benchmarks::{
-    Agreement, AgreementScore, Averages, CallReport, Comparison, DatasetGroup, Evolution, EvolutionGroup,
-    EvolutionIntervals, EvolutionSetting, Figure, FigureIntervals, FrameworkGroup, FunnelCounts,
-    GroupComparison, ModeReport, ModeVerdict, PairedComparison, Proximity, Reflection, ReflectionGroup,
-    Relation,
+    Agreement, AgreementScore, CallReport, DatasetGroup, Evolution, EvolutionGroup, EvolutionIntervals,
+    EvolutionSetting, Figure, FigureIntervals, FrameworkGroup, FunnelCounts, GroupComparison, ModeReport,
+    ModeVerdict, Proximity, Reflection, ReflectionGroup, Relation,
 };
 use crate::stats::{Interval, ratio};
 
@@ -72,6 +71,12 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
     [tasks, modes]
 }
 
+/// Returns the groups by task, and that of all episodes.
+fn groups_of(reflection: &Reflection) -> impl Iterator<Item = (&str, &ReflectionGroup)> {
+    let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
+    tasks.chain([("all", &reflection.all)])
+}
+
 fn by_task(reflection: &Reflection) -> Table {
     let mut table = Table::new(
         "reflection",
@@ -81,8 +86,7 @@ fn by_task(reflection: &Reflection) -> Table {
             "mode_accuracy=mode # | token_f1=token F1 # | judge #",
         ],
     );
-    let groups = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
-    for (name, group) in groups.chain([("all", &reflection.all)]) {
+    for (name, group) in groups_of(reflection) {
         let mut cells = vec![Cell::text(name), Cell::Count(group.episodes)];
         cells.extend(Figure::VARIANTS.iter().map(|figure| real(group.figure(*figure))));
         table.row(cells);
@@ -90,10 +94,8 @@ fn by_task(reflection: &Reflection) -> Table {
     for (name, averages) in
         [("weighted by episodes", &reflection.episode_weighted), ("mean of tasks", &reflection.macro_average)]
     {
-        let Averages { detection_accuracy, similarity, recall, mode_accuracy, token_f1, judge } = averages;
         let mut cells = vec![Cell::text(name), Cell::Missing];
-        let figures = [detection_accuracy, similarity, recall, mode_accuracy, token_f1, judge];
-        cells.extend(figures.map(|figure| real(*figure)));
+        cells.extend(averages.values().map(|figure| real(*figure)));
         table.row(cells);
     }
     let all = &reflection.all;
@@ -137,9 +139,8 @@ fn funnels(reflection: &Reflection) -> Table {
         &["funnel | task | detection # | localization # | diagnosis # | pass # | pass_rate=pass rate #"],
     )
     .grouped();
-    let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
     for funnel in reflection.all.funnel.keys() {
-        for (task, group) in tasks.clone().chain([("all", &reflection.all)]) {
+        for (task, group) in groups_of(reflection) {
             let Some(counts) = group.funnel.get(funnel) else { continue };
             table.row([
                 Cell::text(funnel),
@@ -164,7 +165,6 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
         let passed = [all, all - detection, diagnosis + pass, *pass];
         Some(Line { label: task.to_owned(), values: passed.map(|passed| ratio(passed, all)).into() })
     };
-    let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
     Chart::Lines(LineChart {
         title: "Funnel of reflection".to_owned(),
         caption: "Share of episodes that pass each stage: best Jaccard index of at least 0.6, every failure judged 1."
@@ -172,7 +172,7 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
         axis: "stage".to_owned(),
         measure: "share of episodes".to_owned(),
         places: ["all", "detected", "localized", "diagnosed"].map(str::to_owned).into(),
-        lines: tasks.chain([("all", &reflection.all)]).filter_map(line).collect(),
+        lines: groups_of(reflection).filter_map(line).collect(),
     })
 }
 
@@ -457,7 +457,7 @@ fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Ve
     vec![table, silent]
 }
 
-fn interval_row(
+pub(super) fn interval_row(
     label: String,
     note: String,
     estimate: Option<f64>,
@@ -504,48 +504,4 @@ pub fn evolution_chart(evolution: &Evolution) -> Chart {
         caption: "Share of the included cases in which the failure was avoided (FAR).".to_owned(),
         bars: all.into_iter().chain(classes).chain(frameworks).collect(),
     })
-}
-
-/// Returns recovery compared with fresh starts as charts: the rates of both sides, and their differences.
-#[must_use]
-pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
-    let paired = || {
-        comparison.contexts.iter().flat_map(|(context, compared)| {
-            let models = compared.models.iter();
-            models.filter_map(move |(name, model)| Some((context, name, model.paired.as_ref()?)))
-        })
-    };
-    let rates = paired().flat_map(|(context, name, found): (_, _, &PairedComparison)| {
-        // Fresh starts count for tasks that were also tried in the context.
-        let fresh = format!("fresh, where {context} was tried");
-        [(fresh, &found.fresh), (context.clone(), &found.recovery)].map(|(side, arm)| {
-            let note = Cell::Share(arm.rate).shown();
-            interval_row(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
-        })
-    });
-    let differences = paired().map(|(context, name, found)| {
-        let value = found.difference.value;
-        let note = Cell::Signed(value, 2).shown();
-        interval_row(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
-    });
-    vec![
-        Chart::Intervals(IntervalChart {
-            title: "Tasks resolved".to_owned(),
-            caption: "Mean share of trials resolved over the tasks tried on both sides.".to_owned(),
-            rows: rates.collect(),
-            axis: "share of trials resolved".to_owned(),
-            interval: "share with 95% CI from resampled tasks".to_owned(),
-            range: Some((0.0, 1.0)),
-            ..IntervalChart::default()
-        }),
-        Chart::Intervals(IntervalChart {
-            title: "Recovery less fresh".to_owned(),
-            caption: "Differences of the two rates.".to_owned(),
-            rows: differences.collect(),
-            axis: "difference (recovery less fresh)".to_owned(),
-            interval: "difference with 95% CI from resampled tasks".to_owned(),
-            reference: Some(0.0),
-            ..IntervalChart::default()
-        }),
-    ]
 }

@@ -38,7 +38,7 @@ pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{
     agreement_tables, call_tables, distance_chart, evolution_chart, evolution_tables, funnel_chart,
-    mode_tables, proximity_tables, recovery_charts, reflection_chart, reflection_tables, relation_tables,
+    mode_tables, proximity_tables, reflection_chart, reflection_tables, relation_tables,
 };
 pub use explanation::render_explanation;
 pub use files::render_files;
@@ -49,7 +49,8 @@ pub use markup::xml_text;
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{
-    inheritance_tables, recovery_tables, replay_tables, result_tables, selection_tables, transcript_tables,
+    inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
+    transcript_tables,
 };
 pub use regression::regression_table;
 pub use replication::{ReplicationView, replication_document, summed_document};

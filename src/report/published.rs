@@ -1,11 +1,11 @@
 //! Renders the tables of the note: every run counts, and signals are ranked by |r|.
 
 use super::cell::{Cell, counted, figure, name};
-use super::replication::without_calls;
+use super::replication::{by_model, figures, without_calls};
 use super::runs::pass_k_table;
 use super::table::{TEXT_WIDTH, Table};
 use super::wrap::wrapped;
-use crate::replicate::{Coefficient, Group, PairGroup, PassK, Replication};
+use crate::replicate::{Coefficient, PairGroup, PassK, Replication};
 use crate::stats::{Correlation, ratio};
 
 /// The number of pairs in the table of the strongest signals.
@@ -16,8 +16,12 @@ const STRONGEST: usize = 10;
 #[must_use]
 pub fn render_replication(replication: &Replication) -> String {
     let mut text = overall(replication);
-    for table in [measures(replication), by_model(replication), by_pair(replication), strongest(replication)]
-    {
+    for table in [
+        measures(replication),
+        by_model(replication, FIGURES, 4, FIGURES_NOTE),
+        by_pair(replication),
+        strongest(replication),
+    ] {
         if !table.is_empty() {
             text += &format!("\n{}", table.text(TEXT_WIDTH));
         }
@@ -76,10 +80,6 @@ const FIGURES: &str = concat!(
 const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
 
-fn r(coefficient: &Coefficient) -> Cell {
-    Cell::of(coefficient.r(), |r| Cell::Signed(r, 4))
-}
-
 /// r, Fisher's interval, p, n.
 const CORRELATION: &str = "r # | r_ci95=95% interval ~ | p # | n #";
 
@@ -111,35 +111,12 @@ fn measures(replication: &Replication) -> Table {
     table
 }
 
-fn figures(group: &Group) -> [Cell; 7] {
-    [
-        Cell::Count(group.sims),
-        Cell::Count(group.sims_with_errors),
-        Cell::of(group.mean_reward, |mean| Cell::Real(mean, 4)),
-        r(&group.r_recovery_reward),
-        r(&group.r_recovery_reward_errors_only),
-        r(&group.r_error_count_reward),
-        r(&group.r_tool_calls_reward),
-    ]
-}
-
-fn by_model(replication: &Replication) -> Table {
-    let mut table = Table::new("by_model", "By model", &["model", FIGURES]);
-    for model in &replication.by_model {
-        let mut row = vec![Cell::text(name(model.model.as_deref()))];
-        row.extend(figures(&model.group));
-        table.row(row);
-    }
-    table.note(FIGURES_NOTE);
-    table
-}
-
 fn by_pair(replication: &Replication) -> Table {
     let mut table =
         Table::new("by_model_domain", "By model and domain", &["model | domain", FIGURES]).grouped();
     for pair in &replication.by_model_domain {
-        let mut row = vec![Cell::text(name(pair.model.as_deref())), Cell::text(name(pair.domain.as_deref()))];
-        row.extend(figures(&pair.group));
+        let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
+        row.extend(figures(&pair.group, 4));
         table.row(row);
     }
     table

@@ -1,10 +1,12 @@
 //! The tables of Recovery-Bench.
 
 use super::cell::Cell;
-use super::evaluation::{count, interval, real};
+use super::chart::{Chart, IntervalChart};
+use super::evaluation::{count, interval, interval_row, real};
 use super::table::Table;
 use crate::benchmarks::{
-    Comparison, Inheritance, Inherited, PairedComparison, Replay, Results, Selection, Transcript,
+    Comparison, ContextComparison, Inheritance, Inherited, ModelComparison, PairedComparison, Replay,
+    Results, Selection, Transcript,
 };
 
 /// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, trials left out, and
@@ -20,6 +22,55 @@ pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
     ]
 }
 
+/// Returns the models with trials on both sides, with their context.
+fn paired(
+    comparison: &Comparison,
+) -> impl Iterator<Item = (&str, &ContextComparison, &str, &ModelComparison, &PairedComparison)> {
+    comparison.contexts.iter().flat_map(|(context, compared)| {
+        compared.models.iter().filter_map(move |(name, model)| {
+            Some((context.as_str(), compared, name.as_str(), model, model.paired.as_ref()?))
+        })
+    })
+}
+
+/// Returns recovery compared with fresh starts as charts: the rates of both sides, and their differences.
+#[must_use]
+pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
+    let rates = paired(comparison).flat_map(|(context, _, name, _, found)| {
+        // Fresh starts count for tasks that were also tried in the context.
+        let fresh = format!("fresh, where {context} was tried");
+        [(fresh, &found.fresh), (context.to_owned(), &found.recovery)].map(|(side, arm)| {
+            let note = Cell::Share(arm.rate).shown();
+            interval_row(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
+        })
+    });
+    let differences = paired(comparison).map(|(context, _, name, _, found)| {
+        let value = found.difference.value;
+        let note = Cell::Signed(value, 2).shown();
+        interval_row(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
+    });
+    vec![
+        Chart::Intervals(IntervalChart {
+            title: "Tasks resolved".to_owned(),
+            caption: "Mean share of trials resolved over the tasks tried on both sides.".to_owned(),
+            rows: rates.collect(),
+            axis: "share of trials resolved".to_owned(),
+            interval: "share with 95% CI from resampled tasks".to_owned(),
+            range: Some((0.0, 1.0)),
+            ..IntervalChart::default()
+        }),
+        Chart::Intervals(IntervalChart {
+            title: "Recovery less fresh".to_owned(),
+            caption: "Differences of the two rates.".to_owned(),
+            rows: differences.collect(),
+            axis: "difference (recovery less fresh)".to_owned(),
+            interval: "difference with 95% CI from resampled tasks".to_owned(),
+            reference: Some(0.0),
+            ..IntervalChart::default()
+        }),
+    ]
+}
+
 fn rates(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "recovery",
@@ -30,23 +81,20 @@ fn rates(comparison: &Comparison) -> Table {
         ],
     )
     .grouped();
-    for (context, compared) in &comparison.contexts {
-        for (name, model) in &compared.models {
-            let Some(paired) = &model.paired else { continue };
-            let ranks = compared.ranks.get(name);
-            table.row([
-                Cell::text(context),
-                Cell::text(name),
-                count(model.tasks),
-                real(Some(paired.fresh.rate)),
-                real(Some(paired.recovery.rate)),
-                Cell::Signed(paired.difference.value, 4),
-                real(paired.relative_drop.value),
-                Cell::of(paired.mcnemar.p, Cell::P),
-                Cell::of(ranks, |ranks| count(ranks.fresh)),
-                Cell::of(ranks, |ranks| count(ranks.recovery)),
-            ]);
-        }
+    for (context, compared, name, model, paired) in paired(comparison) {
+        let ranks = compared.ranks.get(name);
+        table.row([
+            Cell::text(context),
+            Cell::text(name),
+            count(model.tasks),
+            real(Some(paired.fresh.rate)),
+            real(Some(paired.recovery.rate)),
+            Cell::Signed(paired.difference.value, 4),
+            real(paired.relative_drop.value),
+            Cell::of(paired.mcnemar.p, Cell::P),
+            Cell::of(ranks, |ranks| count(ranks.fresh)),
+            Cell::of(ranks, |ranks| count(ranks.recovery)),
+        ]);
     }
     table.note(
         "p is of the exact McNemar test; ranks are among the models of the context, fresh and in recovery.",
@@ -62,16 +110,13 @@ fn intervals(comparison: &Comparison) -> Table {
         &["context | model | difference_ci95=difference ~ | relative_drop_ci95=relative drop ~"],
     )
     .grouped();
-    for (context, compared) in &comparison.contexts {
-        for (name, model) in &compared.models {
-            let Some(paired) = &model.paired else { continue };
-            table.row([
-                Cell::text(context),
-                Cell::text(name),
-                Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4)),
-                interval(paired.relative_drop.bootstrap95),
-            ]);
-        }
+    for (context, _, name, _, paired) in paired(comparison) {
+        table.row([
+            Cell::text(context),
+            Cell::text(name),
+            Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4)),
+            interval(paired.relative_drop.bootstrap95),
+        ]);
     }
     table.note(
         "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 tasks they are too narrow, and \
@@ -91,21 +136,18 @@ fn replies(comparison: &Comparison) -> Table {
         ],
     )
     .grouped();
-    for (context, compared) in &comparison.contexts {
-        for (name, model) in &compared.models {
-            let Some(PairedComparison { fresh, recovery, .. }) = &model.paired else { continue };
-            let mean = |mean: Option<f64>| Cell::of(mean, |mean| Cell::Real(mean, 1));
-            table.row([
-                Cell::text(context),
-                Cell::text(name),
-                mean(fresh.mean_interactions),
-                mean(recovery.mean_interactions),
-                mean(fresh.mean_interactions_resolved),
-                mean(recovery.mean_interactions_resolved),
-                Cell::of(fresh.premature, Cell::Count),
-                Cell::of(recovery.premature, Cell::Count),
-            ]);
-        }
+    for (context, _, name, _, PairedComparison { fresh, recovery, .. }) in paired(comparison) {
+        let mean = |mean: Option<f64>| Cell::of(mean, |mean| Cell::Real(mean, 1));
+        table.row([
+            Cell::text(context),
+            Cell::text(name),
+            mean(fresh.mean_interactions),
+            mean(recovery.mean_interactions),
+            mean(fresh.mean_interactions_resolved),
+            mean(recovery.mean_interactions_resolved),
+            Cell::of(fresh.premature, Cell::Count),
+            Cell::of(recovery.premature, Cell::Count),
+        ]);
     }
     table.note("Premature: the agent declared the task done, and it was not resolved.");
     table

@@ -58,7 +58,7 @@ pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationVi
         .table(intervals(analysis))
         .table(tests(analysis));
     document.table(clustering(analysis));
-    document.section("Models and domains").table(by_model(&analysis.tables));
+    document.section("Models and domains").table(by_model(&analysis.tables, FIGURES, 3, FIGURES_NOTE));
     document.table(by_pair(&analysis.tables, analysis.unknown.as_ref(), |pair| pair_cells(analysis, pair)));
     document.table(pooled(analysis)).table(signals(analysis)).paragraph(direction(&analysis.tables));
     document.detail(if view.duplicates { Detail::Short } else { Detail::Full });
@@ -95,7 +95,7 @@ pub fn summed_document(summed: &SummedReplication, pass_k: bool) -> Document {
     }
     let rows = summed.overall.iter().map(|one| (one.relation, &one.pearson, one.clustered.as_ref()));
     document.table(measure_table(summed.cluster, rows));
-    document.table(by_model(&summed.tables));
+    document.table(by_model(&summed.tables, FIGURES, 3, FIGURES_NOTE));
     document.detail(Detail::Full);
     document.chart(forest(
         Relation::RecoveryWithErrors,
@@ -474,26 +474,29 @@ const FIGURES: &str = concat!(
 const FIGURES_NOTE: &str = "r (all), r (errors): recovery rate and reward, all runs and runs with errors. r errors, r calls: error count \
                             and call count with reward.";
 
-fn figures(group: &Group) -> [Cell; 7] {
+/// Returns the cells of a group with this many decimals.
+pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
+    let r = |coefficient: &Coefficient| Cell::of(coefficient.r(), |r| Cell::Signed(r, decimals));
     [
         Cell::Count(group.sims),
         Cell::Count(group.sims_with_errors),
-        Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)),
-        signed(&group.r_recovery_reward),
-        signed(&group.r_recovery_reward_errors_only),
-        signed(&group.r_error_count_reward),
-        signed(&group.r_tool_calls_reward),
+        Cell::of(group.mean_reward, |mean| Cell::Real(mean, decimals)),
+        r(&group.r_recovery_reward),
+        r(&group.r_recovery_reward_errors_only),
+        r(&group.r_error_count_reward),
+        r(&group.r_tool_calls_reward),
     ]
 }
 
-fn by_model(tables: &Replication) -> Table {
-    let mut table = Table::new("by_model", "By model", &["model", FIGURES]);
+/// Returns the figures of each model under these headings.
+pub(super) fn by_model(tables: &Replication, headings: &str, decimals: usize, note: &str) -> Table {
+    let mut table = Table::new("by_model", "By model", &["model", headings]);
     for model in &tables.by_model {
         let mut row = vec![Cell::name(model.model.as_deref())];
-        row.extend(figures(&model.group));
+        row.extend(figures(&model.group, decimals));
         table.row(row);
     }
-    table.note(FIGURES_NOTE);
+    table.note(note);
     table
 }
 
@@ -524,7 +527,7 @@ fn by_pair<'r>(
     .grouped();
     for pair in &tables.by_model_domain {
         let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
-        row.extend(figures(&pair.group));
+        row.extend(figures(&pair.group, 3));
         let found = cells(pair);
         row.push(ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson))));
         row.extend(clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref())));
@@ -534,7 +537,7 @@ fn by_pair<'r>(
     }
     if let Some(unknown) = unknown {
         let mut row = vec![Cell::Missing, Cell::Missing];
-        row.extend(figures(unknown));
+        row.extend(figures(unknown, 3));
         table.row(row);
         table.note("–: runs that name no model or no domain.");
     }

@@ -102,14 +102,10 @@ impl<'de> Deserialize<'de> for TraceRecord {
             trace: String,
             position: u64,
             file: PathBuf,
-            #[serde(default)]
             model: Option<Arc<str>>,
-            #[serde(default)]
             domain: Option<Arc<str>>,
-            #[serde(default)]
             reward: Option<f64>,
             verdicts: BTreeMap<String, Verdict>,
-            #[serde(default)]
             fingerprint: Option<Fingerprint>,
         }
         let Wire { trace, position, file, model, domain, reward, verdicts, fingerprint } =

@@ -218,13 +218,6 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// Marks the arguments as left out by the source.
-    #[must_use]
-    pub fn arguments_not_recorded(mut self) -> Self {
-        self.arguments = Content::NotRecorded;
-        self
-    }
-
     /// Sets the call id.
     #[must_use]
     pub fn call_id(mut self, id: &'a str) -> Self {
@@ -236,15 +229,6 @@ impl<'a> Action<'a> {
     #[must_use]
     pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
         self.observation = Content::Present(observation.into());
-        self.status = status;
-        self.provenance = Provenance::Flag;
-        self
-    }
-
-    /// Sets a status from a structured flag, for an answer whose text the source left out.
-    #[must_use]
-    pub fn answered_unrecorded(mut self, status: Status) -> Self {
-        self.observation = Content::NotRecorded;
         self.status = status;
         self.provenance = Provenance::Flag;
         self

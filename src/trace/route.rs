@@ -277,7 +277,6 @@ struct WireAction {
     name: String,
     #[serde(default)]
     arguments: Value,
-    #[serde(default)]
     compare: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,

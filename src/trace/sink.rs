@@ -153,11 +153,6 @@ impl RunSummary {
         &self.metadata
     }
 
-    /// Returns the metadata for changes.
-    pub fn metadata_mut(&mut self) -> &mut Metadata {
-        &mut self.metadata
-    }
-
     /// Returns the reward, which is finite.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {

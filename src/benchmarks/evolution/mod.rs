@@ -21,24 +21,18 @@ pub struct EvolutionCase {
     /// Id of the case.
     pub id: String,
     /// The framework under test.
-    #[serde(default)]
     pub framework: Option<String>,
     /// The model under test.
-    #[serde(default)]
     pub model: Option<String>,
     /// The environment.
     pub task: String,
     /// The game or setting within it.
-    #[serde(default)]
     pub subtask: Option<String>,
     /// Proximity of the signal to the failure: 1, 2 or 3.
-    #[serde(default)]
     pub proximity: Option<u8>,
     /// Number of snapshots between signal and test.
-    #[serde(default)]
     pub distance: Option<u64>,
     /// The snapshot that the agent can learn from.
-    #[serde(default)]
     pub signal: Option<String>,
     /// The failure under test.
     pub target: TargetFailure,
@@ -55,25 +49,18 @@ pub struct EvolutionCase {
     #[serde(default, deserialize_with = "null_as_default")]
     pub post_obs: Timing,
     /// The result of the last action of the original.
-    #[serde(default)]
     pub original_final_obs: Option<String>,
     /// The result of the last new action.
-    #[serde(default)]
     pub post_final_obs: Option<String>,
     /// Score of the new run.
-    #[serde(default)]
     pub score: Option<f64>,
     /// The maximum score.
-    #[serde(default)]
     pub score_max: Option<f64>,
     /// Score of the original episode.
-    #[serde(default)]
     pub original_score: Option<f64>,
     /// The maximum score of the original.
-    #[serde(default)]
     pub max_score: Option<f64>,
     /// Progress of the new run at its end.
-    #[serde(default)]
     pub final_progress: Option<f64>,
 }
 
@@ -102,13 +89,10 @@ pub struct EvolutionStep {
     /// The number of the entry.
     pub step: i64,
     /// The observation.
-    #[serde(default)]
     pub obs: Option<String>,
     /// The action.
-    #[serde(default)]
     pub action: Option<String>,
     /// The subtask of the step.
-    #[serde(default)]
     pub subtask_idx: Option<i64>,
 }
 

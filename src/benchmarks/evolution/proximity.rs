@@ -19,7 +19,6 @@ pub struct PlacedFailure {
     /// The environment.
     pub task: String,
     /// The game or setting within it.
-    #[serde(default)]
     pub subtask: Option<String>,
     /// The failure mode, `class/name`.
     #[serde(rename = "type")]

@@ -19,7 +19,6 @@ pub struct ModeEpisode {
     #[serde(default, deserialize_with = "null_as_default")]
     pub milestones: Vec<ModeMilestone>,
     /// The score at the end.
-    #[serde(default)]
     pub final_score: Option<f64>,
 }
 
@@ -32,13 +31,10 @@ pub struct ModeStep {
     #[serde(default, deserialize_with = "null_as_default")]
     pub obs: String,
     /// The action.
-    #[serde(default)]
     pub action: Option<String>,
     /// The score after the step.
-    #[serde(default)]
     pub cum_score: Option<f64>,
     /// The change of the score by the step.
-    #[serde(default)]
     pub reward: Option<f64>,
 }
 
@@ -50,10 +46,8 @@ pub struct ModeMilestone {
     /// The score after it.
     pub score_after: f64,
     /// The room in which the action is due.
-    #[serde(default)]
     pub room: Option<String>,
     /// The observation after it.
-    #[serde(default)]
     pub observation_after: Option<String>,
 }
 

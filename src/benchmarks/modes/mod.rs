@@ -2,17 +2,13 @@
 
 mod calls;
 mod episode;
-mod expected_action;
 mod format;
-mod malformed_call;
 mod milestones;
 mod rooms;
 mod unexplored;
 
 pub use calls::{CallReport, CallRun, CheckedCall, ExpectedCall, check_calls};
 pub use episode::{ModeEpisode, ModeMilestone, ModeStep};
-pub use expected_action::ExpectedActions;
-pub use malformed_call::MalformedCalls;
 
 pub use crate::detect::MalformedReason;
 

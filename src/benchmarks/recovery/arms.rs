@@ -19,7 +19,6 @@ pub struct ComparedTrial {
     /// `fresh`, or the context from the failed trial: `env`, `env+summary`, `env+full`.
     pub context: String,
     /// The model of the failed trial, if known. Trials that go on from different models are compared apart.
-    #[serde(default)]
     pub source: Option<String>,
     /// The task.
     pub task: String,
@@ -28,16 +27,12 @@ pub struct ComparedTrial {
     /// Whether the task was solved.
     pub resolved: bool,
     /// True if the trial was scored; one that was not is not resolved.
-    #[serde(default)]
     pub scored: Option<bool>,
     /// The reward, if any.
-    #[serde(default)]
     pub reward: Option<f64>,
     /// Replies of the model, if known.
-    #[serde(default)]
     pub interactions: Option<u64>,
     /// Whether the agent declared the task done, if known.
-    #[serde(default)]
     pub declared_done: Option<bool>,
 }
 

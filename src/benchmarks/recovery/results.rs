@@ -105,29 +105,20 @@ pub enum Results {
 #[derive(Deserialize)]
 struct V1Trial {
     task_id: String,
-    #[serde(default)]
     trial_name: Option<String>,
-    #[serde(default)]
     instruction: Option<String>,
-    #[serde(default)]
     is_resolved: Option<bool>,
-    #[serde(default)]
     failure_mode: Option<String>,
-    #[serde(default)]
     parser_results: Option<BTreeMap<String, Value>>,
-    #[serde(default)]
     total_input_tokens: Option<u64>,
-    #[serde(default)]
     total_output_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct HarborTrial {
     task_name: String,
-    #[serde(default)]
     trial_name: Option<String>,
     verifier_result: Option<VerifierResult>,
-    #[serde(default)]
     exception_info: Option<ExceptionInfo>,
     #[serde(default, deserialize_with = "null_as_default")]
     agent_result: AgentResult,
@@ -135,7 +126,6 @@ struct HarborTrial {
 
 #[derive(Deserialize)]
 struct VerifierResult {
-    #[serde(default)]
     rewards: Option<Rewards>,
 }
 
@@ -147,15 +137,12 @@ struct Rewards {
 
 #[derive(Deserialize)]
 struct ExceptionInfo {
-    #[serde(default)]
     exception_type: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 struct AgentResult {
-    #[serde(default)]
     n_input_tokens: Option<u64>,
-    #[serde(default)]
     n_output_tokens: Option<u64>,
 }
 

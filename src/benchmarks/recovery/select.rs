@@ -25,7 +25,6 @@ pub struct Candidate {
     /// Replies of the model, if known.
     pub interactions: Option<u64>,
     /// Size of the recovery prompt with the whole transcript, in UTF-8 bytes, if known.
-    #[serde(default)]
     pub context_bytes: Option<u64>,
 }
 

@@ -39,9 +39,7 @@ pub(super) struct Trajectory {
 
 #[derive(Deserialize)]
 pub(super) struct AtifStep {
-    #[serde(default)]
     pub(super) step_id: Option<i64>,
-    #[serde(default)]
     pub(super) source: Option<String>,
     #[serde(default)]
     message: Value,

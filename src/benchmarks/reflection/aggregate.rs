@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::names::named;
-use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
+use crate::stats::{Interval, mean, ratio, ratio_bootstrap};
 
 /// The scores of a model over a group of episodes.
 ///
@@ -114,22 +114,7 @@ impl Figure {
 }
 
 /// The scores of reflection, averaged over tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct Averages {
-    /// Detection accuracy.
-    pub detection_accuracy: Option<f64>,
-    /// Localization similarity.
-    pub similarity: Option<f64>,
-    /// Localization recall.
-    pub recall: Option<f64>,
-    /// Mode accuracy.
-    pub mode_accuracy: Option<f64>,
-    /// Token F1.
-    pub token_f1: Option<f64>,
-    /// The judge's score.
-    pub judge: Option<f64>,
-}
+pub type Averages = BTreeMap<Figure, Option<f64>>;
 
 /// The 95% bootstrap intervals of the scores of reflection, episodes drawn whole: [`Reflection::intervals`].
 pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
@@ -200,35 +185,22 @@ impl ReflectionGroup {
     }
 }
 
-impl Averages {
-    pub(super) fn weighted(tasks: &BTreeMap<String, ReflectionGroup>) -> Self {
-        Self::by(tasks, |task| float(task.episodes))
-    }
-
-    pub(super) fn plain(tasks: &BTreeMap<String, ReflectionGroup>) -> Self {
-        Self::by(tasks, |_| 1.0)
-    }
-
-    fn by(tasks: &BTreeMap<String, ReflectionGroup>, weight: fn(&ReflectionGroup) -> f64) -> Self {
-        let average = |figure: Figure| {
-            let (mut sum, mut weights) = (0.0, 0.0);
-            for task in tasks.values() {
-                if let Some(value) = task.figure(figure) {
-                    sum += weight(task) * value;
-                    weights += weight(task);
-                }
+/// Returns the means of the figures over tasks with these weights.
+pub(super) fn averages(
+    tasks: &BTreeMap<String, ReflectionGroup>,
+    weight: fn(&ReflectionGroup) -> f64,
+) -> Averages {
+    let average = |figure: &Figure| {
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for task in tasks.values() {
+            if let Some(value) = task.figure(*figure) {
+                sum += weight(task) * value;
+                weights += weight(task);
             }
-            (weights > 0.0).then(|| sum / weights)
-        };
-        Self {
-            detection_accuracy: average(Figure::DetectionAccuracy),
-            similarity: average(Figure::Similarity),
-            recall: average(Figure::Recall),
-            mode_accuracy: average(Figure::ModeAccuracy),
-            token_f1: average(Figure::TokenF1),
-            judge: average(Figure::Judge),
         }
-    }
+        (*figure, (weights > 0.0).then(|| sum / weights))
+    };
+    Figure::VARIANTS.iter().map(average).collect()
 }
 
 impl Reflection {

@@ -6,6 +6,7 @@ mod episode;
 mod from_detectors;
 mod funnel;
 
+use aggregate::averages;
 pub use aggregate::{Averages, Figure, FigureIntervals, FunnelCounts, ReflectionGroup};
 pub use dataset::{DatasetGroup, dataset};
 pub use episode::{DetectionScore, DiagnosisScore, EpisodeScore, LocalizationScore};
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::Definition;
 use super::read::{Lines, Record, StepRange, null_as_default, ordered};
 use crate::names::named;
+use crate::stats::float;
 
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
@@ -47,10 +49,8 @@ pub struct GoldEpisode {
     /// The environment.
     pub task: String,
     /// The game or setting within it.
-    #[serde(default)]
     pub subtask: Option<String>,
     /// True if there is a failure; by default, true if one is listed.
-    #[serde(default)]
     pub detection: Option<Answer>,
     /// The core failures, in order.
     pub failures: Vec<GoldFailure>,
@@ -90,13 +90,10 @@ pub struct Prediction {
     /// Id of the episode.
     pub episode: String,
     /// The model.
-    #[serde(default)]
     pub model: Option<String>,
     /// Detection; `None` if the answer could not be read.
-    #[serde(default)]
     pub detection: Option<Answer>,
     /// Ranges of failures, best first.
-    #[serde(default)]
     pub ranges: Option<Vec<StepRange>>,
     /// Diagnoses of failures with given ranges.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -109,13 +106,10 @@ pub struct PredictedDiagnosis {
     /// Position in the episode's list of failures, counted from 0.
     pub failure: usize,
     /// The failure mode.
-    #[serde(default)]
     pub mode: Option<String>,
     /// The description.
-    #[serde(default)]
     pub description: Option<String>,
     /// A judge's score of the description: 0, 0.5 or 1.
-    #[serde(default)]
     pub judge: Option<f64>,
 }
 
@@ -241,8 +235,8 @@ pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &Refle
     Reflection {
         definition: options.definition,
         all: ReflectionGroup::of(&pooled, &options.funnels),
-        episode_weighted: Averages::weighted(&tasks),
-        macro_average: Averages::plain(&tasks),
+        episode_weighted: averages(&tasks, |task| float(task.episodes)),
+        macro_average: averages(&tasks, |_| 1.0),
         unknown_predictions,
         tasks,
         episodes,
