@@ -54,7 +54,7 @@ pub struct Location {
 
 /// An error with its category and, if known, its location.
 ///
-/// The text is lower case, without a full stop: `path: run 3: line 10 column 7: what is wrong`.
+/// The text is lower case, without a full stop: `path:10:7: run 3: what is wrong`.
 ///
 /// ```
 /// use wrongturn::{ErrorKind, ReadOptions, read_traces};
@@ -165,8 +165,9 @@ impl Error {
         self
     }
 
+    /// Names the file that was read, unless the error names one.
     #[must_use]
-    pub(crate) fn in_file(mut self, path: &Path) -> Self {
+    pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path.get_or_insert_with(|| path.to_path_buf());
         self
     }
@@ -205,13 +206,17 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(path) = &self.0.path {
-            write!(f, "{}: ", path.display())?;
+        match (&self.0.path, self.0.location) {
+            (Some(path), Some(Location { line, column })) => {
+                write!(f, "{}:{line}:{column}: ", path.display())?;
+            }
+            (Some(path), None) => write!(f, "{}: ", path.display())?,
+            (None, _) => {}
         }
         if let Some(run) = self.0.run {
             write!(f, "run {run}: ")?;
         }
-        if let Some(Location { line, column }) = self.0.location {
+        if let (None, Some(Location { line, column })) = (&self.0.path, self.0.location) {
             write!(f, "line {line} column {column}: ")?;
         }
         write!(f, "{}", self.0.cause)

@@ -109,8 +109,8 @@ fn bad_lines_cost_themselves_and_are_told() {
     let (status, table, err) = run("bench benchtrace", &["agree", &path]);
     assert_eq!(status, 3);
     assert!(table.contains("1 episodes"), "{table}");
-    assert!(err.contains(&format!("{path}: line 2 column 1: ")), "{err}");
-    assert!(err.contains("line 3 column ") && err.contains("ends before it begins"), "{err}");
+    assert!(err.contains(&format!("{path}:2:1: ")), "{err}");
+    assert!(err.contains(&format!("{path}:3:")) && err.contains("ends before it begins"), "{err}");
 
     // A list is not read as an object by position, and a byte order mark is not part of the record.
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));

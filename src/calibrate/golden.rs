@@ -296,7 +296,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(matches!(found[0].kind(), ErrorKind::Golden | ErrorKind::Shape), "{:?}", found[0]);
             let message = found[0].to_string();
-            assert!(message.starts_with("golden/x.jsonl: line 2 column "), "{message}");
+            assert!(message.starts_with("golden/x.jsonl:2:"), "{message}");
             assert!(message.contains(reason), "{message}");
         }
     }

@@ -155,7 +155,8 @@ pub(super) fn unread(files: &Files) -> u64 {
 
 /// Returns an error without the path of its file and without the list of expected formats.
 fn reason(path: &str, error: &str) -> String {
-    let error = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(error);
+    let error =
+        error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':')).map_or(error, str::trim_start);
     match error.split_once("of no known format: ") {
         Some((head, rest)) => {
             let is = rest.split("; ").next().unwrap_or_default();

@@ -14,7 +14,7 @@ fn errors_name_file_run_line_and_column() {
     let [error] = &files[0].errors[..] else { panic!("{:?}", files[0].errors) };
     assert_eq!((error.path(), error.run()), (Some(&*path), Some(1)));
     assert_eq!((error.kind(), error.location()), (ErrorKind::Shape, Some(Location { line: 6, column: 16 })));
-    let expected = format!("{}: run 1: line 6 column 16: {}", path.display(), error.message());
+    let expected = format!("{}:6:16: run 1: {}", path.display(), error.message());
     assert_eq!(error.to_string(), expected);
 }
 

@@ -58,7 +58,7 @@ def test_what_cannot_be_read_is_an_error_of_the_report(tmp_path):
     first, second = report.errors
     assert (first.path, first.run, first.line) == (str(path), 1, 2)
     assert second.kind == "io" and "gone.json" in str(second)
-    assert str(first).startswith(f"{path}: run 1: line 2 column ")
+    assert str(first).startswith(f"{path}:2:")
 
 
 def test_options_that_are_not_valid_raise():

@@ -289,6 +289,15 @@ impl Call {
             && !self.deciding().any(|part| part.silenced && !looks(part))
     }
 
+    /// Returns true if the parts that decide the status only look or stop a process. What stands before them on the line
+    /// has no say in it.
+    pub(crate) fn ends_asking(&self) -> bool {
+        let asks = |part: &Part| {
+            is_search(&part.program) || matches!(part.name(), "fuser" | "kill" | "killall" | "pkill")
+        };
+        self.deciding().all(asks)
+    }
+
     /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.
     pub(crate) fn failed_part(&self, line: &str) -> Option<&Part> {
         let named = line.split_once(": ").map_or("", |(name, _)| name);

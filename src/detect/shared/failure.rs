@@ -191,8 +191,9 @@ fn answers_no(call: &Call, all: &[&str]) -> bool {
         let complains = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
         return !all.first().is_some_and(complains);
     }
-    let is_short = all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    is_short && call.may_say_no() && !all.iter().any(|line| complains(line, call))
+    let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
+    let may_say_no = call.may_say_no() && is_short() || call.ends_asking();
+    may_say_no && !all.iter().any(|line| complains(line, call))
 }
 
 /// Returns true if the answer to a structured call begins with what the call says itself: `finish`, `say`.

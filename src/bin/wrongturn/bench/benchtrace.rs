@@ -271,7 +271,7 @@ fn annotated(
     let path = bundled(predictions, "predictions.jsonl");
     let mut lines = lines::<Prediction>(&path)?;
     lines.check_against(&gold);
-    faults.of(&path, &lines.errors);
+    faults.of(&path, std::mem::take(&mut lines.errors));
     Ok((gold, lines.into_records()))
 }
 
@@ -280,7 +280,7 @@ fn annotated(
 fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
     let (traces, reading) = read_traces(&output::read(path)?, &options);
-    faults.of(path, &reading.errors);
+    faults.of(path, reading.errors);
     let detectors = Registry::default().build(&[], Preset::BenchTrace, Actors::Agent, &Value::Null)?;
     let (mut gold, mut predictions) = (Vec::new(), Vec::new());
     for (position, trace) in traces.iter().enumerate() {

@@ -171,7 +171,7 @@ fn each<T>(
             Ok(bytes) => {
                 let mut errors = Vec::new();
                 let result = read(&bytes, &mut errors).map_err(|error| errors.push(error)).ok();
-                faults.of(path, &errors);
+                faults.of(path, errors);
                 result
             }
             Err(error) => {
@@ -213,8 +213,8 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
     let mut candidates = Vec::new();
     for path in &files {
         if path.extension().is_some_and(|extension| extension == "jsonl") {
-            let lines = records::lines::<Candidate>(path)?;
-            faults.of(path, &lines.errors);
+            let mut lines = records::lines::<Candidate>(path)?;
+            faults.of(path, std::mem::take(&mut lines.errors));
             candidates.extend(lines.into_records());
             continue;
         }

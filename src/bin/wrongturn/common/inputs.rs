@@ -183,17 +183,23 @@ pub(crate) fn is_nothing_read<'f>(files: impl IntoIterator<Item = &'f Files>) ->
     matches!(counts(files), [0, 0, _])
 }
 
+/// The most errors that are printed; further ones are counted.
+const MOST_ERRORS: usize = 20;
+
 /// Prints the first errors of each file, one per line, and the number of further ones.
 pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
-    let mut hinted = false;
+    let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
     let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
         let mut told = 0;
-        for error in first {
+        for error in first.take(left) {
             note(&format!("error: {}", without_wants(error, &mut hinted)));
             told += 1;
         }
-        if errors > told {
-            note(&format!("error: {}: {} more", path.display(), errors - told));
+        left -= told;
+        match errors.saturating_sub(told as u64) {
+            0 => {}
+            more if left > 0 => note(&format!("error: {}: {more} more", path.display())),
+            more => untold += more,
         }
     };
     for files in files {
@@ -203,6 +209,9 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
         for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
             tell(path, &mut first.into_iter(), errors);
         }
+    }
+    if untold > 0 {
+        note(&format!("error: {untold} more errors"));
     }
 }
 
@@ -224,8 +233,8 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
 pub(crate) struct Faults(Vec<String>);
 
 impl Faults {
-    pub(crate) fn of(&mut self, path: &Path, errors: &[wrongturn::Error]) {
-        self.0.extend(errors.iter().map(|error| format!("{}: {error}", path.display())));
+    pub(crate) fn of(&mut self, path: &Path, errors: Vec<wrongturn::Error>) {
+        self.0.extend(errors.into_iter().map(|error| error.in_file(path).to_string()));
     }
 
     pub(crate) fn push(&mut self, fault: String) {
@@ -236,8 +245,11 @@ impl Faults {
     pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> Result<u8, Failure> {
         let mut faults = Self::default();
         let status = run(&mut faults);
-        for fault in &faults.0 {
+        for fault in faults.0.iter().take(MOST_ERRORS) {
             note(&format!("error: {fault}"));
+        }
+        if faults.0.len() > MOST_ERRORS {
+            note(&format!("error: {} more errors", faults.0.len() - MOST_ERRORS));
         }
         status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }

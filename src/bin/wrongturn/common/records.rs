@@ -13,8 +13,8 @@ pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
 }
 
 /// Returns the valid records, at least one, and reports the others.
-pub(crate) fn valid<T>(path: &Path, lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
-    faults.of(path, &lines.errors);
+pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
+    faults.of(path, std::mem::take(&mut lines.errors));
     if lines.lines.is_empty() {
         return Err(Unread(format!("{}: no record could be read", path.display())).into());
     }
