@@ -528,6 +528,17 @@ fn the_scan_names_and_counts_foreign_files() {
 }
 
 #[test]
+fn at_most_20_errors_are_printed_and_the_rest_are_counted() {
+    let folder = Folder::new("many_errors");
+    for number in 0..23 {
+        folder.write(&format!("{number:02}.json"), "{\"name\": 1}");
+    }
+    let (_, err) = ends("check", &[&folder.path("")], 3);
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!((lines.len(), lines.last()), (21, Some(&"error: 3 more errors")), "{err}");
+}
+
+#[test]
 fn the_page_of_a_scan_lists_what_was_not_read_and_the_worst_model_first() {
     let folder = Folder::new("page");
     // Of 20 models, each with one run more, number 7 alone loops, and so does one of the runs of number 19.
