@@ -136,7 +136,7 @@ impl Error {
         if error.line() == 0 {
             return made;
         }
-        made.at(Location { line: error.line() as u64, column: error.column() as u64 })
+        made.at(Location { line: error.line() as u64, column: error.column().max(1) as u64 })
     }
 
     #[must_use]

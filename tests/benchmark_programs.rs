@@ -116,7 +116,7 @@ fn bad_lines_cost_themselves_and_are_told() {
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
     let (status, table, err) = run("bench benchtrace", &["agree", &listed]);
     assert!(status == 3 && table.contains("1 episodes"), "{table}");
-    assert!(err.contains("line 2 column ") && err.contains("expected an object"), "{err}");
+    assert!(err.contains(&format!("{listed}:2:")) && err.contains("expected an object"), "{err}");
 
     let trials = folder.write(
         "trials.jsonl",
