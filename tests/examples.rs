@@ -534,8 +534,8 @@ fn at_most_20_errors_are_printed_and_the_rest_are_counted() {
         folder.write(&format!("{number:02}.json"), "{\"name\": 1}");
     }
     let (_, err) = ends("check", &[&folder.path("")], 3);
-    let lines: Vec<&str> = err.lines().collect();
-    assert_eq!((lines.len(), lines.last()), (21, Some(&"error: 3 more errors")), "{err}");
+    assert_eq!(err.matches("of no known format").count(), 20, "{err}");
+    assert_eq!(err.lines().nth(20), Some("error: 3 more errors"), "{err}");
 }
 
 #[test]
