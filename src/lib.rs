@@ -22,7 +22,7 @@
 //!         messages.push(format!("steps {}-{} {}", finding.first, finding.last, finding.mode));
 //!     }
 //! }
-//! assert!(messages.contains(&"steps 2-2 operation/feedback_blindness".to_owned()), "{messages:?}");
+//! assert!(messages.contains(&"steps 2-2 operation/feedback_blindness".to_owned()));
 //! ```
 //!
 //! The program `wrongturn` (feature `cli`) does the same for whole directories. The [guide] has a page for each
