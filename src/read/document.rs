@@ -9,7 +9,7 @@ use crate::json::{Json, Kind, Raw, SkipIndex};
 pub(super) enum Document<'a> {
     /// One object.
     Object(Members<'a>),
-    /// One list, with its items.
+    /// One list, with its items; or lists, one in each line.
     List(Vec<Raw<'a>>),
     /// Objects, one in each line. Other lines were counted.
     Lines(Vec<Raw<'a>>),
@@ -65,18 +65,23 @@ impl<'a> Parsed<'a> {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_index(index));
             return Parsed { document, value, no_json: 0, no_object: 0 };
         }
-        let mut objects = Vec::new();
+        let (mut objects, mut lists) = (Vec::new(), Vec::new());
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_index(index)) {
             match (is_sound(line), line.kind()) {
                 (true, Kind::Object) => objects.push(line),
                 (true, _) => match tagged(line) {
                     Some(object) => objects.push(object),
+                    None if line.kind() == Kind::List => lists.push(line),
                     None => no_object += 1,
                 },
                 (false, _) => no_json += 1,
             }
         }
+        if objects.is_empty() && !lists.is_empty() {
+            return Parsed { document: Document::List(lists), value: None, no_json, no_object };
+        }
+        no_object += lists.len() as u64;
         if no_json + no_object > 0
             && let Some(values) = concatenated(bytes, index).filter(|values| values.len() > 1)
         {
