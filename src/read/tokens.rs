@@ -35,8 +35,12 @@ struct Counts {
 impl Counts {
     fn count(&mut self, key: &[u8], value: &mut Json<'_>) -> Read<()> {
         match key {
-            b"input_tokens" | b"prompt_tokens" => self.input = wire::count(value)?,
-            b"output_tokens" | b"completion_tokens" => self.output = wire::count(value)?,
+            b"input_tokens" | b"prompt_tokens" | b"request_tokens" | b"inputTokens" => {
+                self.input = wire::count(value)?.or(self.input);
+            }
+            b"output_tokens" | b"completion_tokens" | b"response_tokens" | b"outputTokens" => {
+                self.output = wire::count(value)?.or(self.output);
+            }
             b"total_tokens" => self.total = wire::count(value)?,
             b"input_tokens_details" | b"prompt_tokens_details" => {
                 self.cached = None;
@@ -44,6 +48,9 @@ impl Counts {
                     self.cached = wire::count(value)?;
                     Ok(())
                 })?;
+            }
+            b"cached_input_tokens" | b"cachedTokens" | b"cache_read_tokens" => {
+                self.cached = wire::count(value)?;
             }
             b"cache_read_input_tokens" => self.cache_read = wire::count(value)?,
             b"cache_creation_input_tokens" => self.cache_write = wire::count(value)?,

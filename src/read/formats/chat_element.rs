@@ -78,7 +78,7 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
 const CALL_KINDS: [&str; 4] = ["tool_use", "tool_call", "tool-call", "toolCall"];
 
 /// Types of result blocks.
-const RESULT_KINDS: [&str; 3] = ["tool_result", "tool-result", "toolResult"];
+const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
 
 /// Reads a part of a content: a text, a block, or something else.
 fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
@@ -125,15 +125,24 @@ impl<'a> Part<'a> {
                     if is_one(&CALL_KINDS) { Some(true) } else { is_one(&RESULT_KINDS).then_some(false) };
                 self.is_text = wire::is_kind_of_text(kind);
             }
-            // Bedrock names a block by its key.
-            b"toolUse" | b"toolResult" if value.kind()? == Kind::Object => {
-                self.is_call = Some(key == b"toolUse");
+            // Bedrock and Haystack name a block by its key.
+            b"toolUse" | b"toolResult" | b"tool_call" | b"tool_call_result"
+                if value.kind()? == Kind::Object =>
+            {
+                self.is_call = Some(matches!(key, b"toolUse" | b"tool_call"));
                 wire::object(value, |key, value| self.member(key, value))?;
+            }
+            // Amp keeps what a tool gave under `run`, Haystack the call of a result under `origin`.
+            b"run" if value.kind()? == Kind::Object => {
+                wire::object(value, |key, value| self.member(key, value))?;
+            }
+            b"origin" if value.kind()? == Kind::Object => {
+                self.other_id = Members::of(value).ident("id").or(self.other_id.take());
             }
             b"text" => self.text = wire::text(value)?,
             b"id" => block.id = wire::ident(value)?,
             b"tool_use_id" => block.answers = wire::ident(value)?,
-            b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"tool_id" | b"call_id" => {
+            b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"toolUseID" | b"tool_id" | b"call_id" => {
                 self.other_id = wire::ident(value)?;
             }
             b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
@@ -150,10 +159,30 @@ impl<'a> Part<'a> {
                     block.is_error = Some(true);
                 }
             }
+            b"result" if value.kind()? == Kind::Object => {
+                let result = value.raw()?;
+                let code = result.member("exitCode").and_then(is_failure_code);
+                let output = code.and_then(|_| result.member("output"));
+                block.content = words::result(output.unwrap_or(result));
+                block.is_error = block.is_error.or(code);
+            }
             b"content" | b"output" | b"result" => block.content = wire::result(value)?,
             b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
+            b"error" => {
+                let error = value.raw()?;
+                block.is_error = error.boolean().or(block.is_error);
+                if let Some(message) = error.member("message") {
+                    block.content = words::result(message);
+                }
+            }
             b"status" => {
                 let status = wire::name(value)?;
+                block.unknown = match status.as_deref() {
+                    Some("cancelled") => Some(UnknownReason::Interrupted),
+                    Some("rejected-by-user") => Some(UnknownReason::Refused),
+                    Some("in-progress" | "queued") => Some(UnknownReason::Running),
+                    _ => None,
+                };
                 let failed = status.as_deref() == Some("error");
                 block.is_error = block.is_error.or(failed.then_some(true));
             }
@@ -193,7 +222,7 @@ pub(in crate::read) struct Element<'a> {
     /// The results inside one message of AutoGen 0.2, as separate messages.
     pub(in crate::read) tool_responses: Vec<Self>,
     pub(in crate::read) extra: Extra<'a>,
-    is_error: Option<bool>,
+    pub(in crate::read) is_error: Option<bool>,
     timestamp: Option<Raw<'a>>,
     usage: Option<Usage>,
 }
@@ -207,6 +236,12 @@ impl<'a> Element<'a> {
                 b"type" => {
                     let kind = wire::text(value)?.map(|kind| kind.to_str());
                     found.item = kind.as_deref().and_then(Item::of);
+                    // Steps of Gemini's Interactions have no role.
+                    match kind.as_deref() {
+                        Some("user_input") => found.role = Some("user".into()),
+                        Some("model_output") => found.role = Some("assistant".into()),
+                        _ => {}
+                    }
                     found.kind = kind;
                     return Ok(());
                 }
@@ -218,7 +253,9 @@ impl<'a> Element<'a> {
                 }
                 b"name" => return wire::name(value).map(|name| found.name = name),
                 b"status" => return wire::name(value).map(|status| found.status = status),
-                b"is_error" => return wire::boolean(value).map(|flag| found.is_error = flag),
+                b"is_error" | b"tool_call_error" => {
+                    return wire::boolean(value).map(|flag| found.is_error = flag);
+                }
                 b"extra" => return value.raw().map(|extra| found.extra = Extra::of(&extra.into())),
                 b"usage" => {
                     found.usage = tokens::read(value)?;
@@ -260,7 +297,7 @@ impl<'a> Element<'a> {
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" => &mut found.output,
+                b"output" | b"result" => &mut found.output,
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),
@@ -323,7 +360,7 @@ impl<'a> Element<'a> {
 
     /// Returns true if it is the model's reasoning.
     pub(in crate::read) fn is_reasoning(&self) -> bool {
-        self.kind.as_deref() == Some("reasoning")
+        matches!(self.kind.as_deref(), Some("reasoning" | "thought"))
     }
 
     /// Returns its time, from a date or from seconds since 1970.
@@ -435,11 +472,16 @@ pub(in crate::read) struct Block<'a> {
     pub(in crate::read) answers: Option<Cow<'a, str>>,
     content: Option<TextCow<'a>>,
     is_error: Option<bool>,
+    /// Why a result says nothing about its call.
+    unknown: Option<UnknownReason>,
 }
 
 impl<'a> Block<'a> {
     pub(in crate::read) fn into_answer(self) -> Answer<'a> {
-        let flag = self.is_error.map_or(Outcome::UNMARKED, Outcome::flag);
+        let flag = match self.unknown {
+            Some(reason) => Outcome::unknown(reason, Provenance::Flag),
+            None => self.is_error.map_or(Outcome::UNMARKED, Outcome::flag),
+        };
         let Some(text) = self.content else { return flag.answer(Content::Absent) };
         let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };
         let outcome = never_ran(text.text()).or_else(interrupted).unwrap_or(flag);

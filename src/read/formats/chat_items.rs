@@ -37,6 +37,7 @@ impl Item {
             "image_generation_call" => Self::Server("image_generation"),
             "mcp_call" => Self::Mcp,
             "function_call_output"
+            | "function_result"
             | "custom_tool_call_output"
             | "local_shell_call_output"
             | "tool_search_output"
@@ -52,7 +53,7 @@ impl<'a> Conversation<'a> {
         let id = element.call_id.take().or(element.id.take());
         if item == Item::Output {
             let turn = self.end_turn();
-            return self.assembler.answer(turn, id, output(element.output));
+            return self.assembler.answer(turn, id, output(element.output, element.is_error));
         }
         let turn = self.turn();
         let mut call = match item {
@@ -94,10 +95,10 @@ fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
 }
 
 /// Returns the output of a call: a text, a list of parts, or an object with the content and optionally its success.
-fn output(value: Option<Raw<'_>>) -> Answer<'_> {
+fn output(value: Option<Raw<'_>>, is_error: Option<bool>) -> Answer<'_> {
     let Some(value) = value else { return Outcome::UNMARKED.answer(Content::Absent) };
     let member = |name: &str| value.member(name);
-    let success = member("success").and_then(Raw::boolean);
+    let success = member("success").and_then(Raw::boolean).or(is_error.map(|failed| !failed));
     let text = words::result(member("content").unwrap_or(value));
     let Some(text) = text else {
         return success.map_or(Outcome::UNMARKED, |success| Outcome::flag(!success)).answer(Content::Absent);

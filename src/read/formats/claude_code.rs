@@ -84,6 +84,9 @@ impl<'a> Sessions<'a> {
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return count(&mut self.passed_over, "lines that stand there twice");
         }
+        if line.is_of_cursor() {
+            session.metadata.agent = Some("cursor".into());
+        }
         let passed_over = &mut self.passed_over;
         if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
     }

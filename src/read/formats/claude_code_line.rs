@@ -39,6 +39,7 @@ pub(in crate::read) enum Block<'a> {
 pub(in crate::read) enum Mark {
     Running,
     Interrupted,
+    Refused,
 }
 
 impl Mark {
@@ -46,6 +47,7 @@ impl Mark {
         match self {
             Self::Running => UnknownReason::Running,
             Self::Interrupted => UnknownReason::Interrupted,
+            Self::Refused => UnknownReason::Refused,
         }
     }
 }
@@ -81,6 +83,11 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Returns true if the line is one of Cursor's CLI, which otherwise prints the lines of Claude Code.
+    pub(in crate::read) fn is_of_cursor(&self) -> bool {
+        self.kind.as_deref() == Some("tool_call")
+    }
+
     /// Returns the text of the message, unless it is blank.
     pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
         let texts = self.blocks.iter().filter_map(|block| match block {
@@ -96,7 +103,40 @@ pub(in crate::read) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
     let mut line = read_outer(members);
     let is_progress = line.kind.as_deref() == Some("progress");
     let inner = if is_progress { progress_of_agent(&members.object("data"), &mut line) } else { None };
+    if line.is_of_cursor() {
+        call_of_cursor(members, &mut line);
+    }
     inner.unwrap_or(line)
+}
+
+/// Reads a call of Cursor's CLI, `{"shellToolCall": {"args": …, "result": …}}`: it has a line when it starts, and one
+/// when it has ended, with the result under the word for it.
+fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
+    let call = members.object("tool_call");
+    let Some((key, value)) = call.iter().find(|(_, value)| value.kind() == Kind::Object) else { return };
+    let (tool, id) = (Members::from(value), members.name("call_id"));
+    line.has_message = true;
+    line.is_assistant = Some(members.name("subtype").as_deref() == Some("started"));
+    if line.is_assistant == Some(true) {
+        let inner = tool.object("args");
+        let name = tool.name("name").or_else(|| inner.name("toolName"));
+        let name = name.unwrap_or_else(|| key.strip_suffix("ToolCall").unwrap_or(key).to_owned().into());
+        let arguments = inner.get("args").or_else(|| tool.first(&["args", "arguments"]));
+        let arguments = arguments.map_or(Content::Absent, common::arguments);
+        line.blocks = vec![Block::Call { id, name, arguments }];
+        return;
+    }
+    let result = tool.object("result");
+    let (word, said) = result.iter().next().map_or(("", None), |(word, value)| (word, Some(value)));
+    line.mark = (word == "rejected").then_some(Mark::Refused);
+    let code = said.and_then(|said| said.member("exitCode")).and_then(is_failure_code);
+    let part =
+        |key: &str| said?.member(key).and_then(words::result).filter(|text| !wire::is_blank(text.text()));
+    let texts =
+        ["content", "stdout", "stderr", "errorMessage", "error", "reason"].into_iter().filter_map(part);
+    let content = wire::joined(texts.collect()).or_else(|| said.and_then(words::result));
+    let is_error = code.or_else(|| (!word.is_empty() && word != "rejected").then_some(word != "success"));
+    line.blocks = vec![Block::Result { id, content, is_error }];
 }
 
 fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
@@ -122,7 +162,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         message_id: message.name("id"),
         model,
         stop_reason: message.name("stop_reason"),
-        usage: usage(&message.object("usage")),
+        usage: message.usage("usage").unwrap_or_default(),
         blocks: message.get("content").map(content).unwrap_or_default(),
         mark,
         duration,
@@ -187,17 +227,6 @@ fn block(value: Raw<'_>) -> Option<Block<'_>> {
         }),
         "text" | "input_text" | "output_text" => block.string("text").map(Block::Text),
         _ => None,
-    }
-}
-
-/// Returns the tokens of a response: input tokens are new, written to the cache, or read from it.
-fn usage(counts: &Members<'_>) -> Usage {
-    let inputs = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
-    Usage {
-        input_tokens: tokens::sum(inputs.map(|key| counts.count(key))),
-        output_tokens: counts.count("output_tokens"),
-        cached_tokens: counts.count("cache_read_input_tokens"),
-        duration_ns: None,
     }
 }
 

@@ -170,7 +170,9 @@ impl<'a> Event<'a> {
             "task_complete" => Self::End("task_complete"),
             "turn_aborted" => Self::End("turn_aborted"),
             "agent_message" | "user_message" | "agent_reasoning" => Self::Copy,
-            "token_count" => tokens(&payload.object("info")).map_or(Self::Other, Self::Tokens),
+            "token_count" => {
+                payload.object("info").usage("last_token_usage").map_or(Self::Other, Self::Tokens)
+            }
             "patch_apply_end" => Self::outcome(id, payload.flag("success").map(|success| !success)),
             "mcp_tool_call_end" => Self::outcome(id, mcp_failed(&payload.object("result"))),
             "exec_command_end" => {
@@ -203,18 +205,6 @@ fn mcp_failed(result: &Members<'_>) -> Option<bool> {
     }
     let answered = result.object("Ok");
     answered.flag("is_error").or_else(|| answered.flag("isError"))
-}
-
-/// Returns the tokens of the last response.
-fn tokens(info: &Members<'_>) -> Option<Usage> {
-    let last = info.object("last_token_usage");
-    let usage = Usage {
-        input_tokens: last.count("input_tokens"),
-        cached_tokens: last.count("cached_input_tokens"),
-        output_tokens: last.count("output_tokens"),
-        duration_ns: None,
-    };
-    (!usage.is_empty()).then_some(usage)
 }
 
 /// Converts `{secs, nanos}` to nanoseconds.

@@ -28,8 +28,18 @@ const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
 const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
 const ARGUMENTS: [&str; 8] =
     ["arguments", "args", "input", "parameters", "params", "tool_input", "toolInput", "rawInput"];
-const OUTPUTS: [&str; 9] =
-    ["output", "result", "content", "response", "tool_output", "toolOutput", "value", "observation", "text"];
+const OUTPUTS: [&str; 10] = [
+    "output",
+    "result",
+    "content",
+    "response",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "value",
+    "observation",
+    "text",
+];
 const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
@@ -55,10 +65,12 @@ impl What {
             normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
         }
         Some(match &*normal {
-            "user" | "human" => Self::Message(Actor::User),
-            "assistant" | "ai" | "agent" | "model" | "gpt" | "content_part" => Self::Message(Actor::Agent),
+            "user" | "human" | "user_prompt_submit" => Self::Message(Actor::User),
+            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
+                Self::Message(Actor::Agent)
+            }
             "system" | "developer" => Self::Message(Actor::System),
-            "tool" | "function" | "mcp_tool" => Self::Tool,
+            "tool" | "function" | "mcp_tool" | "post_tool_use" | "post_tool_use_failure" => Self::Tool,
             "tool_call"
             | "tool_use"
             | "function_call"
@@ -68,6 +80,8 @@ impl What {
             | "server_tool_use"
             | "backend_tool_call"
             | "tool_invocation"
+            | "tool_call_invocation"
+            | "pre_tool_use"
             | "tool_request"
             | "tool_start"
             | "tool_call_start"
@@ -127,7 +141,7 @@ impl<'a> Event<'a> {
             layers.push(inner);
         }
         let words = layers.iter().rev().flat_map(|layer| {
-            let named = ["type", "$type", "kind", "event", "event_type", "role", "from"]
+            let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
                 .into_iter()
                 .filter_map(|key| layer.name(key));
             named.chain(layer.object("role").name("value"))
@@ -166,7 +180,7 @@ impl<'a> Event<'a> {
     /// Returns the text of a message, without the blocks in it.
     fn text(&self) -> Option<TextCow<'a>> {
         self.layers.iter().rev().find_map(|layer| {
-            ["content", "text", "parts", "contents", "message"]
+            ["content", "text", "parts", "contents", "message", "prompt"]
                 .iter()
                 .find_map(|key| layer.get(key).and_then(words::text))
         })
@@ -212,7 +226,7 @@ impl<'a> Event<'a> {
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
         let failed = self
             .flag(&["is_error", "isError", "error"])
-            .or_else(|| self.flag(&["success", "ok"]).map(|succeeded| !succeeded))
+            .or_else(|| self.flag(&["success", "successful", "ok"]).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| match status.as_deref()?.to_ascii_lowercase().as_str() {
@@ -300,10 +314,10 @@ impl<'a> Run<'a> {
         Self { recording, calls: TextMap::default(), has_ids: false, is_answered: true }
     }
 
-    /// Adds an event, or returns false if it is neither a message nor a call nor a result.
-    fn add(&mut self, event: &Event<'a>) -> bool {
+    /// Adds an event. Returns how much of it is neither a message nor a call nor a result.
+    fn add(&mut self, event: &Event<'a>) -> usize {
         match event.what {
-            Some(What::Message(actor)) => self.message(actor, event),
+            Some(What::Message(actor)) => return self.message(actor, event),
             Some(What::Call | What::Tool) if event.is_call() => {
                 if std::mem::take(&mut self.is_answered) {
                     self.recording.turn(event.time());
@@ -320,12 +334,12 @@ impl<'a> Run<'a> {
                 }
                 self.is_answered = true;
             }
-            _ => return false,
+            _ => return 1,
         }
-        true
+        0
     }
 
-    fn message(&mut self, actor: Actor, event: &Event<'a>) {
+    fn message(&mut self, actor: Actor, event: &Event<'a>) -> usize {
         self.recording.turn(event.time());
         self.is_answered = actor != Actor::Agent;
         if actor == Actor::Agent {
@@ -333,29 +347,39 @@ impl<'a> Run<'a> {
             self.recording.model(event.ident(&["model", "model_id", "modelId"]));
         }
         self.recording.say(actor, event.text());
-        for call in event.calls() {
-            let call = Event::of(call);
-            if call.name().is_some() {
-                self.call(&call);
-            }
+        let calls = event.calls().into_iter().map(Event::of);
+        let (calls, others): (Vec<_>, Vec<_>) = calls.partition(|call| call.name().is_some());
+        for call in calls {
+            self.call(&call);
         }
         for block in event.blocks() {
             if block.what == Some(What::Call) { self.call(&block) } else { self.result(&block) }
         }
+        others.len()
     }
 
     fn call(&mut self, event: &Event<'a>) {
         let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]));
+        let output = event.get(&[
+            "output",
+            "result",
+            "response",
+            "tool_output",
+            "toolOutput",
+            "tool_response",
+            "error",
+        ]);
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
-            return;
+            return if output.is_some() {
+                self.result(event);
+            };
         }
         self.has_ids |= id.is_some();
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default());
         call.arguments = event.get(&ARGUMENTS).map_or(Content::Absent, common::arguments);
         call.time = event.time();
         let number = self.recording.add(call);
-        let output = event.get(&["output", "result", "response", "tool_output", "toolOutput", "error"]);
         let answered = output.is_some();
         if answered {
             let (observed, outcome) = event.answer();
@@ -403,7 +427,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             all.push(Run::new(last.clone(), part.as_deref()));
             all.len() - 1
         });
-        others += usize::from(!all.get_mut(place).is_some_and(|run| run.add(event)));
+        others += all.get_mut(place).map_or(1, |run| run.add(event));
     }
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
         let id = members.ident("session_id").or_else(|| members.ident("id"));

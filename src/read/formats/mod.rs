@@ -37,6 +37,7 @@ pub(super) mod copilot_chat;
 pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
 pub(super) mod copilot_cli_session;
+pub(super) mod copilot_debug;
 pub(super) mod crewai;
 pub(super) mod events;
 pub(super) mod gemini_cli;
@@ -49,12 +50,14 @@ pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
 pub(super) mod intercode;
 pub(super) mod kimi;
+pub(super) mod kiro;
 pub(super) mod langchain;
 pub(super) mod langfuse;
 pub(super) mod langsmith;
 pub(super) mod letta;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
+pub(super) mod mastra;
 pub(super) mod mini_swe_agent;
 pub(super) mod mlflow;
 pub(super) mod moatless;
@@ -124,8 +127,12 @@ super::format::formats! {
     CopilotCli => copilot_cli, "copilot-cli";
     /// Chats of Copilot in VS Code.
     CopilotChat => copilot_chat, "copilot-chat";
+    /// Debug logs of Copilot in VS Code.
+    CopilotDebug => copilot_debug, "copilot-debug";
     /// Sessions of the Kimi CLI.
     KimiCli => kimi, "kimi-cli";
+    /// Sessions of the Kiro CLI.
+    KiroCli => kiro, "kiro-cli";
     /// Output of `gemini --output-format stream-json`.
     GeminiStream => gemini_stream, "gemini-stream";
     /// Sessions and evaluation sets of the Agent Development Kit.
@@ -190,6 +197,8 @@ super::format::formats! {
     ToolBench => toolbench, "toolbench";
     /// Results of BFCL.
     Bfcl => bfcl, "bfcl";
+    /// Traces of Mastra.
+    Mastra => mastra, "mastra";
     /// Traces of the `OpenAI` Agents SDK.
     OpenAiAgents => openai_agents, "openai-agents";
     /// Conversations of the Amazon Q Developer CLI.

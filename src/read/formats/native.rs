@@ -12,8 +12,8 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     about: "this crate's own form",
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
-        // Langfuse has its own traces, with observations next to them.
-        Shape::Object(All(&[Has(&["traces"]), Not(&Has(&["observations"]))])),
+        // Other traces have observations or spans next to them.
+        Shape::Object(All(&[Has(&["traces"]), Not(&Any(&[Has(&["observations"]), Has(&["spans"])]))])),
         Shape::Lines(All(&[MayBeList("traces"), Not(&MayBeList("observations"))])),
     ],
     reader: Reader::Records(RecordReader {

@@ -18,7 +18,11 @@ const LISTS: [&str; 2] = ["data", "spans"];
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut traces = Recordings::of_agent("openai-agents");
     let (mut spans, mut others) = (Vec::new(), 0);
-    for item in elements(document, &LISTS) {
+    let named = match document {
+        Document::Object(object) => object.list("traces"),
+        _ => Vec::new(),
+    };
+    for item in named.into_iter().chain(elements(document, &LISTS)) {
         let item = Members::from(item);
         if SPAN.fits(&item) {
             spans.push(item);
@@ -42,12 +46,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         match data.name("type").as_deref() {
             Some(kind @ ("function" | "handoff")) => {
                 let name = if kind == "handoff" { Some(Cow::Borrowed("handoff")) } else { data.name("name") };
-                let mut call = Call::new(0, None, name.unwrap_or_default());
                 let given = if kind == "handoff" { data.get("to_agent") } else { data.get("input") };
-                call.arguments = given.map_or(Content::Absent, common::arguments);
-                let duration_ns = end.and_then(|end| end.checked_sub(start?));
-                call.usage = duration_ns.map(|_| Box::new(Usage { duration_ns, ..Usage::default() }));
-                let call = run.add(call);
+                let call = run.call(None, name, given);
+                run.lasted(call, start, end);
                 // The message is the same for all failing tools.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));

@@ -57,7 +57,7 @@ impl<'a> Reading<'a> {
         let run = self.runs.run(id.clone());
         run.turn(message.time("timestamp"));
         run.model(message.name("model_name"));
-        run.spent(message.get("usage").map(usage));
+        run.spent(message.usage("usage"));
         for part in message.list("parts") {
             self.part(id.clone(), &Members::from(part));
         }
@@ -115,20 +115,5 @@ impl<'a> Reading<'a> {
             Some("thinking" | "file") => {}
             _ => self.others += 1,
         }
-    }
-}
-
-/// Older versions count `request_tokens` and `response_tokens`.
-fn usage(value: Raw<'_>) -> Usage {
-    let count = |key: &str| {
-        let count = value.member(key).filter(|count| count.kind() == Kind::Number)?.integer()?;
-        u64::try_from(count).ok()
-    };
-    let usage = tokens::usage(value).unwrap_or_default();
-    Usage {
-        input_tokens: usage.input_tokens.or_else(|| count("request_tokens")),
-        output_tokens: usage.output_tokens.or_else(|| count("response_tokens")),
-        cached_tokens: usage.cached_tokens.or_else(|| count("cache_read_tokens")),
-        ..usage
     }
 }

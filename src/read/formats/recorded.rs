@@ -145,6 +145,16 @@ impl<'a> Recording<'a> {
         self.steps.call_mut(call)
     }
 
+    /// Sets when a call began and ended.
+    pub(super) fn lasted(&mut self, call: CallNumber, start: Option<u64>, end: Option<u64>) {
+        let Some(call) = self.steps.call_mut(call) else { return };
+        call.time = start.or(call.time);
+        let duration_ns = end.zip(start).and_then(|(end, start)| end.checked_sub(start));
+        if duration_ns.is_some() {
+            call.usage.get_or_insert_default().duration_ns = duration_ns;
+        }
+    }
+
     /// Answers this call.
     pub(super) fn answer_call(
         &mut self,

@@ -1,0 +1,71 @@
+//! Mastra: traces as its server gives them. A span of a tool is a call with its result.
+
+use super::prelude::*;
+use super::recorded::elements;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Mastra,
+    about: "traces of Mastra: a list of spans, or under `spans`, also in a `trace`",
+    signature: &[Shape::Under(&["spans"], SPAN), Shape::Object(In("trace", &Holds("spans", &SPAN)))],
+    reader: Reader::Document(read),
+};
+
+const SPAN: Mark = All(&[
+    Says(
+        "spanType",
+        &["agent_run", "model_*", "llm_*", "*tool_call", "workflow_*", "processor_run", "generic"],
+    ),
+    Has(&["traceId", "spanId", "startedAt"]),
+]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let mut traces = Recordings::of_agent("mastra");
+    let items = match document {
+        Document::Object(members) if members.is("trace", Kind::Object) => {
+            members.object("trace").list("spans")
+        }
+        document => elements(document, &["spans"]),
+    };
+    let (mut spans, others): (Vec<_>, Vec<_>) =
+        items.into_iter().map(Members::from).partition(|span| SPAN.fits(span));
+    spans.sort_by_key(|span| span.time("startedAt"));
+    for span in &spans {
+        let run = traces.run(span.name("traceId"));
+        let (start, attributes) = (span.time("startedAt"), span.object("attributes"));
+        match span.name("spanType").as_deref() {
+            Some(kind) if kind.ends_with("tool_call") => {
+                let name = ["entityName", "entityId", "name"].into_iter().find_map(|key| span.name(key));
+                let call = run.call(None, name, span.get("input"));
+                run.lasted(call, start, span.time("endedAt"));
+                let error = span.present("error");
+                let failed = error.is_some() || attributes.flag("success") == Some(false);
+                let message = error.map(|error| error.member("message").unwrap_or(error));
+                let observed = message.or_else(|| span.present("output"));
+                run.answer_call(call, observed.and_then(words::result), Outcome::flag(failed));
+            }
+            // Runs of other agents are parts of a call.
+            Some("agent_run") if span.present("parentSpanId").is_none() => {
+                run.turn(start);
+                run.say(Actor::User, span.get("input").and_then(asked));
+            }
+            Some("model_generation" | "llm_generation") => run.model(attributes.name("model")),
+            Some("model_step") => {
+                run.turn(start);
+                run.spent(attributes.usage("usage"));
+                run.say(Actor::Agent, span.object("output").text("text"));
+            }
+            _ => {}
+        }
+    }
+    runs.pass_over("objects that are no spans", others.len() as u64);
+    traces.give(runs);
+}
+
+/// Returns what the user asked: a text, or the last of some messages.
+fn asked(input: Raw<'_>) -> Option<TextCow<'_>> {
+    let messages = input.items().or_else(|| input.member("messages")?.items());
+    match messages.and_then(|messages| messages.last().copied()) {
+        Some(last) => words::text(last.member("content")?),
+        None => words::text(input),
+    }
+}
