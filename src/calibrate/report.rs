@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::evaluate::CalibrationOptions;
 use super::golden::Difficulty;
@@ -160,7 +160,6 @@ pub struct DetectorReport {
     /// Entries to which the detector is not applicable; they count as not detected.
     pub not_applicable: u64,
     /// Its figures by difficulty.
-    #[serde(serialize_with = "by_difficulty")]
     pub by_difficulty: BTreeMap<Difficulty, Figures>,
     /// Its figures by domain; traces without a domain are under the empty name.
     pub by_domain: BTreeMap<String, Figures>,
@@ -180,13 +179,6 @@ pub struct DetectorReport {
     pub wrong: Vec<WrongVerdict>,
     /// All verdicts, by entry.
     pub verdicts: Vec<EntryVerdict>,
-}
-
-fn by_difficulty<S: Serializer>(
-    map: &BTreeMap<Difficulty, Figures>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(map)
 }
 
 /// The calibration of several detectors, see [`calibrate`](crate::calibrate).

@@ -252,11 +252,13 @@ impl<'de> Deserialize<'de> for Finding {
 ///
 /// In JSON: `{"not_applicable": "why"}`, or `{"detected": bool, "score": number, "findings": […]}`. Detectors without a
 /// score omit `score`. `"stopped_at"` is present if the detector stopped early. Measures are not part of the JSON.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Verdict {
     /// The detector does not apply to this trace. This is not a pass.
     NotApplicable {
         /// The reason.
+        #[serde(rename = "not_applicable")]
         reason: Cow<'static, str>,
     },
     /// The detector has judged the trace.
@@ -264,18 +266,21 @@ pub enum Verdict {
 }
 
 /// The judgement of one trace.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Judgement {
     /// Whether the failure was detected.
     pub detected: bool,
     /// The detector's score, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// The failures in step order; for a route, in the order of its milestones.
     pub findings: Vec<Finding>,
     /// The numbers that the judgement rests on; not part of its JSON.
+    #[serde(skip)]
     pub measures: Measures,
     /// The last judged step, if a memory limit ended the judgement before the trace
     /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<u64>,
 }
 
@@ -324,26 +329,6 @@ impl Verdict {
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.judgement()?.measures.iter().find(|measure| measure.name == name).map(|measure| measure.value)
-    }
-}
-
-impl Serialize for Verdict {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self {
-            Self::NotApplicable { reason } => map.serialize_entry("not_applicable", reason)?,
-            Self::Judged(Judgement { detected, score, findings, stopped_at, .. }) => {
-                map.serialize_entry("detected", detected)?;
-                if let Some(score) = score {
-                    map.serialize_entry("score", score)?;
-                }
-                map.serialize_entry("findings", findings)?;
-                if let Some(step) = stopped_at {
-                    map.serialize_entry("stopped_at", step)?;
-                }
-            }
-        }
-        map.end()
     }
 }
 

@@ -9,7 +9,6 @@
 //! 1/sqrt(k - 2)).
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -53,12 +52,13 @@ pub(super) struct Ids {
     waiting: Vec<(Digest, Digest)>,
 }
 
-/// Ids sorted by digest.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Runs by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Settled {
     /// True if some ids were not kept.
     more: bool,
-    kept: Vec<(Digest, Runs)>,
+    kept: BTreeMap<Digest, Runs>,
 }
 
 /// The runs of one id.
@@ -69,101 +69,34 @@ struct Runs {
     /// True if some different runs were not kept.
     more: bool,
     /// The number of runs by content, for the smallest digests.
-    different: Counted,
-}
-
-/// Counts by digest, sorted. Most ids have one run and one digest, which needs no allocation.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "BTreeMap<Digest, u64>")]
-struct Counted {
-    first: Option<(Digest, u64)>,
-    others: Vec<(Digest, u64)>,
-}
-
-/// From sorted digests.
-impl FromIterator<(Digest, u64)> for Counted {
-    fn from_iter<I: IntoIterator<Item = (Digest, u64)>>(counts: I) -> Self {
-        let mut counts = counts.into_iter();
-        Self { first: counts.next(), others: counts.collect() }
-    }
-}
-
-impl From<BTreeMap<Digest, u64>> for Counted {
-    fn from(counts: BTreeMap<Digest, u64>) -> Self {
-        counts.into_iter().collect()
-    }
-}
-
-impl Serialize for Counted {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
-    }
-}
-
-impl Counted {
-    fn iter(&self) -> impl Iterator<Item = (Digest, u64)> {
-        self.first.iter().chain(&self.others).copied()
-    }
-
-    fn len(&self) -> usize {
-        self.iter().count()
-    }
-
-    fn add(&mut self, digest: Digest, count: u64) {
-        let smallest = self.first.get_or_insert((digest, 0));
-        if digest < smallest.0 {
-            self.others.insert(0, std::mem::replace(smallest, (digest, 0)));
-        }
-        if digest == smallest.0 {
-            smallest.1 = smallest.1.saturating_add(count);
-            return;
-        }
-        match self.others.binary_search_by_key(&digest, |(seen, _)| *seen) {
-            Ok(place) => {
-                if let Some((_, own)) = self.others.get_mut(place) {
-                    *own = own.saturating_add(count);
-                }
-            }
-            Err(place) => self.others.insert(place, (digest, count)),
-        }
-    }
-
-    /// Keeps only the smallest.
-    fn truncate(&mut self, most: usize) {
-        self.others.truncate(most - 1);
-    }
+    different: BTreeMap<Digest, u64>,
 }
 
 impl Runs {
-    /// Counts the runs of one id, which must be sorted by digest.
-    fn of(runs: &[(Digest, Digest)]) -> Self {
-        let same = runs.chunk_by(|one, next| one.1 == next.1);
-        let count = |same: &[(Digest, Digest)]| Some((same.first()?.1, same.len() as u64));
-        let mut runs =
-            Self { all: runs.len() as u64, more: false, different: same.filter_map(count).collect() };
-        runs.settle();
-        runs
+    fn add(&mut self, content: Digest, count: u64) {
+        self.all = self.all.saturating_add(count);
+        self.count(content, count);
     }
 
-    fn settle(&mut self) {
-        self.more |= self.different.len() > MOST_RUNS;
-        self.different.truncate(MOST_RUNS);
+    fn count(&mut self, content: Digest, count: u64) {
+        let own = self.different.entry(content).or_default();
+        *own = own.saturating_add(count);
+        self.more |= keep_smallest(&mut self.different, MOST_RUNS);
     }
 
     fn merge(&mut self, other: &Self) {
         self.all = self.all.saturating_add(other.all);
         self.more |= other.more;
-        for (digest, count) in other.different.iter() {
-            self.different.add(digest, count);
+        for (content, count) in &other.different {
+            self.count(*content, *count);
         }
-        self.settle();
     }
 
     /// Returns the number of different runs.
     fn different(&self) -> u64 {
         let kept = self.different.len() as u64;
-        match self.different.iter().last() {
-            Some((last, _)) if self.more => estimate(kept, last).clamp(kept, self.all.max(kept)),
+        match self.different.last_key_value() {
+            Some((last, _)) if self.more => estimate(kept, *last).clamp(kept, self.all.max(kept)),
             _ => kept,
         }
     }
@@ -186,8 +119,11 @@ impl Ids {
 
     fn settle(&mut self) {
         self.waiting.sort_unstable();
-        let of_ids = self.waiting.chunk_by(|one, next| one.0 == next.0);
-        self.counted.merge(of_ids.filter_map(|runs| Some((runs.first()?.0, Runs::of(runs)))));
+        for same in self.waiting.chunk_by(|one, next| one == next) {
+            if let Some((id, content)) = same.first() {
+                self.counted.change(*id, |runs| runs.add(*content, same.len() as u64));
+            }
+        }
         self.waiting.clear();
     }
 
@@ -204,7 +140,9 @@ impl Ids {
         self.settle();
         let other = other.settled();
         self.counted.more |= other.more;
-        self.counted.merge(other.kept.iter().cloned());
+        for (id, runs) in &other.kept {
+            self.counted.change(*id, |own| own.merge(runs));
+        }
     }
 
     pub(super) fn repeats(&self) -> Repeats {
@@ -218,40 +156,31 @@ impl PartialEq for Ids {
     }
 }
 
+/// Removes the largest digests beyond this number. Returns true if there are any.
+fn keep_smallest<T>(digests: &mut BTreeMap<Digest, T>, most: usize) -> bool {
+    let before = digests.len();
+    while digests.len() > most {
+        digests.pop_last();
+    }
+    digests.len() < before
+}
+
 impl Settled {
-    /// Adds others, which must be sorted by digest.
-    fn merge(&mut self, others: impl Iterator<Item = (Digest, Runs)>) {
-        let mut own = std::mem::take(&mut self.kept).into_iter().peekable();
-        let mut others = others.peekable();
-        while self.kept.len() < MOST_IDS {
-            let order = match (own.peek(), others.peek()) {
-                (None, None) => return,
-                (Some((id, _)), Some((other, _))) => id.cmp(other),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-            };
-            let runs = if order.is_gt() { None } else { own.next() };
-            let more = if order.is_lt() { None } else { others.next() };
-            self.kept.extend(match (runs, more) {
-                (Some((id, mut runs)), Some((_, more))) => {
-                    runs.merge(&more);
-                    Some((id, runs))
-                }
-                (one, other) => one.or(other),
-            });
-        }
-        self.more |= own.peek().is_some() || others.peek().is_some();
+    /// Adds to the runs of an id.
+    fn change(&mut self, id: Digest, add: impl FnOnce(&mut Runs)) {
+        add(self.kept.entry(id).or_default());
+        self.more |= keep_smallest(&mut self.kept, MOST_IDS);
     }
 
     fn repeats(&self) -> Repeats {
         let mut repeats = Repeats::default();
-        for (_, runs) in &self.kept {
+        for runs in self.kept.values() {
             let different = runs.different();
             repeats.ids += u64::from(runs.all > 1);
             repeats.copies = repeats.copies.saturating_add(runs.all.saturating_sub(different));
             repeats.others = repeats.others.saturating_add(different.saturating_sub(1));
         }
-        if let Some((last, _)) = self.kept.last().filter(|_| self.more) {
+        if let Some((last, _)) = self.kept.last_key_value().filter(|_| self.more) {
             repeats.of_about = Some(estimate(self.kept.len() as u64, *last));
         }
         repeats
@@ -260,31 +189,17 @@ impl Settled {
 
 impl Serialize for Ids {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Written<'a> {
-            more: bool,
-            kept: BTreeMap<&'a Digest, &'a Runs>,
-        }
-        let settled = self.settled();
-        let kept = settled.kept.iter().map(|(id, runs)| (id, runs)).collect();
-        Written { more: settled.more, kept }.serialize(serializer)
+        self.settled().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Ids {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Written {
-            more: bool,
-            kept: BTreeMap<Digest, Runs>,
+        let read = Settled::deserialize(deserializer)?;
+        let mut counted = Settled { more: read.more, ..Settled::default() };
+        for (id, runs) in &read.kept {
+            counted.change(*id, |own| own.merge(runs));
         }
-        let Written { more, kept } = Written::deserialize(deserializer)?;
-        let mut counted = Settled { more, kept: Vec::new() };
-        counted.merge(kept.into_iter().map(|(id, mut runs)| {
-            runs.settle();
-            (id, runs)
-        }));
         Ok(Self { counted, waiting: Vec::new() })
     }
 }

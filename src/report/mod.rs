@@ -24,6 +24,7 @@ mod recovery;
 mod regression;
 mod replication;
 mod replication_charts;
+mod replication_tables;
 mod run;
 mod runs;
 mod scan;

@@ -4,12 +4,15 @@ use super::cell::{Cell, counted};
 use super::document::{Detail, Document};
 use super::regression::regression_table;
 use super::replication_charts::{forest, forest_chart, pass_k_chart, success_by_recovery, summed_row};
+use super::replication_tables::{
+    FIGURES, FIGURES_NOTE, by_model, by_pair, clustering, direction, duplicates, groups, intervals, is_pair,
+    pair_cells, pooled, rules, signals, tests,
+};
 use super::runs::pass_k_table;
 use super::table::Table;
 use crate::replicate::{
-    Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
-    NamedGroup, PairGroup, PassK, Relation, Replication, ReplicationAnalysis, RewardRegression,
-    SummedReplication, pass_k_by_pair,
+    Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, GroupedReplication, PassK,
+    Relation, Replication, ReplicationAnalysis, RewardRegression, SummedReplication, pass_k_by_pair,
 };
 use crate::stats::{Interval, ratio};
 
@@ -260,15 +263,26 @@ fn without_calls_warning(tables: &Replication) -> Option<String> {
     Some(format!("{runs} without a tool call ({whose}): recovery rate 1 and no failed call."))
 }
 
-const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
+pub(super) const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
 
 /// Returns the interval, the clusters, and the undefined resamples if there are any.
-fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
+pub(super) fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
     [
         ci(one.and_then(ClusteredInterval::interval)),
         Cell::of(one, |one| Cell::Count(one.bootstrap.clusters)),
         Cell::of(one.filter(|one| one.bootstrap.undefined > 0), |one| Cell::Count(one.bootstrap.undefined)),
     ]
+}
+
+/// Returns the measure, the runs, r, and the cells of its interval.
+pub(super) fn association_row(
+    relation: Relation,
+    pearson: &Coefficient,
+    clustered: Option<&ClusteredInterval>,
+) -> Vec<Cell> {
+    let mut row = vec![Cell::text(relation.to_string()), n(pearson), signed(pearson)];
+    row.extend(clustered_cells(clustered));
+    row
 }
 
 fn contrasts(analysis: &ReplicationAnalysis) -> Table {
@@ -336,9 +350,7 @@ fn measure_table<'r>(
     let title = format!("Correlation with reward (95% CI, clustered by {})", unit(cluster));
     let mut table = Table::new("measures", title, &["relation=measure | n=runs # | r #", CLUSTERED]);
     for (relation, pearson, clustered) in rows {
-        let mut row = vec![Cell::text(relation.to_string()), n(pearson), signed(pearson)];
-        row.extend(clustered_cells(clustered));
-        table.row(row);
+        table.row(association_row(relation, pearson, clustered));
         if let Err(why) = &pearson.0 {
             table.note(format!("{relation}: no correlation, as {why}."));
         }
@@ -351,7 +363,7 @@ fn measure_table<'r>(
 }
 
 /// Returns the association of recovery in runs with errors.
-fn with_errors(associations: &[Association]) -> Option<&Association> {
+pub(super) fn with_errors(associations: &[Association]) -> Option<&Association> {
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }
 
@@ -383,312 +395,6 @@ fn models(analysis: &ReplicationAnalysis) -> Table {
     table
 }
 
-fn intervals(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "intervals",
-        "95% intervals of r with reward",
-        &["relation=measure | clustered_by=clustered by | r #", CLUSTERED, "bca=BCa ~"],
-    )
-    .grouped();
-    for one in &analysis.associations.overall {
-        let name = one.relation.to_string();
-        let mut row = vec![Cell::text(&name), Cell::text("independent"), signed(&one.pearson)];
-        row.extend([ci(fisher(&one.pearson)), n(&one.pearson), Cell::Missing, Cell::Missing]);
-        table.row(row);
-        for clustered in &one.clustered {
-            let mut row = vec![Cell::text(&name), Cell::text(unit(clustered.by)), signed(&one.pearson)];
-            row.extend(clustered_cells(Some(clustered)));
-            row.push(ci(clustered.interval().and(clustered.bootstrap.bca)));
-            table.row(row);
-        }
-    }
-    table.note(
-        "independent: Fisher's interval, which takes runs for independent. The others are percentile intervals, widened \
-         for the number of clusters; BCa: bias-corrected and accelerated. With fewer than 20 clusters they are doubtful; \
-         with fewer than 5, or if 1% of the resamples are undefined, there is none.",
-    );
-    table
-}
-
-fn tests(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "tests",
-        "Ranks, and tests within model and domain",
-        &[
-            "relation=measure | n=runs # | spearman=Spearman # | r_within=r within #",
-            "p_permutation=p within # | q #",
-        ],
-    );
-    for one in &analysis.associations.overall {
-        let within = Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3));
-        table.row([
-            Cell::text(one.relation.to_string()),
-            n(&one.pearson),
-            signed(&one.spearman),
-            within,
-            p(one),
-            q(one),
-        ]);
-    }
-    table.note(format!(
-        "r within: among runs of one model and domain {}; p within tests it by permuting their rewards. q: p adjusted for \
-         the tests of the table (Benjamini and Hochberg).",
-        match analysis.cluster {
-            ClusterBy::None => "",
-            _ => "that are in one cluster, or each alone in theirs",
-        }
-    ));
-    table
-}
-
-fn clustering(analysis: &ReplicationAnalysis) -> Table {
-    let title = "Correlations whose significance depends on the clustering";
-    let mut table = Table::new(
-        "clustering",
-        title,
-        &["scope=runs of | relation=measure | r # | independent ~ | clustered ~ | clustered_by=by"],
-    )
-    .grouped();
-    for change in &analysis.changes {
-        table.row([
-            Cell::text(&change.scope),
-            Cell::text(change.relation.to_string()),
-            Cell::Signed(change.r.r, 3),
-            ci(change.r.ci95),
-            ci(change.differing().and_then(ClusteredInterval::interval)),
-            Cell::of(change.differing(), |one| {
-                Cell::text(format!("{} ({})", unit(one.by), one.bootstrap.clusters))
-            }),
-        ]);
-    }
-    table.note("95% intervals, one of which excludes 0; in brackets the number of clusters.");
-    table
-}
-
-const FIGURES: &str = concat!(
-    "runs # | runs_with_errors=with errors # | mean_reward=reward # | r_recovery_reward=r (all) # | ",
-    "r_recovery_reward_errors_only=r (errors) # | r_error_count_reward=r errors # | ",
-    "r_tool_calls_reward=r calls #"
-);
-
-const FIGURES_NOTE: &str = "r (all), r (errors): recovery rate and reward, all runs and runs with errors. r errors, r calls: error count \
-                            and call count with reward.";
-
-/// Returns the cells of a group with this many decimals.
-pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
-    let r = |coefficient: &Coefficient| Cell::of(coefficient.r(), |r| Cell::Signed(r, decimals));
-    [
-        Cell::Count(group.sims),
-        Cell::Count(group.sims_with_errors),
-        Cell::of(group.mean_reward, |mean| Cell::Real(mean, decimals)),
-        r(&group.r_recovery_reward),
-        r(&group.r_recovery_reward_errors_only),
-        r(&group.r_error_count_reward),
-        r(&group.r_tool_calls_reward),
-    ]
-}
-
-/// Returns the figures of each model under these headings.
-pub(super) fn by_model(tables: &Replication, headings: &str, decimals: usize, note: &str) -> Table {
-    let mut table = Table::new("by_model", "By model", &["model", headings]);
-    for model in &tables.by_model {
-        let mut row = vec![Cell::name(model.model.as_deref())];
-        row.extend(figures(&model.group, decimals));
-        table.row(row);
-    }
-    table.note(note);
-    table
-}
-
-/// The cells of a pair: r of recovery in runs with errors, its interval and its tests.
-type PairCells<'r> = (Coefficient, Option<ClusteredInterval>, Option<&'r Association>);
-
-fn pair_cells<'r>(analysis: &'r ReplicationAnalysis, pair: &PairGroup) -> Option<PairCells<'r>> {
-    let pairs = &analysis.associations.by_model_domain;
-    let found = pairs.iter().find(|one| is_pair(&one.model, &one.domain, pair))?;
-    let one = with_errors(&found.associations)?;
-    Some((one.pearson.clone(), one.clustered.first().copied(), Some(one)))
-}
-
-fn is_pair(model: &str, domain: &str, pair: &PairGroup) -> bool {
-    (pair.model.as_deref(), pair.domain.as_deref()) == (Some(model), Some(domain))
-}
-
-fn by_pair<'r>(
-    tables: &Replication,
-    unknown: Option<&Group>,
-    cells: impl Fn(&PairGroup) -> Option<PairCells<'r>>,
-) -> Table {
-    let mut table = Table::new(
-        "by_model_domain",
-        "By model and domain",
-        &["model | domain", FIGURES, "independent ~", CLUSTERED, "p_permutation=p within # | q #"],
-    )
-    .grouped();
-    for pair in &tables.by_model_domain {
-        let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
-        row.extend(figures(&pair.group, 3));
-        let found = cells(pair);
-        row.push(ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson))));
-        row.extend(clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref())));
-        let tested = found.and_then(|(.., tested)| tested);
-        row.extend([Cell::of(tested, p), Cell::of(tested, q)]);
-        table.row(row);
-    }
-    if let Some(unknown) = unknown {
-        let mut row = vec![Cell::Missing, Cell::Missing];
-        row.extend(figures(unknown, 3));
-        table.row(row);
-        table.note("–: runs that name no model or no domain.");
-    }
-    table.note(FIGURES_NOTE);
-    table.note(
-        "Intervals (independent; clustered, 95% CI) and tests are of r (errors). q: over all tests by pair.",
-    );
-    table
-}
-
-fn pooled(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "pooled",
-        "Within and over pairs of model and domain",
-        &[
-            "relation=measure | within=r in pairs # | within_ci95=95% CI ~ | pooled=pooled r #",
-            "pooled_ci95=95% CI ~ | pairs # | tau2=τ² # | i2=I² # | q=Q # | q_p=p of Q #",
-        ],
-    );
-    for (within, pooled) in analysis.within.iter().zip(&analysis.pooled) {
-        let effects = pooled.effects;
-        table.row([
-            Cell::text(within.relation.to_string()),
-            signed(&within.r),
-            ci(within.clustered.interval()),
-            Cell::of(effects, |effects| Cell::Signed(effects.r, 3)),
-            ci(effects.map(|effects| effects.ci95)),
-            Cell::of(effects, |effects| Cell::Count(effects.groups)),
-            Cell::of(effects, |effects| Cell::Real(effects.tau2, 4)),
-            Cell::of(effects, |effects| Cell::Share(effects.i2)),
-            Cell::of(effects, |effects| Cell::Real(effects.q, 2)),
-            Cell::of(effects, |effects| Cell::P(effects.q_p)),
-        ]);
-    }
-    table.note(format!(
-        "r in pairs: both measured from the means of their pair, clustered by {}. pooled r: random effects \
-         (DerSimonian and Laird, interval of Hartung and Knapp). τ², I², Q: how far pairs differ, as if runs were independent.",
-        unit(analysis.cluster)
-    ));
-    table
-}
-
-fn signals(analysis: &ReplicationAnalysis) -> Table {
-    let title = "Recovery and reward by model and domain, those that differ most surely from 0 first";
-    let mut table = Table::new(
-        "signals",
-        title,
-        &["pair | relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within # | q #"],
-    )
-    .grouped();
-    for signal in &analysis.signals {
-        let one = &signal.association;
-        let mut row = vec![
-            Cell::text(format!("{}/{}", signal.model, signal.domain)),
-            Cell::text(one.relation.to_string()),
-            n(&one.pearson),
-            signed(&one.pearson),
-        ];
-        row.extend(clustered_cells(one.clustered.first()));
-        row.extend([p(one), q(one)]);
-        table.row(row);
-    }
-    table.note(format!(
-        "Pairs with at least {} runs with errors. If q is not small, treat the pair as noise.",
-        analysis.min_n
-    ));
-    table
-}
-
-fn direction(tables: &Replication) -> String {
-    let direction = &tables.direction;
-    format!(
-        "Direction, among the pairs in which r is defined: recovery rate positive in {} of {} (runs with errors: {} of {}), \
-         error count negative in {} of {}.",
-        direction.recovery_positive.count,
-        direction.recovery_positive.defined,
-        direction.recovery_errors_only_positive.count,
-        direction.recovery_errors_only_positive.defined,
-        direction.error_count_negative.count,
-        direction.error_count_negative.defined,
-    )
-}
-
-fn duplicates(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "duplicates",
-        "Runs recorded twice: the copies that are left out",
-        &["file | id | of_file=copy of (file) | of_id=copy of (id)"],
-    );
-    for one in &analysis.duplicates {
-        table.row([
-            Cell::text(&one.file),
-            Cell::name(one.id.as_deref()),
-            Cell::text(&one.of_file),
-            Cell::name(one.of_id.as_deref()),
-        ]);
-    }
-    table
-}
-
-fn rules(grouped: &GroupedReplication) -> Table {
-    let mut table = Table::new(
-        "recovery_rules",
-        "Recovery and reward, by tool and by program",
-        &["relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within #"],
-    );
-    for one in &grouped.overall {
-        let mut row = vec![Cell::text(one.relation.to_string()), n(&one.pearson), signed(&one.pearson)];
-        row.extend(clustered_cells(one.clustered.first()));
-        row.push(p(one));
-        table.row(row);
-    }
-    table.note("by program: a shell is one tool for each program that runs in it (`bash:pytest`).");
-    table
-}
-
-fn groups(grouped: &GroupedReplication) -> Table {
-    let mut columns: Vec<_> = grouped.by.iter().map(|by| by.name()).collect();
-    columns.extend([
-        "runs # | runs_with_errors=with errors # | recovered # | recovered_by_program=by program #",
-        "mean_reward=reward # | r_recovery_reward_errors_only=r (errors) #",
-        "r_recovery_by_program_reward_errors_only=by program #",
-    ]);
-    let names: Vec<&str> = grouped.by.iter().map(|by| by.name()).collect();
-    let mut table = Table::new("groups", format!("By {}", names.join(", ")), &columns);
-    if names.len() > 1 {
-        table = table.grouped();
-    }
-    let share = |part, whole| Cell::of(ratio(part, whole), Cell::Share);
-    for NamedGroup { names, group, recovered_by_program, r_recovery_by_program_reward_errors_only, .. } in
-        &grouped.groups
-    {
-        let mut row: Vec<Cell> = names.iter().map(|name| Cell::name(name.as_deref())).collect();
-        row.extend([
-            Cell::Count(group.sims),
-            Cell::Count(group.sims_with_errors),
-            share(group.recovered, group.errors),
-            share(*recovered_by_program, group.errors),
-            Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)),
-            signed(&group.r_recovery_reward_errors_only),
-            signed(r_recovery_by_program_reward_errors_only),
-        ]);
-        table.row(row);
-    }
-    table.note(
-        "recovered: share of the errors. r (errors): recovery rate and reward, runs with errors. Both by tool, as \
-         published, and by program.",
-    );
-    table
-}
-
 /// Adds pass^k, with a chart for each model with several trials.
 fn pass_k_parts(document: &mut Document, groups: &[PassK]) {
     document.section("pass^k").table(pass_k_table(groups));
@@ -699,26 +405,14 @@ fn pass_k_parts(document: &mut Document, groups: &[PassK]) {
     }
 }
 
-fn n(coefficient: &Coefficient) -> Cell {
+pub(super) fn n(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.0.as_ref().ok(), |c| Cell::Count(c.n as u64))
 }
 
-fn signed(coefficient: &Coefficient) -> Cell {
+pub(super) fn signed(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
 }
 
-fn fisher(coefficient: &Coefficient) -> Option<Interval> {
-    coefficient.0.as_ref().ok().and_then(|correlation| correlation.ci95)
-}
-
-fn ci(interval: Option<Interval>) -> Cell {
+pub(super) fn ci(interval: Option<Interval>) -> Cell {
     Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
-}
-
-fn p(association: &Association) -> Cell {
-    Cell::of(association.permutation, |test| Cell::P(test.p))
-}
-
-fn q(association: &Association) -> Cell {
-    Cell::of(association.q, Cell::P)
 }
