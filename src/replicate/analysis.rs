@@ -1,7 +1,5 @@
 //! Intervals and tests for the correlations of a corpus.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -16,7 +14,7 @@ use super::row::SimulationRow;
 use super::signals::{Signal, adjust, strongest};
 use super::significance::{SignificanceChange, changes};
 use crate::error::Result;
-use crate::stats::{ClusteredWithin, RandomEffects, Resampling, random_effects, within_group};
+use crate::stats::{ClusteredWithin, RandomEffects, Resampling, grouped, random_effects, within_group};
 
 /// Options of a [`ReplicationAnalysis`]: which runs count, how they are clustered and resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -263,13 +261,7 @@ pub(super) fn counted_runs(
 }
 
 fn by_model<'r>(rows: &[&'r SimulationRow]) -> Vec<(&'r str, Vec<&'r SimulationRow>)> {
-    let mut models: BTreeMap<&str, Vec<&SimulationRow>> = BTreeMap::new();
-    for row in rows {
-        if let Some(model) = row.model.as_deref() {
-            models.entry(model).or_default().push(row);
-        }
-    }
-    models.into_iter().collect()
+    grouped(rows.iter().copied(), |row| row.model.as_deref()).into_iter().collect()
 }
 
 fn within(

@@ -1,7 +1,5 @@
 //! The replication over chosen groups, with recovery by program next to the published rule.
 
-use std::collections::BTreeMap;
-
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -12,7 +10,7 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::error::Result;
 use crate::names::named;
-use crate::stats::pearson;
+use crate::stats::{grouped, pearson};
 
 /// The keys by which the runs of a replication can be grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -102,10 +100,8 @@ impl GroupedReplication {
     pub fn of(rows: &[SimulationRow], by: &[GroupBy], options: &ReplicationOptions) -> Result<Self> {
         let kept = counted_runs(rows, options).0;
         let rows: Vec<&SimulationRow> = kept.iter().collect();
-        let mut groups: BTreeMap<Vec<Option<&str>>, Vec<&SimulationRow>> = BTreeMap::new();
-        for row in &rows {
-            groups.entry(by.iter().map(|by| by.of(row)).collect()).or_default().push(row);
-        }
+        let names = |row| Some(by.iter().map(|by| by.of(row)).collect::<Vec<_>>());
+        let groups = grouped(rows.iter().copied(), names);
         let overall = RELATIONS
             .par_iter()
             .map(|relation| Association::of(*relation, &rows, &[options.cluster], &options.resampling))

@@ -9,7 +9,7 @@ use super::published::Pair;
 use super::row::SimulationRow;
 use super::state::TaskOfPair;
 use super::sums::GroupSums;
-use crate::stats::{TaskTrials, pass_hat_k};
+use crate::stats::{TaskTrials, grouped, pass_hat_k};
 
 /// tau-bench's pass^k of one model in one domain (arXiv:2406.12045): [`pass_k_by_pair`].
 ///
@@ -58,12 +58,11 @@ pub struct PassK {
 pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {
     let mut rows = rows.to_vec();
     set_tasks_of_files(&mut rows);
-    let mut groups: BTreeMap<Key<'_>, Vec<&SimulationRow>> = BTreeMap::new();
-    for row in &rows {
+    let groups = grouped(&rows, |row| {
         let agent = row.agent.as_deref().filter(|_| row.model.is_none());
         let file = Some(row.file.as_str()).filter(|_| row.model.is_none() && agent.is_none());
-        groups.entry((row.model.as_deref(), agent, file, row.domain.as_deref())).or_default().push(row);
-    }
+        Some((row.model.as_deref(), agent, file, row.domain.as_deref()))
+    });
     let group = |((model, agent, file, domain), rows): (Key<'_>, Vec<&SimulationRow>)| {
         let mut result = PassK::of_pair((model, domain));
         (result.agent, result.file) = (agent.map(str::to_owned), file.map(str::to_owned));

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::group::{Direction, Group, ModelGroup, PairGroup};
 use super::row::SimulationRow;
+use crate::stats::grouped;
 
 /// The tables of the note over a corpus: overall, by model, by model and domain.
 ///
@@ -29,11 +30,7 @@ impl Replication {
     #[must_use]
     pub fn of(rows: &[SimulationRow]) -> Self {
         let all: Vec<&SimulationRow> = rows.iter().collect();
-        let mut models: BTreeMap<Option<&str>, Vec<&SimulationRow>> = BTreeMap::new();
-        for row in rows {
-            models.entry(row.model.as_deref()).or_default().push(row);
-        }
-        let by_model = models
+        let by_model = grouped(rows, |row| Some(row.model.as_deref()))
             .into_iter()
             .map(|(model, rows)| ModelGroup { model: model.map(str::to_owned), group: Group::of(&rows) })
             .collect();
@@ -70,9 +67,5 @@ impl Replication {
 pub(super) type Pair<'r> = (Option<&'r str>, Option<&'r str>);
 
 pub(super) fn by_pair(rows: &[SimulationRow]) -> BTreeMap<Pair<'_>, Vec<&SimulationRow>> {
-    let mut pairs: BTreeMap<Pair<'_>, Vec<&SimulationRow>> = BTreeMap::new();
-    for row in rows {
-        pairs.entry((row.model.as_deref(), row.domain.as_deref())).or_default().push(row);
-    }
-    pairs
+    grouped(rows, |row| Some((row.model.as_deref(), row.domain.as_deref())))
 }

@@ -1,6 +1,6 @@
 //! The tables of a calibration.
 
-use super::cell::{Cell, counted};
+use super::cell::{Cell, counted, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::gate::thresholds;
@@ -20,7 +20,14 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
     ));
     document.section("F1").chart(f1_chart(report)).table(figures(report)).table(needs(report));
     document.detail(Detail::Full).section("Groups and intervals");
-    document.table(by_difficulty(report)).table(by_domain(report)).table(intervals(report));
+    let difficulties = by_group("by_difficulty", "difficulty", report, |detector| {
+        detector.by_difficulty.iter().map(|(difficulty, figures)| (difficulty.name(), figures)).collect()
+    });
+    let domains = by_group("by_domain", "domain", report, |detector| {
+        let groups = detector.by_domain.iter();
+        groups.map(|(name, figures)| (if name.is_empty() { "(none)" } else { name }, figures)).collect()
+    });
+    document.table(difficulties).table(domains).table(intervals(report));
     document.section("Verdicts").table(flips(report));
     for paragraph in report.detectors.iter().flat_map(wrong) {
         document.paragraph(paragraph);
@@ -94,7 +101,7 @@ fn figures(report: &CalibrationReport) -> Table {
             Cell::text(&detector.detector),
             Cell::Count(figures.n),
             real(figures.f1),
-            Cell::of(figures.f1_ci95.interval, |interval| Cell::Interval(interval, 4)),
+            interval(figures.f1_ci95.interval),
             real(detector.baselines.always_fire_f1),
             real(figures.precision),
             real(figures.recall),
@@ -142,54 +149,38 @@ fn needs(report: &CalibrationReport) -> Table {
     table
 }
 
-fn real(value: Option<f64>) -> Cell {
-    Cell::of(value, |value| Cell::Real(value, 4))
-}
-
 fn tier(detector: &DetectorReport) -> String {
     let mark = if detector.unproven { " (unproven)" } else { "" };
     format!("{}{mark}", detector.tier.name())
 }
 
-fn by_difficulty(report: &CalibrationReport) -> Table {
-    let mut table = grouped("by_difficulty", "By difficulty", "difficulty");
+/// Returns the figures of each detector by `what`: by difficulty, or by domain.
+fn by_group<'r>(
+    name: &'static str,
+    what: &str,
+    report: &'r CalibrationReport,
+    groups: fn(&'r DetectorReport) -> Vec<(&'r str, &'r Figures)>,
+) -> Table {
+    let columns = format!("{what} | n # | tp # | fp # | fn # | tn # | f1=F1 # | precision # | recall #");
+    let mut table = Table::new(name, format!("By {what}"), &["detector", &columns]).grouped();
     for detector in &report.detectors {
-        for (difficulty, figures) in &detector.by_difficulty {
-            group(&mut table, &detector.detector, difficulty.name(), figures);
+        for (group, figures) in groups(detector) {
+            let confusion = &figures.confusion;
+            table.row([
+                Cell::text(&detector.detector),
+                Cell::text(group),
+                Cell::Count(figures.n),
+                Cell::Count(confusion.tp),
+                Cell::Count(confusion.fp),
+                Cell::Count(confusion.fn_),
+                Cell::Count(confusion.tn),
+                real(figures.f1),
+                real(figures.precision),
+                real(figures.recall),
+            ]);
         }
     }
     table
-}
-
-fn by_domain(report: &CalibrationReport) -> Table {
-    let mut table = grouped("by_domain", "By domain", "domain");
-    for detector in &report.detectors {
-        for (domain, figures) in &detector.by_domain {
-            group(&mut table, &detector.detector, if domain.is_empty() { "(none)" } else { domain }, figures);
-        }
-    }
-    table
-}
-
-fn grouped(name: &'static str, title: &str, group: &'static str) -> Table {
-    let group = group.to_owned() + " | n # | tp # | fp # | fn # | tn # | f1=F1 # | precision # | recall #";
-    Table::new(name, title, &["detector", &group]).grouped()
-}
-
-fn group(table: &mut Table, detector: &str, group: &str, figures: &Figures) {
-    let confusion = &figures.confusion;
-    table.row([
-        Cell::text(detector),
-        Cell::text(group),
-        Cell::Count(figures.n),
-        Cell::Count(confusion.tp),
-        Cell::Count(confusion.fp),
-        Cell::Count(confusion.fn_),
-        Cell::Count(confusion.tn),
-        real(figures.f1),
-        real(figures.precision),
-        real(figures.recall),
-    ]);
 }
 
 fn intervals(report: &CalibrationReport) -> Table {
@@ -203,7 +194,6 @@ fn intervals(report: &CalibrationReport) -> Table {
         ],
     );
     for detector in &report.detectors {
-        let interval = |interval| Cell::of(interval, |interval| Cell::Interval(interval, 4));
         table.row([
             Cell::text(&detector.detector),
             interval(detector.figures.precision_ci95),

@@ -76,3 +76,18 @@ pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
 pub(super) fn name(value: Option<&str>) -> String {
     value.unwrap_or(DASH).to_owned()
 }
+
+/// Creates a cell with four decimals, if there is a value.
+pub(super) fn real(value: Option<f64>) -> Cell {
+    Cell::of(value, |value| Cell::Real(value, 4))
+}
+
+/// Creates a cell with an interval with four decimals, if there is one.
+pub(super) fn interval(interval: Option<Interval>) -> Cell {
+    Cell::of(interval, |interval| Cell::Interval(interval, 4))
+}
+
+/// Creates a cell with a signed interval with three decimals, if there is one.
+pub(super) fn ci(interval: Option<Interval>) -> Cell {
+    Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
+}

@@ -1,6 +1,6 @@
 //! Renders a comparison of two agents.
 
-use super::cell::Cell;
+use super::cell::{Cell, ci};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::table::Table;
@@ -53,10 +53,6 @@ fn verdict(comparison: &Comparison) -> String {
 
 fn interval(difference: &MeanDifference) -> Option<Interval> {
     difference.bootstrap.widened.or(difference.ci95)
-}
-
-fn ci(interval: Option<Interval>) -> Cell {
-    Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
 }
 
 fn differences(comparison: &Comparison) -> Table {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::Cell;
+use super::cell::{Cell, interval, real};
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::table::Table;
 use crate::benchmarks::{
@@ -11,15 +11,6 @@ use crate::benchmarks::{
     ModeVerdict, Proximity, Reflection, ReflectionGroup, Relation,
 };
 use crate::stats::{Interval, ratio};
-
-/// Creates a cell with four decimals, if there is a value.
-pub(super) fn real(value: Option<f64>) -> Cell {
-    Cell::of(value, |value| Cell::Real(value, 4))
-}
-
-pub(super) fn interval(interval: Option<Interval>) -> Cell {
-    Cell::of(interval, |interval| Cell::Interval(interval, 4))
-}
 
 pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)

@@ -1,8 +1,8 @@
 //! The tables of Recovery-Bench.
 
-use super::cell::Cell;
+use super::cell::{Cell, interval, real};
 use super::chart::{Chart, IntervalChart};
-use super::evaluation::{count, interval, interval_row, real};
+use super::evaluation::{count, interval_row};
 use super::table::Table;
 use crate::benchmarks::{
     Comparison, ContextComparison, Inheritance, Inherited, ModelComparison, PairedComparison, Replay,

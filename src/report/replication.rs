@@ -1,6 +1,6 @@
 //! Renders a replication as a document.
 
-use super::cell::{Cell, counted};
+use super::cell::{Cell, ci, counted};
 use super::document::{Detail, Document};
 use super::regression::regression_table;
 use super::replication_charts::{forest, forest_chart, pass_k_chart, success_by_recovery, summed_row};
@@ -14,7 +14,7 @@ use crate::replicate::{
     Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, GroupedReplication, PassK,
     Relation, Replication, ReplicationAnalysis, RewardRegression, SummedReplication, pass_k_by_pair,
 };
-use crate::stats::{Interval, ratio};
+use crate::stats::ratio;
 
 const TITLE: &str = "Recovery from tool errors and reward";
 
@@ -411,8 +411,4 @@ pub(super) fn n(coefficient: &Coefficient) -> Cell {
 
 pub(super) fn signed(coefficient: &Coefficient) -> Cell {
     Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
-}
-
-pub(super) fn ci(interval: Option<Interval>) -> Cell {
-    Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
 }

@@ -1,7 +1,7 @@
 //! The tables of the full text of a replication.
 
-use super::cell::Cell;
-use super::replication::{CLUSTERED, association_row, ci, clustered_cells, n, signed, unit, with_errors};
+use super::cell::{Cell, ci};
+use super::replication::{CLUSTERED, association_row, clustered_cells, n, signed, unit, with_errors};
 use super::table::Table;
 use crate::replicate::{
     Association, ClusterBy, ClusteredInterval, Coefficient, Group, GroupedReplication, NamedGroup, PairGroup,

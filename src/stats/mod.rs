@@ -20,6 +20,8 @@
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
 //! | how often do k tries all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
 
+use std::collections::BTreeMap;
+
 mod benjamini_hochberg;
 mod bootstrap;
 mod classification;
@@ -91,6 +93,20 @@ pub(crate) fn float(count: u64) -> f64 {
 /// Returns a quotient of counts; undefined over nothing.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
+}
+
+/// Returns the items by key, in their order; those without a key are in no group.
+pub(crate) fn grouped<T: Copy, K: Ord>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(T) -> Option<K>,
+) -> BTreeMap<K, Vec<T>> {
+    let mut groups: BTreeMap<K, Vec<T>> = BTreeMap::new();
+    for item in items {
+        if let Some(key) = key(item) {
+            groups.entry(key).or_default().push(item);
+        }
+    }
+    groups
 }
 
 /// Returns the mean of some values, summed in their order; undefined over nothing. Large values do not overflow.

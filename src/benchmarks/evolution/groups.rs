@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
-use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap, wilson};
+use crate::stats::{Interval, float, grouped, mean, ratio, ratio_bootstrap, wilson};
 
 /// A case and its result.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
@@ -109,22 +109,12 @@ pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,
 ) -> BTreeMap<K, EvolutionGroup> {
-    let mut groups: BTreeMap<K, Vec<Row<'_>>> = BTreeMap::new();
-    for row in rows {
-        if let Some(key) = key(row.0) {
-            groups.entry(key).or_default().push(*row);
-        }
-    }
+    let groups = grouped(rows.iter().copied(), |(case, _)| key(case));
     groups.into_iter().map(|(key, rows)| (key, EvolutionGroup::of(&rows))).collect()
 }
 
 pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup> {
-    let mut frameworks: BTreeMap<&str, Vec<Row<'_>>> = BTreeMap::new();
-    for row in rows {
-        if let Some(framework) = &row.0.framework {
-            frameworks.entry(framework).or_default().push(*row);
-        }
-    }
+    let frameworks = grouped(rows.iter().copied(), |(case, _)| case.framework.as_deref());
     let figures = |rows: &[Row<'_>]| {
         let cells = by(rows, |case| Some(Cell { proximity: case.proximity?, distance: case.distance? }));
         let near = |cell: &Cell| cell.distance == 1 || cell.distance == 5;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::Definition;
 use super::read::{Lines, Record, StepRange, null_as_default, ordered};
 use crate::names::named;
-use crate::stats::float;
+use crate::stats::{float, grouped};
 
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
@@ -223,11 +223,7 @@ pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &Refle
     let unknown = predictions.iter().filter(|prediction| !known.contains(prediction.episode.as_str()));
     let unknown_predictions = unknown.map(|prediction| prediction.episode.clone()).collect();
 
-    let mut of_task: BTreeMap<&str, Vec<&EpisodeScore>> = BTreeMap::new();
-    for episode in &episodes {
-        of_task.entry(&episode.task).or_default().push(episode);
-    }
-    let tasks: BTreeMap<String, ReflectionGroup> = of_task
+    let tasks: BTreeMap<String, ReflectionGroup> = grouped(&episodes, |episode| Some(episode.task.as_str()))
         .iter()
         .map(|(task, episodes)| ((*task).to_owned(), ReflectionGroup::of(episodes, &options.funnels)))
         .collect();
