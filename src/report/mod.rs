@@ -11,6 +11,8 @@ mod document;
 mod draw;
 #[cfg(feature = "benchmarks")]
 mod evaluation;
+#[cfg(feature = "benchmarks")]
+mod evolution;
 mod explanation;
 mod files;
 mod fingerprints;
@@ -38,9 +40,11 @@ pub use comparison::comparison_document;
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{
-    agreement_tables, call_tables, distance_chart, evolution_chart, evolution_tables, funnel_chart,
-    mode_tables, proximity_tables, reflection_chart, reflection_tables, relation_tables,
+    agreement_tables, call_tables, funnel_chart, mode_tables, proximity_tables, reflection_chart,
+    reflection_tables, relation_tables,
 };
+#[cfg(feature = "benchmarks")]
+pub use evolution::{distance_chart, evolution_chart, evolution_tables};
 pub use explanation::render_explanation;
 pub use files::render_files;
 pub use fingerprints::fingerprint_document;
