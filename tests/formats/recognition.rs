@@ -470,3 +470,17 @@ fn an_invalid_line_before_a_session_is_counted() {
     assert_eq!(runs.len(), 1, "{summary:?}");
     assert_eq!(summary.passed_over.get("lines that are no JSON"), Some(&1), "{summary:?}");
 }
+
+#[test]
+fn a_graph_with_its_states_before_and_after_is_no_request() {
+    let asked = r#"{"type": "human", "content": "8 times 6?", "response_metadata": {}}"#;
+    let called =
+        r#"{"type": "ai", "content": "", "tool_calls": [{"name": "multiply", "args": {}, "id": "c"}]}"#;
+    let answered = r#"{"type": "tool", "content": "no such tool", "tool_call_id": "c", "status": "error"}"#;
+    let states = format!(
+        r#"{{"input": {{"messages": [{asked}]}}, "output": {{"messages": [{asked}, {called}, {answered}]}}}}"#
+    );
+    let (traces, reading) = read(&states);
+    assert_eq!((traces.len(), reading.format), (1, Some(Format::LangChain)), "{:?}", reading.errors);
+    assert!(describe_runs(&traces).contains("call multiply #c {} -> error"), "{}", describe_runs(&traces));
+}

@@ -69,7 +69,10 @@ impl<'a> Exchange<'a> {
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
-            (None, Some(input)) => (input, object("output"), true),
+            // The states of a graph before and after it ran have messages both.
+            (None, Some(input)) => {
+                (input, object("output").filter(|output| output.member("messages").is_none()), true)
+            }
             (None, None) => return Self::flat(members),
         };
         if is_whole && response.is_none() || !is_whole && !members.has("response") {
