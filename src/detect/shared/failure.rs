@@ -139,7 +139,7 @@ impl Failure {
         // A line of dashes says nothing.
         let all: Vec<&str> = lines(&answer).filter(|line| line.contains(char::is_alphanumeric)).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
-        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all) {
+        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all, code.is_some()) {
             return None;
         }
         let told = telling(call, &answer, &all);
@@ -177,6 +177,11 @@ impl Failure {
         })
     }
 
+    /// Returns true if it says that this program is not there.
+    pub(crate) fn misses(&self, program: &str) -> bool {
+        matches!(&self.kind, FailureKind::Missing(name) if name == program)
+    }
+
     /// Returns true if the line with the cause names the type of an error.
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
@@ -185,14 +190,16 @@ impl Failure {
 
 /// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
 /// complaint.
-fn answers_no(call: &Call, all: &[&str]) -> bool {
+///
+/// Without an exit code in the answer, the call may not have run: a harness that refuses it says so at length.
+fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
     let compares = call.does == Does::Read && matches!(call.last_program(), "cmp" | "diff" | "git diff");
     if compares && all.iter().all(|line| !names_itself(line, call)) {
         let complains = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
         return !all.first().is_some_and(complains);
     }
     let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    let may_say_no = call.may_say_no() && is_short() || call.ends_asking();
+    let may_say_no = call.may_say_no() && is_short() || has_code && call.ends_asking();
     may_say_no && !all.iter().any(|line| complains(line, call))
 }
 
@@ -297,7 +304,11 @@ fn complains(line: &str, call: &Call) -> bool {
         return false;
     }
     let lower = line.to_lowercase();
-    !lower.contains("warning") && (call.text.is_empty() || !call.text.contains(&lower))
+    // Help that was asked for.
+    let is_help = || {
+        lower.contains("usage") && call.text.split(' ').any(|word| matches!(word, "--help" | "-h" | "help"))
+    };
+    !lower.contains("warning") && !is_help() && (call.text.is_empty() || !call.text.contains(&lower))
 }
 
 /// Returns true if a line begins with a program of the command line: `grep: Unmatched ( or \(`.

@@ -37,6 +37,8 @@ struct FailedCheck {
     check: Check,
     shown: Shown,
     line: String,
+    /// Whether its program is there.
+    ran: bool,
 }
 
 impl Checks {
@@ -79,6 +81,7 @@ impl Checks {
                         check,
                         shown: Shown::part(&attempt.call, told),
                         line: failure.line.clone(),
+                        ran: !failure.misses(told.name()),
                     });
                     self.any_failed = true;
                 }
@@ -111,7 +114,8 @@ impl Checks {
         let ([first, .., last] | [first @ last]) = self.failing() else { return None };
         let (count, line) = (self.failing().len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
-        let message = format!("{} failed,{of} and no check passed after it{line}", last.shown);
+        let failed = if last.ran { "failed" } else { "could not run" };
+        let message = format!("{} {failed},{of} and no check passed after it{line}", last.shown);
         Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
     }
 
