@@ -1,5 +1,7 @@
 //! Sessions of the Kimi CLI: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's context
-//! (`context.jsonl`).
+//! (`context.jsonl`). Kimi Code writes both to one file, as `context.append_loop_event` and `context.append_message`.
+
+use std::collections::BTreeSet;
 
 use super::prelude::*;
 use super::recorded::{items, members, text};
@@ -7,8 +9,8 @@ use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::KimiCli,
-    about: "sessions of the Kimi CLI: `wire.jsonl` or `context.jsonl`",
-    signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK]))],
+    about: "sessions of the Kimi CLI and Kimi Code: `wire.jsonl` or `context.jsonl`",
+    signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK, APPENDED]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
 };
 
@@ -16,6 +18,8 @@ const EVENT: Mark = All(&[
     Says("type", &["TurnBegin", "StepBegin", "ContentPart", "ToolCall", "ToolResult", "StatusUpdate"]),
     Is(Kind::Object, &["payload"]),
 ]);
+/// The lines of Kimi Code.
+const APPENDED: Mark = Says("type", &["context.append_loop_event", "context.append_message"]);
 /// The lines of a context that are not messages.
 const MARK: Mark = Says("role", &["_checkpoint", "_usage", "_system_prompt"]);
 
@@ -29,12 +33,17 @@ struct Sessions<'a> {
 
 impl<'a> Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>) {
-        let time = line.get("timestamp").and_then(time::of_seconds);
-        let event = ["message", "params"].into_iter().find_map(|key| line.get(key)).map(Members::from);
-        let is_read = match (line.name("role"), event) {
-            (Some(role), _) => self.main.message(&role, line),
-            (None, Some(event)) => self.event(&event, time),
-            (None, None) => self.event(line, time),
+        let time = line
+            .get("timestamp")
+            .and_then(time::of_seconds)
+            .or_else(|| line.get("time").and_then(time::of_milliseconds));
+        self.main.run.model(line.name("model"));
+        let inner =
+            ["message", "params", "event"].into_iter().find_map(|key| line.get(key)).map(Members::from);
+        let event = inner.as_ref().unwrap_or(line);
+        let is_read = match event.name("role") {
+            Some(role) => self.main.message(&role, event),
+            None => self.event(event, time) || is_aside(line),
         };
         self.others += u64::from(!is_read);
     }
@@ -55,7 +64,8 @@ impl<'a> Session<'a> for Sessions<'a> {
 impl<'a> Sessions<'a> {
     /// Reads an event, or returns false if its type is unknown.
     fn event(&mut self, event: &Members<'a>, time: Option<u64>) -> bool {
-        let (kind, payload) = (event.name("type"), event.object("payload"));
+        let kind = event.name("type");
+        let payload = if event.has("payload") { event.object("payload") } else { event.clone() };
         if kind.as_deref() != Some("SubagentEvent") {
             return kind.is_some_and(|kind| self.main.event(&kind, &payload, time));
         }
@@ -73,30 +83,56 @@ impl<'a> Sessions<'a> {
     }
 }
 
+/// Returns true if a line of Kimi Code says nothing of the run that other lines do not say.
+fn is_aside(line: &Members<'_>) -> bool {
+    let kind = line.name("type").unwrap_or_default();
+    let about = kind.split('.').next().unwrap_or_default();
+    const ASIDES: [&str; 9] =
+        ["config", "full_compaction", "llm", "metadata", "permission", "plan_mode", "tools", "turn", "usage"];
+    ASIDES.contains(&about) || kind == "context.apply_compaction"
+}
+
 /// A run that is being read.
 struct Open<'a> {
     run: Recording<'a>,
     /// Parts of the agent's message.
     said: Vec<TextCow<'a>>,
+    /// Calls and results by id: Kimi Code may write a line twice.
+    seen: BTreeSet<(Cow<'a, str>, bool)>,
 }
 
 impl Default for Open<'_> {
     fn default() -> Self {
-        Self { run: Recording::of_agent("kimi"), said: Vec::new() }
+        Self { run: Recording::of_agent("kimi"), said: Vec::new(), seen: BTreeSet::new() }
     }
 }
 
 impl<'a> Open<'a> {
     fn event(&mut self, kind: &str, payload: &Members<'a>, time: Option<u64>) -> bool {
-        if kind != "ContentPart" {
+        if !matches!(kind, "ContentPart" | "content.part") {
             self.flush();
+        }
+        if matches!(kind, "tool.call" | "tool.result")
+            && let Some(id) = payload.ident("toolCallId")
+            && !self.seen.insert((id, kind == "tool.call"))
+        {
+            return true;
         }
         match kind {
             "TurnBegin" => {
                 self.run.turn(time);
                 self.run.say(Actor::User, text(payload.get("user_input")));
             }
-            "StepBegin" => self.run.turn(time),
+            "StepBegin" | "step.begin" => self.run.turn(time),
+            "content.part" => self.said.extend(payload.object("part").get("text").and_then(words::result)),
+            "tool.call" => {
+                self.run.call(payload.ident("toolCallId"), payload.name("name"), payload.get("args"));
+            }
+            "tool.result" => {
+                let (observation, outcome) = answer(&payload.object("result"));
+                self.run.answer(payload.ident("toolCallId"), None, observation, outcome);
+            }
+            "step.end" => self.run.spent(payload.get("usage").and_then(usage)),
             "ContentPart" => self.said.extend(payload.get("text").and_then(words::result)),
             "ToolCall" => self.call(payload),
             "ToolResult" => {
@@ -128,7 +164,13 @@ impl<'a> Open<'a> {
         match role {
             "user" | "assistant" => {
                 self.run.turn(None);
-                let actor = if role == "user" { Actor::User } else { Actor::Agent };
+                // Reminders and notices of finished jobs are in the user's role.
+                let origin = message.object("origin").name("kind");
+                let actor = match origin.as_deref() {
+                    _ if role == "assistant" => Actor::Agent,
+                    None | Some("user") => Actor::User,
+                    Some(_) => Actor::Environment,
+                };
                 self.run.say(actor, content);
                 for call in items(message.get("tool_calls")) {
                     self.call(&Members::from(call));
@@ -158,13 +200,13 @@ impl<'a> Open<'a> {
 /// Returns the answer in a result: the output, after a failure with the message before it.
 fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let part = |key: &str| text(result.get(key)).filter(|text| !wire::is_blank(text.text()));
-    let is_error = result.get("is_error").and_then(Raw::boolean);
+    let is_error = result.first(&["is_error", "isError"]).and_then(Raw::boolean);
     let is_error = is_error.or_else(|| result.name("type").map(|kind| kind == "ToolError"));
     let (message, output) = (part("message"), part("output"));
     if is_error != Some(true) {
         return (output.or(message), is_error.map_or(Outcome::UNMARKED, Outcome::flag));
     }
-    let refused = message.as_ref().and_then(|message| refused(message.text()));
+    let refused = message.as_ref().or(output.as_ref()).and_then(|message| refused(message.text()));
     let parts: Vec<_> = message.into_iter().chain(output).collect();
     (wire::joined(parts), refused.unwrap_or(Outcome::flag(true)))
 }
@@ -179,18 +221,20 @@ fn reported(text: Text<'_>) -> Outcome {
 
 /// Returns the outcome of a call that the user rejected.
 fn refused(message: Text<'_>) -> Option<Outcome> {
-    let is_refusal = message.starts_with("The tool call is rejected by the user");
+    let is_refusal = message.starts_with("The tool call is rejected by the user")
+        || message.head(120).contains("was not run because the user rejected");
     is_refusal.then(|| Outcome::unknown(UnknownReason::Refused, Provenance::Text))
 }
 
 /// Reads the tokens of a response. Cached tokens are counted separately.
 fn usage(value: Raw<'_>) -> Option<Usage> {
     let members = Members::from(value);
-    let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();
-    let cached = count("input_cache_read");
+    let count = |key: &str, later: &str| members.count(key).or_else(|| members.count(later));
+    let cached = count("input_cache_read", "inputCacheRead");
+    let written = count("input_cache_creation", "inputCacheCreation");
     let usage = Usage {
-        input_tokens: tokens::sum([count("input_other"), cached, count("input_cache_creation")]),
-        output_tokens: count("output"),
+        input_tokens: tokens::sum([count("input_other", "inputOther"), cached, written]),
+        output_tokens: members.count("output"),
         cached_tokens: cached,
         ..Usage::default()
     };
