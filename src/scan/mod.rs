@@ -20,6 +20,7 @@ mod scanner;
 mod source;
 mod work;
 
+#[cfg(feature = "statistics")]
 pub(crate) use path_text::StoredPath;
 pub use path_text::path_text;
 pub use profile::{Profile, RunFilter};

@@ -301,9 +301,9 @@ impl Call {
     /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.
     pub(crate) fn failed_part(&self, line: &str) -> Option<&Part> {
         // `javac: no source files`, `/bin/bash: line 3: javac: command not found`
-        let names = || line.rsplit(": ").skip(1);
+        let blames = |part: &Part| line.rsplit(": ").skip(1).any(|name| name == part.name());
         let is_silent = |part: &&Part| line.is_empty() && (part.silenced || part.does == Does::Run);
-        let named = self.parts.iter().find(|part| names().any(|name| name == part.name()));
+        let named = self.parts.iter().find(|part| blames(part));
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }
 }

@@ -83,12 +83,14 @@ impl<'a> Sessions<'a> {
     }
 }
 
+/// What lines of Kimi Code are about that tell nothing of the run, by the first word of their types.
+const ASIDES: [&str; 9] =
+    ["config", "full_compaction", "llm", "metadata", "permission", "plan_mode", "tools", "turn", "usage"];
+
 /// Returns true if a line of Kimi Code says nothing of the run that other lines do not say.
 fn is_aside(line: &Members<'_>) -> bool {
     let kind = line.name("type").unwrap_or_default();
     let about = kind.split('.').next().unwrap_or_default();
-    const ASIDES: [&str; 9] =
-        ["config", "full_compaction", "llm", "metadata", "permission", "plan_mode", "tools", "turn", "usage"];
     ASIDES.contains(&about) || kind == "context.apply_compaction"
 }
 
