@@ -28,10 +28,12 @@ class WrongturnError(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        place = [self.path] if self.path is not None else []
+        place = []
+        if self.path is not None:
+            place.append(self.path if self.line is None else f"{self.path}:{self.line}:{self.column}")
         if self.run is not None:
             place.append(f"run {self.run}")
-        if self.line is not None:
+        if self.path is None and self.line is not None:
             place.append(f"line {self.line} column {self.column}")
         return ": ".join([*place, self.message])
 
