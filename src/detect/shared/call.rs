@@ -295,7 +295,7 @@ impl Call {
         let asks = |part: &Part| {
             is_search(&part.program) || matches!(part.name(), "fuser" | "kill" | "killall" | "pkill")
         };
-        self.deciding().all(asks)
+        !self.parts.is_empty() && self.deciding().all(asks)
     }
 
     /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.

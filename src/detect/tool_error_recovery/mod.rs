@@ -259,7 +259,9 @@ impl Recovery {
 impl Fold for Recovery {
     fn observe(&mut self, step: &Step<'_>) {
         self.rate.observe(step);
-        self.unsent.observe(step);
+        if self.actors.include(Actor::Agent) {
+            self.unsent.observe(step);
+        }
         if let Event::Message(text) = step.event() {
             if step.actor() == Actor::Agent {
                 self.goals.message(step.index(), *text);

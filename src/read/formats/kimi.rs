@@ -99,8 +99,8 @@ struct Open<'a> {
     run: Recording<'a>,
     /// Parts of the agent's message.
     said: Vec<TextCow<'a>>,
-    /// Calls and results by id: Kimi Code may write a line twice.
-    seen: BTreeSet<(Cow<'a, str>, bool)>,
+    /// Calls and results: Kimi Code may write one twice. Another call may have the same id.
+    seen: BTreeSet<&'a [u8]>,
 }
 
 impl Default for Open<'_> {
@@ -115,8 +115,8 @@ impl<'a> Open<'a> {
             self.flush();
         }
         if matches!(kind, "tool.call" | "tool.result")
-            && let Some(id) = payload.ident("toolCallId")
-            && !self.seen.insert((id, kind == "tool.call"))
+            && let Some(event) = payload.whole()
+            && !self.seen.insert(event.bytes())
         {
             return true;
         }

@@ -13,6 +13,7 @@ use wrongturn::{
     scan::{Progress, ScanEvent, TraceRecord, path_text},
 };
 
+use super::findings::counted;
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
 /// The most errors kept for a file.
@@ -211,7 +212,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
         }
     }
     if untold > 0 {
-        note(&format!("error: {untold} more errors"));
+        note(&format!("error: {}", counted(untold, "more error")));
     }
 }
 
@@ -248,8 +249,9 @@ impl Faults {
         for fault in faults.0.iter().take(MOST_ERRORS) {
             note(&format!("error: {fault}"));
         }
-        if faults.0.len() > MOST_ERRORS {
-            note(&format!("error: {} more errors", faults.0.len() - MOST_ERRORS));
+        let untold = faults.0.len().saturating_sub(MOST_ERRORS);
+        if untold > 0 {
+            note(&format!("error: {}", counted(untold as u64, "more error")));
         }
         status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
     }
