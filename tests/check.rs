@@ -400,6 +400,8 @@ fn a_finding_has_the_line_and_the_element_of_its_last_step() {
     let (_, pointer) = place_of_loop("tau2.json", &results.to_string());
     assert_eq!(pointer, format!("/simulations/1{element}"));
     assert_eq!(place_of_loop("native.jsonl", &native).0, 2);
+    let lists = format!("[{{\"role\": \"user\", \"content\": \"hi\"}}]\n{}\n", json!(messages));
+    assert_eq!(place_of_loop("lists.jsonl", &lists).0, 2);
 }
 
 #[test]

@@ -25,18 +25,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the items of a list, or the objects in lines.
+    /// Returns the items of a list, or the values in lines.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {
             Self::Object(_) => &[],
             Self::List(items) => items,
             Self::Lines(lines) => lines,
         }
-    }
-
-    /// Returns the objects in lines; none of one document.
-    pub(super) fn lines(&self) -> &[Raw<'a>] {
-        if let Self::Lines(lines) = self { lines } else { &[] }
     }
 }
 

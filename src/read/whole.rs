@@ -160,11 +160,11 @@ fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &
 fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(entry.format);
     if runs.options.places {
-        let lines = parsed.document.lines();
+        let lines = if parsed.value.is_none() { parsed.document.items() } else { &[] };
         for line in lines {
             runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
         }
-        if let Some(value) = parsed.value.filter(|_| lines.is_empty()) {
+        if let Some(value) = parsed.value {
             runs.places.add_document(value.bytes(), window.place(value.offset()));
         }
     }
