@@ -27,14 +27,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
     let all = elements(document, &["messages"]);
     let messages = || all.iter().filter(|element| element.kind() == Kind::Object);
-    for element in messages() {
-        message(&Members::from(*element), &mut run);
-    }
+    let others = messages().map(|element| message(&Members::from(*element), &mut run)).sum();
+    runs.pass_over("parts of other types", others);
     runs.pass_over("elements that are no messages", (all.len() - messages().count()) as u64);
     run.give(runs);
 }
 
-fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+/// Reads a message, and returns the number of its parts of other types.
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> u64 {
     let time = message.time("createdAt");
     run.turn(time);
     let actor = words::actor_of(&message.name("role").unwrap_or_default());
@@ -50,6 +50,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
             call(&invocation, run);
         }
     }
+    let mut others = 0;
     for part in parts.into_iter().map(Members::from) {
         match part.name("type").as_deref() {
             // One message holds the replies of the model up to the next one of the user.
@@ -57,9 +58,11 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
             Some("text") => run.say(actor, part.text("text")),
             _ if part.has("toolInvocation") => call(&members(part.get("toolInvocation")), run),
             _ if PART.fits(&part) => call(&part, run),
-            _ => {}
+            Some("reasoning" | "file" | "source-url" | "source-document") => {}
+            _ => others += 1,
         }
     }
+    others
 }
 
 fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {

@@ -19,10 +19,7 @@ pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
         Shape::Object(Has(&["episodes"])),
         Shape::Lines(MayBeList("episodes")),
         // Claude Code sessions have snapshots as well, in lines with a type.
-        Shape::Each(All(&[
-            Any(&[Has(&["snapshot"]), Has(&["failure_instances"])]),
-            Not(&Is(Kind::String, &["type"])),
-        ])),
+        Shape::Each(All(&[Any(&[EPISODE, Has(&["failure_instances"])]), Not(&Is(Kind::String, &["type"]))])),
     ],
     reader: Reader::Records(RecordReader {
         what: "a BenchTrace file (an object or a list)",
@@ -34,6 +31,19 @@ pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
         run,
     }),
 };
+
+/// Other tools have snapshots as well: a snapshot alone must show its steps.
+const EPISODE: Mark = All(&[
+    Has(&["snapshot"]),
+    Any(&[
+        Has(&["id"]),
+        Has(&["game"]),
+        Has(&["model"]),
+        Has(&["task_type"]),
+        Has(&["milestones"]),
+        In("snapshot", &Has(&["trajectory"])),
+    ]),
+]);
 
 /// The meaning of `obs` in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -75,10 +75,14 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
 }
 
 /// Types of call blocks.
-const CALL_KINDS: [&str; 4] = ["tool_use", "tool_call", "tool-call", "toolCall"];
+const CALL_KINDS: [&str; 6] =
+    ["tool_use", "tool_call", "tool-call", "toolCall", "server_tool_use", "mcp_tool_use"];
 
 /// Types of result blocks.
 const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
+
+/// The end of the types of results that the provider of the model writes into its message (`web_search_tool_result`).
+const OF_SERVER: &str = "_tool_result";
 
 /// Reads a part of a content: a text, a block, or something else.
 fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
@@ -121,8 +125,9 @@ impl<'a> Part<'a> {
             b"type" => {
                 let kind = wire::text(value)?;
                 let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
-                self.is_call =
-                    if is_one(&CALL_KINDS) { Some(true) } else { is_one(&RESULT_KINDS).then_some(false) };
+                block.is_of_server = kind.is_some_and(|kind| kind.to_str().ends_with(OF_SERVER));
+                let is_result = block.is_of_server || is_one(&RESULT_KINDS);
+                self.is_call = if is_one(&CALL_KINDS) { Some(true) } else { is_result.then_some(false) };
                 self.is_text = wire::is_kind_of_text(kind);
             }
             // Bedrock and Haystack name a block by its key.
@@ -165,6 +170,15 @@ impl<'a> Part<'a> {
                 let output = code.and_then(|_| result.member("output"));
                 block.content = words::result(output.unwrap_or(result));
                 block.is_error = block.is_error.or(code);
+            }
+            b"content" if value.kind()? == Kind::Object => {
+                let content = value.raw()?;
+                let is_error = content.member("type").and_then(common::name);
+                let is_error =
+                    is_error.is_some_and(|kind| kind.ends_with("_tool_result_error")).then_some(true);
+                let code = || content.member("return_code").and_then(is_failure_code);
+                block.is_error = block.is_error.or(is_error).or_else(code);
+                block.content = words::result(content);
             }
             b"content" | b"output" | b"result" => block.content = wire::result(value)?,
             b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
@@ -465,6 +479,8 @@ fn are_foreign_calls(calls: Raw<'_>) -> bool {
 #[derive(Debug, Default)]
 pub(in crate::read) struct Block<'a> {
     pub(in crate::read) is_call: bool,
+    /// True for a result that the provider of the model wrote into its message.
+    pub(in crate::read) is_of_server: bool,
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
     pub(in crate::read) arguments: Content<Arguments<'a>>,

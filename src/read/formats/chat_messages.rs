@@ -187,8 +187,8 @@ impl<'a> Conversation<'a> {
         match words::actor_of(&role) {
             Actor::Agent => {
                 let all = blocks.len();
-                // The model may invent results.
-                blocks.retain(|block| block.is_call);
+                // The model may invent results, other than those of its provider's tools.
+                blocks.retain(|block| block.is_call || block.is_of_server);
                 self.unknown += (all - blocks.len()) as u64;
                 self.agent(element, text, blocks);
             }

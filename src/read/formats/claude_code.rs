@@ -157,26 +157,35 @@ impl<'a> Session<'a> {
     fn user(&mut self, line: Line<'a>, passed_over: &mut PassedOver) {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
-        let (text, blocks) = (line.text(), line.blocks);
-        if let Some(text) = text.filter(|text| !is_local(text.text())) {
+        if let Some(text) = line.text().filter(|text| !is_local(text.text())) {
             self.steps.message_at(Actor::User, turn, text, line.time);
         }
-        for block in blocks {
-            let Block::Result { id, content, is_error } = block else { continue };
-            if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
-                count(passed_over, "results that stand there twice");
-                continue;
-            }
-            let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
-            if let Some(call) = call.and_then(|call| self.steps.call_mut(call))
-                && line.duration.is_some()
-            {
-                call.usage.get_or_insert_default().duration_ns = line.duration;
-            }
-            let text = content.as_ref().map_or("".into(), TextCow::text);
-            let outcome = outcome(text, is_error, line.mark);
-            self.steps.answer(turn, id, outcome.answer(Content::from(content)));
+        for block in line.blocks {
+            self.result(block, turn, line.mark, line.duration, passed_over);
         }
+    }
+
+    /// Adds a result.
+    fn result(
+        &mut self,
+        block: Block<'a>,
+        turn: u64,
+        mark: Option<Mark>,
+        duration: Option<u64>,
+        passed_over: &mut PassedOver,
+    ) {
+        let Block::Result { id, content, is_error } = block else { return };
+        if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
+            return count(passed_over, "results that stand there twice");
+        }
+        let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
+        if let Some(call) = call.and_then(|call| self.steps.call_mut(call))
+            && duration.is_some()
+        {
+            call.usage.get_or_insert_default().duration_ns = duration;
+        }
+        let text = content.as_ref().map_or("".into(), TextCow::text);
+        self.steps.answer(turn, id, outcome(text, is_error, mark).answer(Content::from(content)));
     }
 
     fn assistant(&mut self, mut line: Line<'a>, passed_over: &mut PassedOver) {
@@ -201,7 +210,13 @@ impl<'a> Session<'a> {
             self.steps.message_at(Actor::Agent, turn, text, line.time);
         }
         for block in line.blocks {
-            let Block::Call { id, name, arguments } = block else { continue };
+            let Block::Call { id, name, arguments } = block else {
+                // The model may invent results, other than those of its provider's tools.
+                if matches!(&block, Block::Result { id: Some(id), .. } if self.calls.contains_key(id)) {
+                    self.result(block, turn, None, None, passed_over);
+                }
+                continue;
+            };
             if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
                 count(passed_over, "calls that stand there twice");
                 continue;

@@ -215,12 +215,13 @@ fn block(value: Raw<'_>) -> Option<Block<'_>> {
     // A part without a type is a text.
     let kind = if block.has("type") { block.name("type")? } else { "text".into() };
     match &*kind {
-        "tool_use" => Some(Block::Call {
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => Some(Block::Call {
             id: block.name("id"),
             name: block.name("name").unwrap_or_default(),
             arguments: block.arguments("input"),
         }),
-        "tool_result" => Some(Block::Result {
+        // The provider's tools have results of their own, such as `web_search_tool_result`.
+        kind if kind == "tool_result" || kind.ends_with("_tool_result") => Some(Block::Result {
             id: block.name("tool_use_id"),
             content: block.result("content"),
             is_error: block.flag("is_error"),

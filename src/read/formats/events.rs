@@ -2,6 +2,7 @@
 //! use. An event may lie inside other objects, and the content of a message may hold calls and results.
 
 use super::prelude::*;
+use super::recorded::members;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Events,
@@ -116,12 +117,16 @@ impl What {
 /// An object with the objects inside it that belong to the event, the innermost last.
 struct Event<'a> {
     layers: Vec<Members<'a>>,
+    /// The keys of the inner layers in their outer ones.
+    path: Vec<&'static str>,
+    /// The tool, if the key of the call names it.
+    tool: Option<String>,
     what: Option<What>,
 }
 
 impl<'a> Event<'a> {
     fn of(object: Raw<'a>) -> Self {
-        let mut layers = vec![Members::from(object)];
+        let (mut layers, mut path) = (vec![Members::from(object)], Vec::new());
         let mut by_place = None;
         while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
             let object = |key: &&&str| last.is(key, Kind::Object);
@@ -137,9 +142,19 @@ impl<'a> Event<'a> {
             } else {
                 break;
             };
+            path.push(*inner);
             let inner = last.object(inner);
             layers.push(inner);
         }
+        // Cursor's CLI names a call by its key: `{"shellToolCall": {"args": …, "result": …}}`.
+        let tool = layers.last().filter(|_| by_place == Some(What::Call)).and_then(|last| {
+            let (key, value) = last.iter().find(|(_, value)| value.kind() == Kind::Object)?;
+            Some((key.strip_suffix("ToolCall")?.to_owned(), Members::from(value)))
+        });
+        let tool = tool.map(|(tool, inner)| {
+            layers.push(inner);
+            tool
+        });
         let words = layers.iter().rev().flat_map(|layer| {
             let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
                 .into_iter()
@@ -147,7 +162,7 @@ impl<'a> Event<'a> {
             named.chain(layer.object("role").name("value"))
         });
         let what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
-        Self { layers, what }
+        Self { layers, path, tool, what }
     }
 
     /// Returns the value of the first of these keys, from the innermost object outwards.
@@ -155,11 +170,22 @@ impl<'a> Event<'a> {
         self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.present(key)))
     }
 
+    /// Like [`Event::get`], but returns nothing that the innermost object is a part of.
+    fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
+        self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
+            let is_other = |key: &&&str| self.path.get(place) != Some(*key);
+            keys.iter().filter(is_other).find_map(|key| layer.present(key))
+        })
+    }
+
     fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
         self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.ident(key)))
     }
 
     fn name(&self) -> Option<Cow<'a, str>> {
+        if let Some(tool) = &self.tool {
+            return Some(Cow::Owned(tool.clone()));
+        }
         self.layers.iter().rev().find_map(|layer| NAMES.iter().find_map(|key| layer.name(key)))
     }
 
@@ -221,20 +247,29 @@ impl<'a> Event<'a> {
         let output = self.get(&OUTPUTS).filter(|output| error.is_none() || output.kind() != Kind::Object);
         let observed = output.or(error).and_then(words::result);
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
-        let code =
-            self.get(&["exit_code", "exitCode"]).or_else(|| of_output(&["exit_code", "exitCode", "exit"]));
+        // Cursor's CLI puts the result under the word for it.
+        let cursor = self.tool.as_ref().map(|_| members(output));
+        let said = cursor.as_ref().and_then(|output| output.iter().next());
+        let code = self
+            .get(&["exit_code", "exitCode"])
+            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
+            .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
         let failed = self
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(&["success", "successful", "ok"]).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
             .or_else(|| error.is_some().then_some(true))
+            .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()?.to_ascii_lowercase().as_str() {
                 "error" | "failed" | "failure" => Some(true),
                 "success" | "ok" => Some(false),
                 _ => None,
             });
         let outcome = match (failed, code.and_then(is_failure_code)) {
+            _ if said.is_some_and(|(word, _)| word == "rejected") => {
+                Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
+            }
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
@@ -360,7 +395,7 @@ impl<'a> Run<'a> {
 
     fn call(&mut self, event: &Event<'a>) {
         let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]));
-        let output = event.get(&[
+        let output = event.get_next_to(&[
             "output",
             "result",
             "response",

@@ -100,12 +100,13 @@ fn ask(command: &str, turn: u64, steps: &mut Assembler<'_>) -> CallNumber {
 }
 
 fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
-    if let Some(said) = step.message("response").or_else(|| step.message("thought")) {
-        steps.message(Actor::Agent, turn, said);
-    }
     let action = step.get("action").and_then(Raw::string).unwrap_or_default();
     let command = common::trim(&action);
-    if command.is_empty() {
+    let is_exit = EXITS.contains(&command);
+    if let Some(said) = step.message("response").or_else(|| step.message("thought")) {
+        steps.message(if is_exit { Actor::Environment } else { Actor::Agent }, turn, said);
+    }
+    if command.is_empty() || is_exit {
         return;
     }
     let call = ask(command, turn, steps);
@@ -119,6 +120,19 @@ fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
         steps.answer_call(call, outcome.answer(Content::Present(observation)));
     }
 }
+
+/// Commands by which SWE-agent itself ends a run. The agent may only give up, with `exit_forfeit`.
+const EXITS: [&str; 9] = [
+    "exit_api",
+    "exit_command",
+    "exit_command_timeout",
+    "exit_context",
+    "exit_cost",
+    "exit_environment",
+    "exit_error",
+    "exit_format",
+    "exit_total_execution_time",
+];
 
 /// Commands that are tools of SWE-agent. Any other command is the shell's.
 const TOOLS: [&str; 28] = [
