@@ -3,92 +3,21 @@
 //! Runs are paired by task. Tasks that only one side tried do not count. Intervals come from resampling tasks.
 
 mod fingerprints;
+mod run;
 mod task;
+mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use fingerprints::fingerprints;
 pub use fingerprints::{FingerprintDistance, FingerprintGroup, FingerprintGroups, GroupedFingerprint};
+pub use run::ComparedRun;
+use tasks::Tasks;
 
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
-use crate::outcome::{is_infrastructure_error, is_success};
-use crate::scan::TraceRecord;
-use crate::stats::{
-    Interval, MeanDifference, Resampling, TaskTrials, TwoSides, float, mcnemar, mean_difference, pass_hat_k,
-    ratio, wilson,
-};
-
-/// A run in a comparison: its task, reward and verdicts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ComparedRun {
-    /// The domain.
-    pub domain: Option<String>,
-    /// The task. Runs without one are left out. Instances of SWE-bench are named by their id in all formats.
-    pub task: Option<String>,
-    /// The trial of the task.
-    pub trial: Option<u64>,
-    /// The reward. A run without one counts as failed.
-    pub reward: Option<f64>,
-    /// Whether it ended in an infrastructure error. Such a run does not count.
-    pub infrastructure_error: bool,
-    /// The verdict of each detector; `None` if it does not apply.
-    pub detected: Vec<(String, Option<bool>)>,
-    /// Its known measures by name, from [`ComparedRun::MEASURES`].
-    pub measures: Vec<(&'static str, f64)>,
-    /// The fingerprint, if one was taken.
-    pub fingerprint: Option<Fingerprint>,
-}
-
-impl ComparedRun {
-    /// The measures that are compared: recovery in runs with errors, counts, and the recorded cost.
-    pub const MEASURES: [&'static str; 7] =
-        ["recovery_rate", "errors", "tool_calls", "steps", "seconds", "input_tokens", "output_tokens"];
-
-    /// Creates the run of a scan's record.
-    #[must_use]
-    pub fn of(record: &TraceRecord) -> Self {
-        let metadata = &record.metadata;
-        Self {
-            domain: metadata.domain.as_deref().map(str::to_owned),
-            task: task::task_of(record),
-            trial: metadata.trial,
-            reward: record.reward,
-            infrastructure_error: is_infrastructure_error(metadata.termination.as_deref()),
-            detected: record
-                .verdicts
-                .iter()
-                .map(|(id, verdict)| (id.to_string(), verdict.detected()))
-                .collect(),
-            measures: measures(record),
-            fingerprint: record.fingerprint.clone(),
-        }
-    }
-
-    fn succeeded(&self) -> bool {
-        is_success(self.reward)
-    }
-}
-
-fn measures(record: &TraceRecord) -> Vec<(&'static str, f64)> {
-    let verdict = record.verdict("tool_error_recovery");
-    let measure = |name| verdict.and_then(|verdict| verdict.measure(name));
-    let errors = measure("errors");
-    let cost = &record.cost;
-    let values = [
-        errors.filter(|errors| *errors > 0.0).and(measure("recovery_rate")),
-        errors,
-        measure("tool_calls"),
-        Some(float(cost.steps)),
-        cost.duration_ns.map(|ns| float(ns) / 1e9),
-        cost.input_tokens.map(float),
-        cost.output_tokens.map(float),
-    ];
-    let named = ComparedRun::MEASURES.into_iter().zip(values);
-    named.filter_map(|(name, value)| Some((name, value?))).collect()
-}
+use crate::stats::{Interval, MeanDifference, Resampling, TwoSides, float, mean_difference, ratio, wilson};
 
 /// One side of the comparison of two agents: its runs, and which of them count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -259,9 +188,6 @@ pub struct Comparison {
     pub seed: u64,
 }
 
-type TaskKey = (Option<String>, String);
-type Tasks<'r> = BTreeMap<TaskKey, [Vec<&'r ComparedRun>; 2]>;
-
 impl Comparison {
     /// Compares two sides, each with its label.
     ///
@@ -273,21 +199,8 @@ impl Comparison {
         options: &Resampling,
     ) -> Result<Self> {
         let mut sides = [side(first_label, first), side(second_label, second)];
-        let mut tasks = by_task([first, second]);
-        tasks.retain(|_, runs| {
-            let shared = runs.iter().all(|runs| !runs.is_empty());
-            for (side, runs) in sides.iter_mut().zip(&*runs) {
-                let slot = if shared { &mut side.counted } else { &mut side.of_other_tasks };
-                *slot += runs.len() as u64;
-                if shared {
-                    side.successes += runs.iter().filter(|run| run.succeeded()).count() as u64;
-                }
-            }
-            shared
-        });
-        for runs in tasks.values_mut().flatten() {
-            runs.sort_by_key(|run| run.trial);
-        }
+        let mut tasks = Tasks::matched([first, second]);
+        tasks.keep_shared(&mut sides);
         for side in &mut sides {
             side.success_ci95 = wilson(side.successes, side.counted, options.confidence).ok();
         }
@@ -298,16 +211,16 @@ impl Comparison {
             first,
             second,
             tasks: tasks.len() as u64,
-            paired: paired(&tasks, |run| Some(run.succeeded())),
-            success: difference(&tasks, options, |run| Some(f64::from(u8::from(run.succeeded())))),
-            reward: difference(&tasks, options, |run| run.reward),
+            paired: tasks.paired(|run| Some(run.succeeded())),
+            success: tasks.difference(options, |run| Some(f64::from(u8::from(run.succeeded())))),
+            reward: tasks.difference(options, |run| run.reward),
             measures: ComparedRun::MEASURES
                 .into_iter()
                 .filter_map(|name| MeasureComparison::of(name, &tasks, options))
                 .collect(),
-            pass_k: pass_k(&tasks),
+            pass_k: tasks.pass_k(),
             detectors: detectors(&tasks, options),
-            fingerprints: fingerprints(&recorded(&tasks), options),
+            fingerprints: fingerprints(&tasks.fingerprints(), options),
             differing: differing(&tasks),
             resamples: options.resamples,
             seed: options.seed,
@@ -315,49 +228,13 @@ impl Comparison {
     }
 }
 
-/// Groups the runs of both sides by task. A task without a domain takes the domain of the task of that name on the
-/// other side, if there is exactly one.
-fn by_task(sides: [&[ComparedRun]; 2]) -> Tasks<'_> {
-    let runs = |number: usize| {
-        let runs = sides.get(number).copied().unwrap_or_default();
-        runs.iter()
-            .filter(|run| !run.infrastructure_error)
-            .filter_map(|run| Some((run.task.as_deref()?, run)))
-    };
-    let domains = |number| {
-        let mut domains: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
-        for (task, run) in runs(number) {
-            domains.entry(task).or_default().insert(run.domain.as_deref());
-        }
-        domains
-    };
-    let others = [domains(1), domains(0)];
-    let mut tasks = Tasks::new();
-    for (number, others) in others.iter().enumerate() {
-        for (task, run) in runs(number) {
-            let adopted = || match others.get(task)?.iter().collect::<Vec<_>>().as_slice() {
-                [Some(domain)] => Some((*domain).to_owned()),
-                _ => None,
-            };
-            let domain = run.domain.clone().or_else(adopted);
-            if let Some(slot) = tasks.entry((domain, task.to_owned())).or_default().get_mut(number) {
-                slot.push(run);
-            }
-        }
-    }
-    tasks
-}
-
 impl MeasureComparison {
     fn of(measure: &'static str, tasks: &Tasks<'_>, options: &Resampling) -> Option<Self> {
         let value = |run: &ComparedRun| {
             run.measures.iter().find(|(name, _)| *name == measure).map(|(_, value)| *value)
         };
-        let count = |number: usize| {
-            let runs = tasks.values().filter_map(|sides| sides.get(number)).flatten();
-            runs.filter(|run| value(run).is_some()).count() as u64
-        };
-        Some(Self { measure, runs: (count(0), count(1)), difference: difference(tasks, options, value)? })
+        let count = |number: usize| tasks.runs_of(number).filter(|run| value(run).is_some()).count() as u64;
+        Some(Self { measure, runs: (count(0), count(1)), difference: tasks.difference(options, value)? })
     }
 }
 
@@ -375,61 +252,10 @@ fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
     }
 }
 
-/// Counts pairs of runs of the same task by the outcomes of both. Pairs without an outcome are skipped.
-fn paired(tasks: &Tasks<'_>, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> PairedOutcomes {
-    let mut outcomes = PairedOutcomes::default();
-    for [first, second] in tasks.values() {
-        for pair in first.iter().zip(second).filter_map(|(first, second)| outcome(first).zip(outcome(second)))
-        {
-            *match pair {
-                (true, true) => &mut outcomes.both,
-                (true, false) => &mut outcomes.first_only,
-                (false, true) => &mut outcomes.second_only,
-                (false, false) => &mut outcomes.neither,
-            } += 1;
-        }
-    }
-    outcomes.p = (!tasks.is_empty()).then(|| mcnemar(outcomes.first_only, outcomes.second_only));
-    outcomes
-}
-
-fn difference(
-    tasks: &Tasks<'_>,
-    options: &Resampling,
-    value: impl Fn(&ComparedRun) -> Option<f64>,
-) -> Option<MeanDifference> {
-    let sums = |runs: &[&ComparedRun]| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-        (values.len() as u64, values.iter().sum())
-    };
-    let clusters: Vec<TwoSides> =
-        tasks.values().map(|[first, second]| TwoSides { first: sums(first), second: sums(second) }).collect();
-    mean_difference(&clusters, options).ok()
-}
-
-/// Returns the fingerprints that were taken, by task and side.
-fn recorded<'r>(tasks: &Tasks<'r>) -> Vec<[Vec<&'r Fingerprint>; 2]> {
-    let of = |runs: &Vec<&'r ComparedRun>| runs.iter().filter_map(|run| run.fingerprint.as_ref()).collect();
-    tasks.values().map(|sides| sides.each_ref().map(of)).collect()
-}
-
-fn pass_k(tasks: &Tasks<'_>) -> Vec<(f64, f64)> {
-    let trials = |runs: &[&ComparedRun]| TaskTrials {
-        trials: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-        successes: u32::try_from(runs.iter().filter(|run| run.succeeded()).count()).unwrap_or(u32::MAX),
-    };
-    let (first, second): (Vec<_>, Vec<_>) =
-        tasks.values().map(|[first, second]| (trials(first), trials(second))).unzip();
-    (1..).map_while(|k| Some((pass_hat_k(&first, k).ok()?, pass_hat_k(&second, k).ok()?))).collect()
-}
-
 fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison> {
-    let names: BTreeSet<&str> = tasks
-        .values()
-        .flatten()
-        .flatten()
-        .flat_map(|run| run.detected.iter().map(|(name, _)| name.as_str()))
-        .collect();
+    let runs = tasks.runs_of(0).chain(tasks.runs_of(1));
+    let names: BTreeSet<&str> =
+        runs.flat_map(|run| run.detected.iter().map(|(name, _)| name.as_str())).collect();
     let fires = |run: &ComparedRun, name: &str| {
         run.detected.iter().find(|(id, _)| id == name).and_then(|(_, detected)| *detected)
     };
@@ -437,9 +263,8 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
         .into_iter()
         .map(|name| {
             let rate = |number: usize| {
-                let runs = tasks.values().filter_map(|sides| sides.get(number)).flatten();
                 let (mut detected, mut applicable) = (0, 0);
-                for fired in runs.filter_map(|run| fires(run, name)) {
+                for fired in tasks.runs_of(number).filter_map(|run| fires(run, name)) {
                     applicable += 1;
                     detected += u64::from(fired);
                 }
@@ -450,10 +275,9 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
                 detector: name.to_owned(),
                 first: rate(0),
                 second: rate(1),
-                paired: paired(tasks, |run| fires(run, name)),
-                difference: difference(tasks, options, |run| {
-                    fires(run, name).map(|fired| f64::from(u8::from(fired)))
-                }),
+                paired: tasks.paired(|run| fires(run, name)),
+                difference: tasks
+                    .difference(options, |run| fires(run, name).map(|fired| f64::from(u8::from(fired)))),
             }
         })
         .collect()

@@ -1,6 +1,7 @@
 //! Sides whose differences are known.
 
 use super::*;
+use crate::fingerprint::Fingerprint;
 use crate::trace::{Status, Trace};
 
 fn run(task: u32, reward: f64, calls: &[&str]) -> ComparedRun {

@@ -1,0 +1,133 @@
+//! Runs matched by task, and figures over the shared tasks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ComparedRun, ComparedSide, PairedOutcomes};
+use crate::fingerprint::Fingerprint;
+use crate::stats::{MeanDifference, Resampling, TaskTrials, TwoSides, mcnemar, mean_difference, pass_hat_k};
+
+/// The runs of each task that both sides tried, by trial.
+pub(super) struct Tasks<'r>(BTreeMap<TaskKey, [Vec<&'r ComparedRun>; 2]>);
+
+type TaskKey = (Option<String>, String);
+
+impl<'r> Tasks<'r> {
+    /// Matches the runs of both sides. A task without a domain takes the domain of the task of that name on the other
+    /// side, if there is exactly one.
+    pub(super) fn matched(sides: [&'r [ComparedRun]; 2]) -> Self {
+        let runs = |number: usize| {
+            let runs = sides.get(number).copied().unwrap_or_default();
+            runs.iter()
+                .filter(|run| !run.infrastructure_error)
+                .filter_map(|run| Some((run.task.as_deref()?, run)))
+        };
+        let domains = |number| {
+            let mut domains: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
+            for (task, run) in runs(number) {
+                domains.entry(task).or_default().insert(run.domain.as_deref());
+            }
+            domains
+        };
+        let others = [domains(1), domains(0)];
+        let mut tasks: BTreeMap<TaskKey, [Vec<&ComparedRun>; 2]> = BTreeMap::new();
+        for (number, others) in others.iter().enumerate() {
+            for (task, run) in runs(number) {
+                let adopted = || match others.get(task)?.iter().collect::<Vec<_>>().as_slice() {
+                    [Some(domain)] => Some((*domain).to_owned()),
+                    _ => None,
+                };
+                let domain = run.domain.clone().or_else(adopted);
+                if let Some(slot) = tasks.entry((domain, task.to_owned())).or_default().get_mut(number) {
+                    slot.push(run);
+                }
+            }
+        }
+        for runs in tasks.values_mut().flatten() {
+            runs.sort_by_key(|run| run.trial);
+        }
+        Self(tasks)
+    }
+
+    /// Removes the tasks that one side did not try, and counts the runs of both kinds in their sides.
+    pub(super) fn keep_shared(&mut self, sides: &mut [ComparedSide; 2]) {
+        self.0.retain(|_, runs| {
+            let shared = runs.iter().all(|runs| !runs.is_empty());
+            for (side, runs) in sides.iter_mut().zip(&*runs) {
+                let slot = if shared { &mut side.counted } else { &mut side.of_other_tasks };
+                *slot += runs.len() as u64;
+                if shared {
+                    side.successes += runs.iter().filter(|run| run.succeeded()).count() as u64;
+                }
+            }
+            shared
+        });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns each task's domain and name, and the runs of both sides.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&TaskKey, &[Vec<&'r ComparedRun>; 2])> {
+        self.0.iter()
+    }
+
+    /// Returns the runs of the first side (0) or of the second (1).
+    pub(super) fn runs_of(&self, side: usize) -> impl Iterator<Item = &'r ComparedRun> {
+        self.0.values().filter_map(move |sides| sides.get(side)).flatten().copied()
+    }
+
+    /// Counts pairs of runs of the same task by the outcomes of both. Pairs without an outcome are skipped.
+    pub(super) fn paired(&self, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> PairedOutcomes {
+        let mut outcomes = PairedOutcomes::default();
+        for [first, second] in self.0.values() {
+            let pairs = first.iter().zip(second);
+            for pair in pairs.filter_map(|(first, second)| outcome(first).zip(outcome(second))) {
+                *match pair {
+                    (true, true) => &mut outcomes.both,
+                    (true, false) => &mut outcomes.first_only,
+                    (false, true) => &mut outcomes.second_only,
+                    (false, false) => &mut outcomes.neither,
+                } += 1;
+            }
+        }
+        outcomes.p = (!self.0.is_empty()).then(|| mcnemar(outcomes.first_only, outcomes.second_only));
+        outcomes
+    }
+
+    /// Returns the means of a value on both sides and their difference, by task; `None` if a side has no value.
+    pub(super) fn difference(
+        &self,
+        options: &Resampling,
+        value: impl Fn(&ComparedRun) -> Option<f64>,
+    ) -> Option<MeanDifference> {
+        let sums = |runs: &[&ComparedRun]| {
+            let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+            (values.len() as u64, values.iter().sum())
+        };
+        let clusters: Vec<TwoSides> = self
+            .0
+            .values()
+            .map(|[first, second]| TwoSides { first: sums(first), second: sums(second) })
+            .collect();
+        mean_difference(&clusters, options).ok()
+    }
+
+    /// Returns pass^1, pass^2, … of both sides.
+    pub(super) fn pass_k(&self) -> Vec<(f64, f64)> {
+        let trials = |runs: &[&ComparedRun]| TaskTrials {
+            trials: u32::try_from(runs.len()).unwrap_or(u32::MAX),
+            successes: u32::try_from(runs.iter().filter(|run| run.succeeded()).count()).unwrap_or(u32::MAX),
+        };
+        let (first, second): (Vec<_>, Vec<_>) =
+            self.0.values().map(|[first, second]| (trials(first), trials(second))).unzip();
+        (1..).map_while(|k| Some((pass_hat_k(&first, k).ok()?, pass_hat_k(&second, k).ok()?))).collect()
+    }
+
+    /// Returns the fingerprints that were taken, by task and side.
+    pub(super) fn fingerprints(&self) -> Vec<[Vec<&'r Fingerprint>; 2]> {
+        let of =
+            |runs: &Vec<&'r ComparedRun>| runs.iter().filter_map(|run| run.fingerprint.as_ref()).collect();
+        self.0.values().map(|sides| sides.each_ref().map(of)).collect()
+    }
+}
