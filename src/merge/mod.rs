@@ -52,6 +52,7 @@
 
 mod file_report;
 mod files;
+mod flagged;
 mod ids;
 mod state;
 mod summary;
@@ -59,13 +60,14 @@ mod worst;
 
 pub use file_report::{FileReport, FileSums, ReadCounts};
 pub use files::Files;
+pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};
 pub use ids::Repeats;
 pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};
 pub(crate) use summary::DetectorOfModel;
 pub use summary::ScanSummary;
 pub(crate) use summary::{CostPart, Counts};
+pub use worst::FlaggedRuns;
 pub(crate) use worst::WORST_RUNS;
-pub use worst::{FlaggedRun, FlaggedRuns, RunStrip, StripFinding, StripStep};
 
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::flagged::union;
 use super::ids::{Ids, Repeats};
-use super::worst::union;
 use crate::detect::Cost;
 use crate::scan::TraceRecord;
 
