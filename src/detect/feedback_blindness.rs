@@ -165,6 +165,8 @@ struct Blindness {
     changes: VecDeque<(u64, Arc<Facts>)>,
     /// By tool and cause.
     refused: DigestMap<Refused>,
+    /// By wording: the refusals of the harness.
+    barred: DigestMap<Barred>,
     /// The step of the last user message, and its text.
     user_spoke: u64,
     user_said: Vec<u8>,
@@ -181,6 +183,15 @@ struct Refused {
     is_reported: bool,
 }
 
+/// One refusal of the harness, of different programs.
+#[derive(Debug)]
+struct Barred {
+    first: u64,
+    turn: u64,
+    /// The programs, each of which was refused first in a turn of its own.
+    programs: Vec<Arc<str>>,
+}
+
 #[derive(Debug)]
 struct Refusal {
     step: u64,
@@ -190,6 +201,10 @@ struct Refusal {
     call: Arc<Facts>,
 }
 
+/// How many programs the harness refuses in the same words before a further one is blind, and the fewest bytes of a
+/// line that says so in its own words.
+const BARRED: usize = 2;
+const OWN_WORDS: usize = 40;
 /// How many refusals of one cause, and how many changes, are remembered.
 const REMEMBERED: usize = 16;
 
@@ -203,6 +218,7 @@ impl Blindness {
             number: 0,
             changes: VecDeque::new(),
             refused: DigestMap::default(),
+            barred: DigestMap::default(),
             user_spoke: 0,
             user_said: Vec::new(),
             findings: Vec::new(),
@@ -211,6 +227,7 @@ impl Blindness {
 
     fn refusal(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
         let call = &attempt.call.call;
+        let barred = self.barred(attempt, failure);
         let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
         let program = if by_cause && call.is_shell { "$" } else { &call.program };
         let now = Refusal {
@@ -246,16 +263,39 @@ impl Blindness {
         refused.is_reported |= blind.is_some();
         refused.latest.truncate(REMEMBERED - 1);
         refused.latest.push_front(now);
-        let Some((before, is_certain)) = report else { return };
+        let elsewhere = report.is_none();
+        let Some((before, is_certain)) = report.or_else(|| Some((barred?, false))) else { return };
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match refused.turns {
             0..=2 => String::new(),
             times => format!(", {times} times by now"),
         };
-        let message = format!("{shown} fails as it did at step {before}{times}{line}");
+        let message = if elsewhere {
+            format!("{shown} is refused as {BARRED} other programs were since step {before}{line}")
+        } else {
+            format!("{shown} fails as it did at step {before}{times}{line}")
+        };
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
         let finding = finding(attempt.told_at, before, quote(action), message);
         self.findings.push(finding.tool(&*call.program).confidence(confidence));
+    }
+
+    /// Returns the step at which the harness first refused a program in these words, if it now refuses the third.
+    fn barred(&mut self, attempt: &Attempt, failure: &Failure) -> Option<u64> {
+        let is_own = failure.kind == FailureKind::Refused && failure.line.len() >= OWN_WORDS;
+        if !is_own || !failure.recorded {
+            return None;
+        }
+        let program = &attempt.call.call.program;
+        let new = || Barred { first: attempt.step, turn: attempt.turn, programs: Vec::new() };
+        let barred = self.barred.entry(failure.wording).or_insert_with(new);
+        let is_sent_before = !barred.programs.is_empty() && barred.turn == attempt.turn;
+        if is_sent_before || barred.programs.len() > BARRED || barred.programs.contains(program) {
+            return None;
+        }
+        barred.turn = attempt.turn;
+        barred.programs.push(Arc::clone(program));
+        (barred.programs.len() > BARRED).then_some(barred.first)
     }
 
     /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.
@@ -346,6 +386,7 @@ impl Fold for Blindness {
         let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) else { return };
         if self.gains.observe(step) {
             self.refused.clear();
+            self.barred.clear();
             self.changes.clear();
         }
         self.number += 1;
@@ -374,7 +415,7 @@ impl Fold for Blindness {
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
-        let calls = (refusals + self.changes.len()) * 512 + self.user_said.capacity();
+        let calls = (refusals + self.barred.len() + self.changes.len()) * 512 + self.user_said.capacity();
         let findings = self.findings.capacity() * FINDING_BYTES;
         self.attempts.memory() + calls + findings
     }

@@ -82,6 +82,7 @@ impl WastedActions {
             seen: DigestMap::default(),
             failures: DigestSet::default(),
             shown: ShownLines::default(),
+            searched_in: None,
             halves: 0,
             place: None,
             reasons: BTreeMap::new(),
@@ -217,6 +218,8 @@ pub(super) struct Waste {
     seen: DigestMap<Seen>,
     failures: DigestSet,
     shown: ShownLines,
+    /// The turn of the latest search that found nothing.
+    searched_in: Option<u64>,
     halves: u64,
     pub(super) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
@@ -251,8 +254,9 @@ impl Waste {
             let times = before.map_or(0, |before| before.times) + u64::from(again || before.is_none());
             self.seen.insert(known, Seen { times, ..now });
         }
+        let moment = (self.spoken, self.actions);
         let shows_nothing_new =
-            call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action));
+            call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
@@ -272,7 +276,11 @@ impl Waste {
                 Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
-            _ if action.is_some_and(|action| found_nothing(call, action)) => Some(WasteReason::NothingFound),
+            // Searches of one turn look for one thing.
+            _ if action.is_some_and(|action| found_nothing(call, action)) => {
+                let is_first = self.searched_in.replace(now.turn) != Some(now.turn);
+                is_first.then_some(WasteReason::NothingFound)
+            }
             // That a check still passes is news.
             Some(_) if call.does == Does::Run && !call.parts.iter().all(checks) => {
                 Some(WasteReason::SameResult)

@@ -158,10 +158,13 @@ impl Check {
         let is_local = |path: &str| ["./", "../", "/"].iter().any(|start| path.starts_with(start));
         let is_system =
             |path: &str| ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| path.starts_with(start));
-        let script = words()
-            .nth(1)
-            .filter(|_| is_interpreter)
-            .or_else(|| Some(&*command.path).filter(|path| is_local(path) && !is_system(path)));
+        let script = words().nth(1).filter(|_| is_interpreter).or_else(|| {
+            let is_script = |path: &str| {
+                is_local(path) && !is_system(path)
+                    || path.rsplit_once('.').is_some_and(|(_, ending)| ending == "py")
+            };
+            Some(&*command.path).filter(|path| is_script(path))
+        });
         let script = script.map(|script| last_part(script).to_lowercase());
         let named = script.as_deref().and_then(|script| script.split('.').next());
         let asked = script.as_deref().is_none_or(|script| matches!(script, "manage.py" | "setup.py"));

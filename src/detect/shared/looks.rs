@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::shell::last_part;
-use super::text::lines;
+use super::text::{is_withheld, lines};
 use super::{Attempt, Does, Facts};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
@@ -36,7 +36,7 @@ impl Looks {
 
     /// Takes a look and returns whether it resembles earlier ones and every line of its answer stood in theirs.
     pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
-        let Some(answer) = answer else { return false };
+        let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
         let call = &attempt.call.call;
         let mut bigrams = None;
         let (mut like, mut same_key) = (Vec::new(), false);
@@ -144,45 +144,63 @@ impl Bigrams {
 #[derive(Debug, Default)]
 pub(crate) struct ShownLines {
     /// By file: what was shown first, as it is spelled, until the file is read again; and all lines, by their digests.
-    files: DigestMap<(Option<KeptText>, DigestSet)>,
+    files: DigestMap<ShownFile>,
+}
+
+#[derive(Debug)]
+struct ShownFile {
+    first: Option<KeptText>,
+    lines: DigestSet,
+    /// The request of the user and the number of the action that last showed it.
+    seen: (u64, u64),
 }
 
 impl ShownLines {
     /// How many files are remembered.
     const FILES: usize = 64;
 
-    /// Takes a read, and returns whether all that it shows of a file had been shown. Answers of a few words, and those
-    /// of more than 16 KiB, are not compared.
-    pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>) -> bool {
+    /// Takes a read, and returns whether all that it shows of a file had been shown since the user's last request, or a
+    /// short while ago. `now` is the number of that request and of the action. Answers of a few words, and those of more
+    /// than 16 KiB, are not compared.
+    pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>, now: (u64, u64)) -> bool {
         let call = &attempt.call.call;
         let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
             return false;
         };
-        if answer.len() > Looks::LONGEST || answer.len() <= Looks::SHORT || attempt.failure().is_some() {
+        let is_compared = (Looks::SHORT + 1..=Looks::LONGEST).contains(&answer.len()) && !is_withheld(answer);
+        if !is_compared || attempt.failure().is_some() {
             return false;
         }
         let file = Digest::of_text(last_part(file));
         if self.files.len() >= Self::FILES && !self.files.contains_key(&file) {
             return false;
         }
-        let Some((first, known)) = self.files.get_mut(&file) else {
-            self.files.insert(file, (Some(answer.keep()), DigestSet::default()));
+        let new = || ShownFile { first: Some(answer.keep()), lines: DigestSet::default(), seen: now };
+        let Some(known) = self.files.get_mut(&file).filter(|known| is_recent(known.seen, now)) else {
+            self.files.insert(file, new());
             return false;
         };
-        if let Some(first) = first.take() {
-            known.extend(line_digests(&first.to_str()));
+        known.seen = now;
+        if let Some(first) = known.first.take() {
+            known.lines.extend(line_digests(&first.to_str()));
         }
-        let now = line_digests(&answer.to_str());
-        let all = !now.is_empty() && now.iter().all(|line| known.contains(line));
-        known.extend(now);
+        let lines = line_digests(&answer.to_str());
+        let all = !lines.is_empty() && lines.iter().all(|line| known.lines.contains(line));
+        known.lines.extend(lines);
         all
     }
 
     /// About how many bytes are held.
     pub(crate) fn memory(&self) -> usize {
-        let file = |(first, lines): &(Option<KeptText>, DigestSet)| {
-            first.as_ref().map_or(0, KeptText::len) + lines.len() * 2 * size_of::<Digest>()
+        let file = |file: &ShownFile| {
+            file.first.as_ref().map_or(0, KeptText::len) + file.lines.len() * 2 * size_of::<Digest>()
         };
         self.files.values().map(file).sum()
     }
+}
+
+/// Returns true if the agent should still know what it saw `then`: since the user's last request, or at most 30 actions
+/// ago. Both are the numbers of a request and of an action.
+fn is_recent(then: (u64, u64), now: (u64, u64)) -> bool {
+    then.0 == now.0 || now.1 - then.1 <= 30
 }

@@ -36,6 +36,7 @@ pub(crate) use no_call::NoCall;
 pub(super) use phrases::{Pattern, Phrases};
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
+pub(super) use text::is_blank;
 pub use transient::TransientRules;
 
 use crate::trace::{
@@ -95,6 +96,7 @@ fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<
         return Some(failure.signature);
     }
     let said = match (&action.observation, digests.observation) {
+        (Content::Present(text), _) if text::is_withheld(*text) => return None,
         (Content::Present(text), Content::Present(digest)) => said(text, call.is_shell, || digest),
         (Content::Absent, _) if action.reason != Some(UnknownReason::Unanswered) => Digest::NONE,
         _ => return None,

@@ -106,6 +106,9 @@ const WRAPPERS: [&str; 14] = ["builtin", "command", "doas", "env", "exec", "ioni
     "sudo", "time", "timeout", "xvfb-run"];
 /// Options of wrappers that take a value.
 const VALUED: [&str; 8] = ["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
+/// Programs that run another one in its environment: `uv run pytest`. And their options that take a value.
+const RUNNERS: [&str; 5] = ["hatch", "pdm", "pipenv", "poetry", "uv"];
+const RUN_WITH: [&str; 7] = ["-p", "--python", "--with", "--extra", "--group", "--env-file", "--project"];
 const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];
 
 /// Returns how many words stand before the program.
@@ -123,6 +126,11 @@ fn before_program(words: &[Cow<'_, str>]) -> usize {
             at += 2;
         } else if name == "uv" && next == "pip" {
             at += 1;
+        } else if RUNNERS.contains(&name) && next == "run" {
+            at += 2;
+            while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
+                at += 1 + usize::from(RUN_WITH.contains(&&**option));
+            }
         } else if WRAPPERS.contains(&name) && !(name == "command" && next.starts_with('-')) {
             let positional = usize::from(name == "timeout");
             at += 1;

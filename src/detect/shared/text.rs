@@ -11,6 +11,10 @@ use crate::trace::{Digest, Text, first_chars};
 static WRAPPING: Pattern = Pattern::new(
     r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|exit (?:code|status):? ?\d+|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
 );
+/// Words that a harness leaves in the place of an answer that it took out of the context.
+static WITHHELD: Pattern = Pattern::new(
+    r"(?i)^\W{0,2}(?:(?:old |earlier |previous )?(?:tool (?:result|output|use)s?|environment output)(?: content)?:? (?:\(\d+ lines )?(?:was |were |has been |have been )?(?:cleared|removed|omitted|elided|compacted)|compacted history|masked>$)",
+);
 /// The exit code that such a line tells.
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code )(-?\d+)",
@@ -54,6 +58,11 @@ pub(crate) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
 pub(crate) fn lines(answer: &str) -> impl DoubleEndedIterator<Item = &str> {
     let wraps = |line: &str| line.len() <= 80 && may_wrap(line) && WRAPPING.is_match(line);
     answer.lines().map(bare).filter(move |line| !line.is_empty() && !wraps(line))
+}
+
+/// Returns true if an answer says nothing but that in which the harness wraps it.
+pub(crate) fn is_blank(answer: Text<'_>) -> bool {
+    answer.len() <= 200 && lines(&answer.to_str()).next().is_none()
 }
 
 /// Returns true if a line begins like one in which a harness wraps what a command printed.
@@ -187,6 +196,13 @@ fn may_vary(text: &[u8]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns true if a text only stands in the place of an answer: `[Old tool result content cleared]`.
+pub(crate) fn is_withheld(text: Text<'_>) -> bool {
+    text.len() <= 300
+        && matches!(text.start(1), [b'[' | b'<' | b'O' | b'T'])
+        && WITHHELD.is_match(&text.to_str())
 }
 
 /// Returns true if a short text may hold a time of day.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Attempt, Check, Excuse, FailureKind, Part, Shown, after_colon, diagnoses};
+use crate::detect::shared::{
+    Attempt, Check, Excuse, FailureKind, Part, Shown, after_colon, diagnoses, is_blank,
+};
 use crate::trace::{Action, Status};
 
 /// Follows the checks of a run, and the files that it changes.
@@ -65,7 +67,7 @@ impl Checks {
         let Some(check) = told.check else { return false };
         let is_test = matches!(check, Check::Tests | Check::Form);
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
-        let passed = failure.is_none() && action.status == Status::Ok;
+        let passed = failure.is_none() && (action.status == Status::Ok || is_free_of_errors(attempt, action));
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
@@ -126,4 +128,13 @@ impl Checks {
         let files = files + self.linters.len();
         failed * 512 + files * 96
     }
+}
+
+/// Returns true if the errors of a check were searched for and none was found: `tsc | grep error`.
+fn is_free_of_errors(attempt: &Attempt, action: &Action<'_>) -> bool {
+    let call = &attempt.call.call;
+    let searches = |part: &&Part| matches!(&*part.program, "grep" | "egrep" | "rg");
+    let last = call.parts.last().filter(searches).map(|part| part.shown.to_lowercase());
+    let for_errors = last.is_some_and(|last| last.contains("error") || last.contains("fail"));
+    for_errors && call.is_shell && action.observation.present().is_some_and(is_blank)
 }
