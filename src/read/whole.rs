@@ -78,7 +78,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
         }
         Ok(None) => {
             let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
-            if !is_empty || !read_damaged(window, runs) {
+            if !is_empty || !read_damaged(window, wanted, runs) {
                 fail_at_start(recognise::unrecognised(&parsed.document, wanted), window, runs);
             }
         }
@@ -136,18 +136,59 @@ fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
 }
 
 /// Reads an input without a sound document or line, or reports why it is not JSON. Returns false if it is JSON.
-fn read_damaged(window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
+fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
     // The readable part of a truncated document of spans counts.
     if otel::read_damaged(window.unread(), window, runs) {
         return true;
     }
-    match recognise::no_json(window) {
-        Some(error) => {
-            runs.fail(error);
-            true
+    let Some(error) = recognise::no_json(window) else { return false };
+    if error.kind() == ErrorKind::Truncated
+        && let Some(text) = closed(window.unread())
+    {
+        // What was not recognised is reported as truncated.
+        let parsed = Parsed::of(&text, None);
+        match recognise::claimed(&parsed.document, wanted) {
+            Ok(Some(Claimed::By(entry))) => drop(read_as(entry, &parsed, window, runs)),
+            // In an object, the members that are left may be no runs without those that are lost.
+            Ok(Some(Claimed::Inside(values))) if matches!(parsed.document, Document::List(_)) => {
+                read_inside(&parsed.document, &values, window, wanted, runs);
+            }
+            Ok(_) | Err(_) => {}
         }
-        None => false,
     }
+    runs.fail(error);
+    true
+}
+
+/// Closes a truncated document after the last complete item of its outermost open list that has one, or else after the
+/// last complete member.
+fn closed(text: &[u8]) -> Option<Vec<u8>> {
+    // For each open value its closing bracket, and the end of its last item.
+    let mut open: Vec<(u8, Option<usize>)> = Vec::new();
+    let (mut is_string, mut bytes) = (false, (1..).zip(text));
+    while let Some((end, byte)) = bytes.next() {
+        match byte {
+            b'\\' if is_string => drop(bytes.next()),
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' => open.push((b'}', None)),
+            b'[' => open.push((b']', None)),
+            b'}' | b']' => {
+                open.pop();
+                if let Some((_, last)) = open.last_mut() {
+                    *last = Some(end);
+                }
+            }
+            _ => {}
+        }
+    }
+    let with_items = |(bracket, last): &(u8, Option<usize>)| *bracket == b']' && last.is_some();
+    let depth = open.iter().position(with_items);
+    let depth = depth.or_else(|| open.iter().position(|(_, last)| last.is_some()))?;
+    open.truncate(depth + 1);
+    let mut text = text.get(..open.last()?.1?)?.to_vec();
+    text.extend(open.iter().rev().map(|(bracket, _)| *bracket));
+    Some(text)
 }
 
 fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {

@@ -6,7 +6,7 @@ use super::recorded::members;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Events,
-    about: "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls and results, \
+    about: "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results and steps, \
             one per line, in a list, or in a list of an object",
     signature: &[Shape::Document(
         "objects that are calls, messages that hold calls, or messages of user and assistant",
@@ -27,8 +27,20 @@ const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_resp
 
 const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
 const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
-const ARGUMENTS: [&str; 8] =
-    ["arguments", "args", "input", "parameters", "params", "tool_input", "toolInput", "rawInput"];
+const NAMES_OF_STEPS: [&str; 6] = ["tool", "tool_name", "toolName", "action_type", "action", "name"];
+const ARGUMENTS: [&str; 11] = [
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "params",
+    "tool_input",
+    "toolInput",
+    "rawInput",
+    "action_input",
+    "tool_args",
+    "action_args",
+];
 const OUTPUTS: [&str; 10] = [
     "output",
     "result",
@@ -41,9 +53,45 @@ const OUTPUTS: [&str; 10] = [
     "observation",
     "text",
 ];
+const OUTPUTS_OF_STEPS: [&str; 7] =
+    ["observation", "tool_output", "toolOutput", "tool_response", "tool_result", "result", "output"];
 const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
+
+/// A step without a type: a tool with its input or answer, or an action with its input, or with a thought and what the
+/// agent observed.
+const STEP: Mark = Any(&[
+    All(&[
+        Any(&[
+            Is(Kind::String, &["tool"]),
+            Is(Kind::String, &["tool_name"]),
+            Is(Kind::String, &["toolName"]),
+        ]),
+        Any(&[
+            Has(&["args"]),
+            Has(&["arguments"]),
+            Has(&["input"]),
+            Has(&["tool_input"]),
+            Has(&["tool_args"]),
+            Has(&["parameters"]),
+            Has(&["params"]),
+            Has(&["observation"]),
+        ]),
+    ]),
+    All(&[
+        Any(&[
+            Is(Kind::String, &["action", "action_input"]),
+            Is(Kind::String, &["action", "thought", "observation"]),
+            Is(Kind::String, &["action_type", "observation"]),
+            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
+            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
+            All(&[In("action", &Any(&[Has(&["name"]), Has(&["tool"])])), Has(&["observation"])]),
+        ]),
+        // Steps of SWE-agent, which are read only in its own documents.
+        Not(&Has(&["response"])),
+    ]),
+]);
 
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +101,8 @@ enum What {
     Result,
     /// A call or a result, by its members.
     Tool,
+    /// A step of an agent: what it thought, the call, and the answer.
+    Step,
 }
 
 impl What {
@@ -161,7 +211,13 @@ impl<'a> Event<'a> {
                 .filter_map(|key| layer.name(key));
             named.chain(layer.object("role").name("value"))
         });
-        let what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
+        let mut what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
+        if what.is_none()
+            && let Some(last) = layers.last().filter(|last| STEP.fits(last))
+        {
+            what = Some(What::Step);
+            layers.extend(Some(last.object("action")).filter(|_| last.is("action", Kind::Object)));
+        }
         Self { layers, path, tool, what }
     }
 
@@ -186,7 +242,8 @@ impl<'a> Event<'a> {
         if let Some(tool) = &self.tool {
             return Some(Cow::Owned(tool.clone()));
         }
-        self.layers.iter().rev().find_map(|layer| NAMES.iter().find_map(|key| layer.name(key)))
+        let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS } else { &NAMES };
+        self.layers.iter().rev().find_map(|layer| names.iter().find_map(|key| layer.name(key)))
     }
 
     fn session(&self) -> Option<Cow<'a, str>> {
@@ -229,6 +286,7 @@ impl<'a> Event<'a> {
                     || self.blocks().iter().any(|block| block.what == Some(What::Call))
             }
             Some(What::Tool) => self.name().is_some() && self.get(&ARGUMENTS).is_some(),
+            Some(What::Step) => self.name().is_some(),
             _ => false,
         }
     }
@@ -244,7 +302,8 @@ impl<'a> Event<'a> {
     /// Returns the text of a result and its outcome.
     fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
         let error = self.get(&["error"]).filter(|error| error.boolean().is_none());
-        let output = self.get(&OUTPUTS).filter(|output| error.is_none() || output.kind() != Kind::Object);
+        let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
+        let output = self.get(outputs).filter(|output| error.is_none() || output.kind() != Kind::Object);
         let observed = output.or(error).and_then(words::result);
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
         // Cursor's CLI puts the result under the word for it.
@@ -353,6 +412,14 @@ impl<'a> Run<'a> {
     fn add(&mut self, event: &Event<'a>) -> usize {
         match event.what {
             Some(What::Message(actor)) => return self.message(actor, event),
+            Some(What::Step) if event.is_call() => {
+                self.recording.turn(event.time());
+                self.recording.say(
+                    Actor::Agent,
+                    event.get(&["thought", "thoughts", "reasoning"]).and_then(words::text),
+                );
+                self.step(event);
+            }
             Some(What::Call | What::Tool) if event.is_call() => {
                 if std::mem::take(&mut self.is_answered) {
                     self.recording.turn(event.time());
@@ -391,6 +458,24 @@ impl<'a> Run<'a> {
             if block.what == Some(What::Call) { self.call(&block) } else { self.result(&block) }
         }
         others.len()
+    }
+
+    /// Adds a call with its answer. An action that is a text has its first word as its name.
+    fn step(&mut self, event: &Event<'a>) {
+        let name = event.name().unwrap_or_default();
+        let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+        let word = name.split(|letter| !is_of_word(letter)).next().unwrap_or_default();
+        let mut call = Call::new(0, event.ident(&CALL_IDS), word.to_owned());
+        call.arguments = match event.get(&ARGUMENTS) {
+            Some(arguments) => common::arguments(arguments),
+            None if word != name => Content::Present(common::sole_text("action", &name)),
+            None => Content::Absent,
+        };
+        let number = self.recording.add(call);
+        if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&["error"])).is_some() {
+            let (observed, outcome) = event.answer();
+            self.recording.answer_call(number, observed, outcome);
+        }
     }
 
     fn call(&mut self, event: &Event<'a>) {
