@@ -40,6 +40,7 @@ pub(super) mod copilot_cli_session;
 pub(super) mod copilot_debug;
 pub(super) mod crewai;
 pub(super) mod events;
+pub(super) mod events_object;
 pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
 pub(super) mod gemini_stream;

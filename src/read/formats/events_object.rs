@@ -1,0 +1,335 @@
+//! An object of the events of agents: what it is, and its parts, by the keys that most tools use.
+
+use super::prelude::*;
+use super::recorded::members;
+
+/// Keys of objects that hold the rest of an event.
+const INNER: [&str; 15] = [
+    "message", "payload", "event", "data", "item", "raw_item", "msg", "update", "content", "function",
+    "part", "kind", "state", "response", "result",
+];
+
+/// Keys of objects that are a call or a result by their place.
+const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_call", "tool_call"];
+const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_response", "tool_result"];
+
+pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
+const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
+const NAMES_OF_STEPS: [&str; 6] = ["tool", "tool_name", "toolName", "action_type", "action", "name"];
+pub(in crate::read) const ARGUMENTS: [&str; 11] = [
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "params",
+    "tool_input",
+    "toolInput",
+    "rawInput",
+    "action_input",
+    "tool_args",
+    "action_args",
+];
+const OUTPUTS: [&str; 10] = [
+    "output",
+    "result",
+    "content",
+    "response",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "value",
+    "observation",
+    "text",
+];
+pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 7] =
+    ["observation", "tool_output", "toolOutput", "tool_response", "tool_result", "result", "output"];
+pub(in crate::read) const CALL_IDS: [&str; 8] =
+    ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
+const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
+
+/// A step without a type: a tool with its input or answer, or an action with its input, or with a thought and what the
+/// agent observed.
+const STEP: Mark = Any(&[
+    All(&[
+        Any(&[
+            Is(Kind::String, &["tool"]),
+            Is(Kind::String, &["tool_name"]),
+            Is(Kind::String, &["toolName"]),
+        ]),
+        Any(&[
+            Has(&["args"]),
+            Has(&["arguments"]),
+            Has(&["input"]),
+            Has(&["tool_input"]),
+            Has(&["tool_args"]),
+            Has(&["parameters"]),
+            Has(&["params"]),
+            Has(&["observation"]),
+        ]),
+    ]),
+    All(&[
+        Any(&[
+            Is(Kind::String, &["action", "action_input"]),
+            Is(Kind::String, &["action", "thought", "observation"]),
+            Is(Kind::String, &["action_type", "observation"]),
+            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
+            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
+            All(&[In("action", &Any(&[Has(&["name"]), Has(&["tool"])])), Has(&["observation"])]),
+        ]),
+        // Steps of SWE-agent, which are read only in its own documents.
+        Not(&Has(&["response"])),
+    ]),
+]);
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum What {
+    Message(Actor),
+    Call,
+    Result,
+    /// A call or a result, by its members.
+    Tool,
+    /// A step of an agent: what it thought, the call, and the answer.
+    Step,
+}
+
+impl What {
+    /// Returns what an event is by its type or role.
+    fn of(word: &str) -> Option<Self> {
+        let mut normal = String::with_capacity(word.len());
+        for letter in word.chars() {
+            if letter.is_ascii_uppercase() && normal.ends_with(|before: char| before.is_ascii_lowercase()) {
+                normal.push('_');
+            }
+            normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+        }
+        Some(match &*normal {
+            "user" | "human" | "user_prompt_submit" => Self::Message(Actor::User),
+            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
+                Self::Message(Actor::Agent)
+            }
+            "system" | "developer" => Self::Message(Actor::System),
+            "tool" | "function" | "mcp_tool" | "post_tool_use" | "post_tool_use_failure" => Self::Tool,
+            "tool_call"
+            | "tool_use"
+            | "function_call"
+            | "custom_tool_call"
+            | "mcp_tool_call"
+            | "mcp_tool_use"
+            | "server_tool_use"
+            | "backend_tool_call"
+            | "tool_invocation"
+            | "tool_call_invocation"
+            | "pre_tool_use"
+            | "tool_request"
+            | "tool_start"
+            | "tool_call_start"
+            | "tool_call_started"
+            | "tool_execution_start"
+            | "tool_called"
+            | "on_tool_start" => Self::Call,
+            "tool_result"
+            | "tool_response"
+            | "tool_output"
+            | "function_result"
+            | "function_response"
+            | "function_call_output"
+            | "custom_tool_call_output"
+            | "tool_call_result"
+            | "tool_call_output"
+            | "mcp_tool_result"
+            | "tool_end"
+            | "tool_call_end"
+            | "tool_call_completed"
+            | "tool_execution_end"
+            | "tool_completed"
+            | "tool_error"
+            | "on_tool_end"
+            | "on_tool_error"
+            | "observation" => Self::Result,
+            _ => return None,
+        })
+    }
+}
+
+/// An object with the objects inside it that belong to the event, the innermost last.
+pub(in crate::read) struct Event<'a> {
+    pub(in crate::read) layers: Vec<Members<'a>>,
+    /// The keys of the inner layers in their outer ones.
+    path: Vec<&'static str>,
+    /// The tool, if the key of the call names it.
+    tool: Option<String>,
+    pub(in crate::read) what: Option<What>,
+}
+
+impl<'a> Event<'a> {
+    pub(in crate::read) fn of(object: Raw<'a>) -> Self {
+        let (mut layers, mut path) = (vec![Members::from(object)], Vec::new());
+        let mut by_place = None;
+        while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
+            let object = |key: &&&str| last.is(key, Kind::Object);
+            let known = |keys: &'static [&'static str]| keys.iter().find(object);
+            let inner = if let Some(key) = known(&CALL_KEYS) {
+                by_place = Some(What::Call);
+                key
+            } else if let Some(key) = known(&RESULT_KEYS) {
+                by_place = Some(What::Result);
+                key
+            } else if let Some(key) = known(&INNER) {
+                key
+            } else {
+                break;
+            };
+            path.push(*inner);
+            let inner = last.object(inner);
+            layers.push(inner);
+        }
+        // Cursor's CLI names a call by its key: `{"shellToolCall": {"args": …, "result": …}}`.
+        let tool = layers.last().filter(|_| by_place == Some(What::Call)).and_then(|last| {
+            let (key, value) = last.iter().find(|(_, value)| value.kind() == Kind::Object)?;
+            Some((key.strip_suffix("ToolCall")?.to_owned(), Members::from(value)))
+        });
+        let tool = tool.map(|(tool, inner)| {
+            layers.push(inner);
+            tool
+        });
+        let words = layers.iter().rev().flat_map(|layer| {
+            let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
+                .into_iter()
+                .filter_map(|key| layer.name(key));
+            named.chain(layer.object("role").name("value"))
+        });
+        let mut what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
+        if what.is_none()
+            && let Some(last) = layers.last().filter(|last| STEP.fits(last))
+        {
+            what = Some(What::Step);
+            layers.extend(Some(last.object("action")).filter(|_| last.is("action", Kind::Object)));
+        }
+        Self { layers, path, tool, what }
+    }
+
+    /// Returns the value of the first of these keys, from the innermost object outwards.
+    pub(in crate::read) fn get(&self, keys: &[&str]) -> Option<Raw<'a>> {
+        self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.present(key)))
+    }
+
+    /// Like [`Event::get`], but returns nothing that the innermost object is a part of.
+    pub(in crate::read) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
+        self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
+            let is_other = |key: &&&str| self.path.get(place) != Some(*key);
+            keys.iter().filter(is_other).find_map(|key| layer.present(key))
+        })
+    }
+
+    pub(in crate::read) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
+        self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.ident(key)))
+    }
+
+    pub(in crate::read) fn name(&self) -> Option<Cow<'a, str>> {
+        if let Some(tool) = &self.tool {
+            return Some(Cow::Owned(tool.clone()));
+        }
+        let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS } else { &NAMES };
+        self.layers.iter().rev().find_map(|layer| names.iter().find_map(|key| layer.name(key)))
+    }
+
+    pub(in crate::read) fn session(&self) -> Option<Cow<'a, str>> {
+        let outer = self.layers.first()?;
+        SESSIONS.iter().find_map(|key| outer.ident(key))
+    }
+
+    /// Returns the sub-agent of a line of Claude Code inside the event.
+    pub(in crate::read) fn sidechain(&self) -> Option<Cow<'a, str>> {
+        let is_one = self.layers.iter().any(|layer| layer.flag("isSidechain") == Some(true));
+        is_one.then(|| self.ident(&["agentId"]).unwrap_or("sidechain".into()))
+    }
+
+    fn flag(&self, keys: &[&str]) -> Option<bool> {
+        self.get(keys).and_then(Raw::boolean)
+    }
+
+    pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
+        let lists = |layer: &Members<'a>| LISTS_OF_CALLS.iter().find_map(|key| layer.get(key)?.items());
+        self.layers.iter().rev().find_map(lists).unwrap_or_default()
+    }
+
+    /// Returns the text of a message, without the blocks in it.
+    pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
+        self.layers.iter().rev().find_map(|layer| {
+            ["content", "text", "parts", "contents", "message", "prompt"]
+                .iter()
+                .find_map(|key| layer.get(key).and_then(words::text))
+        })
+    }
+
+    /// Returns the parts of the content that are calls or results.
+    pub(in crate::read) fn blocks(&self) -> Vec<Self> {
+        let parts = self.layers.iter().rev().find_map(|layer| {
+            ["content", "parts", "contents"].iter().find_map(|key| layer.get(key)?.items())
+        });
+        let parts = parts.unwrap_or_default().into_iter().filter(|part| part.kind() == Kind::Object);
+        parts.map(Self::of).filter(|part| matches!(part.what, Some(What::Call | What::Result))).collect()
+    }
+
+    pub(in crate::read) fn is_call(&self) -> bool {
+        match self.what {
+            Some(What::Call | What::Step) => self.name().is_some(),
+            Some(What::Message(_)) => {
+                self.calls().iter().any(|call| Self::of(*call).name().is_some())
+                    || self.blocks().iter().any(|block| block.what == Some(What::Call))
+            }
+            Some(What::Tool) => self.name().is_some() && self.get(&ARGUMENTS).is_some(),
+            _ => false,
+        }
+    }
+
+    pub(in crate::read) fn time(&self) -> Option<u64> {
+        let time = self.get(&["timestamp", "time", "created_at", "createdAt", "ts"])?;
+        // Numbers of 13 digits and more are milliseconds.
+        let is_long = time.integer().is_some_and(|number| number > 99_999_999_999);
+        time::of_string(time)
+            .or_else(|| if is_long { time::of_milliseconds(time) } else { time::of_seconds(time) })
+    }
+
+    /// Returns the text of a result and its outcome.
+    pub(in crate::read) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
+        let error = self.get(&["error"]).filter(|error| error.boolean().is_none());
+        let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
+        let output = self.get(outputs).filter(|output| error.is_none() || output.kind() != Kind::Object);
+        let observed = output.or(error).and_then(words::result);
+        let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
+        // Cursor's CLI puts the result under the word for it.
+        let cursor = self.tool.as_ref().map(|_| members(output));
+        let said = cursor.as_ref().and_then(|output| output.iter().next());
+        let code = self
+            .get(&["exit_code", "exitCode"])
+            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
+            .or_else(|| said?.1.member("exitCode"));
+        let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
+        let failed = self
+            .flag(&["is_error", "isError", "error"])
+            .or_else(|| self.flag(&["success", "successful", "ok"]).map(|succeeded| !succeeded))
+            .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| error.is_some().then_some(true))
+            .or_else(|| said.map(|(word, _)| word != "success"))
+            .or_else(|| match status.as_deref()?.to_ascii_lowercase().as_str() {
+                "error" | "failed" | "failure" => Some(true),
+                "success" | "ok" => Some(false),
+                _ => None,
+            });
+        let outcome = match (failed, code.and_then(is_failure_code)) {
+            _ if said.is_some_and(|(word, _)| word == "rejected") => {
+                Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
+            }
+            (Some(true), _) => Outcome::flag(true),
+            (_, Some(failed)) => Outcome::exit_code(failed),
+            (Some(false), None) => Outcome::flag(false),
+            (None, None) => match &observed {
+                Some(text) if text.text().starts_with("Error:") => Outcome::error(Provenance::Text),
+                _ => Outcome::UNMARKED,
+            },
+        };
+        (observed, outcome)
+    }
+}
