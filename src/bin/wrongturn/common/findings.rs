@@ -18,8 +18,10 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     let shown = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
-        let line =
-            format!("… and {} more flagged runs (--output findings.csv lists all)\n\n", flagged - shown);
+        let line = format!(
+            "… and {} (--output findings.csv lists all)\n\n",
+            counted(flagged - shown, "more flagged run")
+        );
         text += &styled(&line, Style::Quiet);
     }
     let [whole, some, _] = part.files.read_counts();
@@ -66,9 +68,9 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         let detector = styled(&format!("{:widest$}", finding.detector), Style::Detector);
         heading += &format!("  {:places$}  {detector}  {message}\n", place(finding.first, finding.last));
     }
-    if let Some(more) = findings.len().checked_sub(FINDINGS_OF_A_RUN).filter(|more| *more > 0) {
-        let line = format!("  … and {more} more findings\n");
-        heading += &styled(&line, Style::Quiet);
+    let more = findings.len().saturating_sub(FINDINGS_OF_A_RUN) as u64;
+    if more > 0 {
+        heading += &styled(&format!("  … and {}\n", counted(more, "more finding")), Style::Quiet);
     }
     heading + "\n"
 }
