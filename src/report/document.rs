@@ -1,7 +1,7 @@
 //! Documents: results that render as text, HTML, Markdown and LaTeX.
 
 use super::chart::Chart;
-use super::table::{TEXT_WIDTH, Table, latex_text, markdown_text};
+use super::table::{TEXT_WIDTH, Table, latex_paragraph, markdown_text};
 use super::wrap::wrapped;
 use crate::merge::RunStrip;
 
@@ -210,15 +210,15 @@ impl Document {
     pub fn latex(&self) -> String {
         let mut text =
             "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,array}\n".to_owned();
-        text += &format!("\\section*{{{}}}\n", latex_text(&self.title));
+        text += &format!("\\section*{{\\raggedright {}}}\n", latex_paragraph(&self.title));
         for lead in &self.lead {
-            text += &format!("\n{}\n", latex_text(lead));
+            text += &format!("\n{}\n", latex_paragraph(lead));
         }
         for part in self.shown(Detail::Full) {
             text += &match part {
-                Part::Section(title) => format!("\n\\subsection*{{{}}}\n", latex_text(title)),
-                Part::Paragraph(paragraph) => format!("\n{}\n", latex_text(paragraph)),
-                Part::Warning(warning) => format!("\n\\textbf{{Warning:}} {}\n", latex_text(warning)),
+                Part::Section(title) => format!("\n\\subsection*{{{}}}\n", latex_paragraph(title)),
+                Part::Paragraph(paragraph) => format!("\n{}\n", latex_paragraph(paragraph)),
+                Part::Warning(warning) => format!("\n\\textbf{{Warning:}} {}\n", latex_paragraph(warning)),
                 Part::Table(table) => format!("\n{}", table.latex()),
                 Part::Chart(_) | Part::Strips(_) => continue,
             };

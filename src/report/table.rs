@@ -303,7 +303,7 @@ impl Table {
         let align = |(place, column): &(usize, &Column)| match column.kind {
             Kind::Text => {
                 let width = widths.get(*place).map_or(1, |width| (*width).max(2));
-                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", tenths(width * 6))
+                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", tenths(width * 5))
             }
             _ => "r".to_owned(),
         };
@@ -431,8 +431,15 @@ fn latex_breakable(text: &str) -> String {
     broken
 }
 
+/// Escapes a text for LaTeX, and lets words that are as long as a path break.
+pub(super) fn latex_paragraph(text: &str) -> String {
+    let is_long = |word: &str| word.chars().count() > LATEX_LABEL;
+    let word = |word| if is_long(word) { latex_breakable(word) } else { latex_text(word) };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// Escapes a text for LaTeX.
-pub(super) fn latex_text(text: &str) -> String {
+fn latex_text(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
         match letter {
