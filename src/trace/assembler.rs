@@ -90,10 +90,8 @@ pub(crate) struct CallNumber(u64);
 /// A queue of the steps of one run after the other. A step leaves the queue once it and all steps before it are
 /// complete.
 ///
-/// An answer belongs to the oldest unanswered call of its id in the newest exchange that has one: where ids repeat, a call
-/// that was passed over by an answer or by the user takes none of the answers to later calls. An answer that comes before
-/// any such call may belong to a later one: everything then waits for the end of the run, when a second pass pairs the
-/// rest.
+/// An answer belongs to the oldest unanswered call of its id. An answer that comes before any such call may belong to a
+/// later one: everything then waits for the end of the run, when a second pass pairs the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler<'a> {
     gate: StepValidator,
@@ -104,8 +102,6 @@ pub(crate) struct Assembler<'a> {
     seen: u64,
     /// The oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
-    /// The newest answer or message of the user: calls before and after it are of different exchanges.
-    exchange: u64,
     hold: bool,
     spent: TurnUsage,
     unpaired: Unpaired,
@@ -146,7 +142,6 @@ impl<'a> Assembler<'a> {
         self.gone = 0;
         self.seen = 0;
         empty(&mut self.open);
-        self.exchange = 0;
         self.hold = hold;
         self.spent.clear();
         self.unpaired = Unpaired::default();
@@ -270,7 +265,6 @@ impl<'a> Assembler<'a> {
                     let Entry::Answer { turn, id, answer } = std::mem::replace(entry, Entry::Paired) else {
                         continue;
                     };
-                    self.exchange = number;
                     let id = id.as_deref().map(Digest::of_text);
                     if let Some(answer) = self.pair(id, answer) {
                         // Without an id, no later call can be its own.
@@ -280,7 +274,6 @@ impl<'a> Assembler<'a> {
                         }
                     }
                 }
-                Some(Entry::Message { actor: Actor::User, .. }) => self.exchange = number,
                 _ => {}
             }
         }
@@ -290,9 +283,6 @@ impl<'a> Assembler<'a> {
     /// Registers an unanswered call.
     fn open(&mut self, id: Digest, number: u64) {
         let newest = self.open.entry(id).or_insert((number, number));
-        if newest.1 < self.exchange {
-            newest.0 = number;
-        }
         let before = std::mem::replace(&mut newest.1, number);
         if before != number
             && let Some(Entry::Call(_, _, next)) = self.entry(before)
@@ -324,30 +314,6 @@ impl<'a> Assembler<'a> {
             };
         }
         left
-    }
-
-    /// Gives answers that come before their calls to these, in order.
-    fn pair_early(&mut self) {
-        let mut early = DigestMap::<VecDeque<u64>>::default();
-        for number in self.gone..self.gone + self.queue.len() as u64 {
-            let id = match self.entry(number) {
-                Some(Entry::Orphan { id: Some(id), .. }) => {
-                    early.entry(*id).or_default().push_back(number);
-                    continue;
-                }
-                Some(Entry::Call(call, None, _)) if !early.is_empty() => {
-                    call.id.as_deref().map(Digest::of_text)
-                }
-                _ => continue,
-            };
-            let first = id.and_then(|id| early.get_mut(&id)?.pop_front());
-            let entry = first.and_then(|first| self.entry(first));
-            if let Some(Entry::Orphan { answer, .. }) =
-                entry.map(|entry| std::mem::replace(entry, Entry::Paired))
-            {
-                self.answer_call(CallNumber(number), answer);
-            }
-        }
     }
 
     /// Emits complete steps, in batches.
@@ -398,8 +364,20 @@ impl<'a> Assembler<'a> {
     /// If a step breaks a rule of the model.
     pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
         self.pair_new();
-        if self.hold {
-            self.pair_early();
+        if self.hold && !self.open.is_empty() {
+            for position in 0..self.queue.len() {
+                let Some(entry @ Entry::Orphan { id: Some(_), .. }) = self.queue.get_mut(position) else {
+                    continue;
+                };
+                let Entry::Orphan { turn, id, answer } = std::mem::replace(entry, Entry::Paired) else {
+                    continue;
+                };
+                if let Some(answer) = self.pair(id, answer)
+                    && let Some(entry) = self.queue.get_mut(position)
+                {
+                    *entry = Entry::Orphan { turn, id, answer };
+                }
+            }
         }
         self.hand_on(self.queue.len(), sink)?;
         Ok(self.unpaired)
