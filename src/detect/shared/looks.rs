@@ -61,9 +61,10 @@ impl Looks {
             }
             _ => {
                 let text = answer.to_str();
-                let mut told = lines(&text).filter(|line| line.len() >= 3).peekable();
-                // That a search finds nothing is news, once.
-                let says_something = told.peek().is_some();
+                let mut told = lines(&text).filter(|line| line.len() >= 3);
+                // That a search finds nothing is news, once, also in words of its own: `grep … || echo none`.
+                let says_something =
+                    lines(&text).any(|line| line.len() >= 3 && !call.text.contains(&line.to_lowercase()));
                 let known: DigestSet =
                     like.iter_mut().flat_map(|like| like.lines().iter().copied()).collect();
                 let nothing_new = told.all(|line| known.contains(&Digest::of_text(line)));
