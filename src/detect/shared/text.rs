@@ -48,7 +48,9 @@ pub(crate) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         out.push_str(
-            part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').get(1..).unwrap_or_default(),
+            part.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | '?'))
+                .get(1..)
+                .unwrap_or_default(),
         );
     }
     Cow::Owned(out)
