@@ -26,62 +26,70 @@ struct Grammar {
     prompt: Option<&'static [&'static str]>,
     /// The beginning of every answer, if the calls may be in messages of any role.
     answer: Option<&'static str>,
+    /// True if a message of the environment after a call shows that it was made.
+    is_in_environment: bool,
 }
 
+/// A grammar that a prompt with a mark defines.
+const DEFINED: Grammar =
+    Grammar { marks: &[], calls: |_| Vec::new(), prompt: Some(&[]), answer: None, is_in_environment: false };
+
 /// The most specific first.
-static GRAMMARS: [Grammar; 11] = [
+static GRAMMARS: [Grammar; 12] = [
     Grammar {
         marks: &["keystrokes"],
         calls: text_grammars::keystrokes,
         prompt: Some(&["commands"]),
-        answer: None,
+        ..DEFINED
     },
-    Grammar { marks: &["```"], calls: text_grammars::scripts, prompt: None, answer: Some("exitcode: ") },
     Grammar {
-        marks: &["<function=", "<invoke name="],
-        calls: text_grammars::functions,
-        prompt: Some(&[]),
-        answer: None,
+        marks: &["\"action\"", "\"command\""],
+        calls: text_grammars::object,
+        is_in_environment: true,
+        ..DEFINED
     },
-    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, prompt: Some(&[]), answer: None },
+    Grammar {
+        marks: &["```"],
+        calls: text_grammars::scripts,
+        prompt: None,
+        answer: Some("exitcode: "),
+        ..DEFINED
+    },
+    Grammar { marks: &["<function=", "<invoke name="], calls: text_grammars::functions, ..DEFINED },
+    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, ..DEFINED },
     Grammar {
         marks: &["<execute"],
         calls: text_grammars::executions,
         prompt: Some(&["</execute"]),
-        answer: None,
+        ..DEFINED
     },
-    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]), answer: None },
+    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]), ..DEFINED },
     Grammar {
         marks: &["<action>"],
         calls: text_grammars::action_tags,
         prompt: Some(&["</action>"]),
-        answer: None,
+        ..DEFINED
     },
-    Grammar {
-        marks: &["next action I will perform is"],
-        calls: text_grammars::performed,
-        prompt: Some(&[]),
-        answer: None,
-    },
-    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, answer: None },
+    Grammar { marks: &["next action I will perform is"], calls: text_grammars::performed, ..DEFINED },
+    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, ..DEFINED },
     Grammar {
         marks: &["ACTION"],
         calls: text_grammars::react,
         prompt: Some(&["ACTION:", "THOUGHT:"]),
-        answer: None,
+        ..DEFINED
     },
     Grammar {
         marks: &["Action"],
         calls: text_grammars::react,
         prompt: Some(&["Action:", "Thought:"]),
-        answer: None,
+        ..DEFINED
     },
 ];
 
 /// Signs that a run uses a grammar.
 #[derive(Clone, Copy, PartialEq)]
 enum Evidence {
-    /// Its prompt: whatever follows a call is the answer.
+    /// Its prompt, or an answer of the environment: whatever follows a call is the answer.
     Prompt,
     /// Answers that are marked as such: no other text is one.
     Answers,
@@ -124,6 +132,9 @@ impl Grammar {
                 }
                 Entry::Message { text, .. } if asked && self.may_answer(text.text()) => {
                     return Some(Evidence::Answers);
+                }
+                Entry::Message { actor: Actor::Environment, .. } if asked && self.is_in_environment => {
+                    return Some(Evidence::Prompt);
                 }
                 Entry::Answer { .. } | Entry::Orphan { .. } if asked => return Some(Evidence::Answers),
                 _ => {}

@@ -123,6 +123,20 @@ pub(super) fn keystrokes(text: &str) -> Vec<Written> {
     if typed.is_empty() { Vec::new() } else { vec![Written::of_text("bash_command", "keystrokes", &typed)] }
 }
 
+/// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`, or `{"command": {"name", "args"}}`.
+pub(super) fn object(text: &str) -> Vec<Written> {
+    let object: Map<String, Value> = serde_json::from_str(unfenced(text)).unwrap_or_default();
+    let inner = object.get("command").and_then(Value::as_object);
+    let has_input =
+        ["action_input", "input", "arguments", "args", "parameters"].map(|key| object.contains_key(key));
+    let call = match inner {
+        None if has_input.contains(&true) && object.contains_key("action") => Written::of_object(&object),
+        None => None,
+        Some(inner) => Written::of_object(inner),
+    };
+    call.into_iter().filter(|call| is_name(&call.name)).collect()
+}
+
 /// `<action>…</action>`.
 pub(super) fn action_tags(text: &str) -> Vec<Written> {
     tags(text, "<action>", "", "</action").filter_map(|(_, action)| plain(action)).collect()

@@ -32,8 +32,8 @@ pub(super) fn first_line(text: &str) -> &str {
 /// Returns the actor of a chat role.
 pub(super) fn actor_of(role: &str) -> Actor {
     match role {
-        "assistant" => Actor::Agent,
-        "user" => Actor::User,
+        "assistant" | "agent" | "ai" | "bot" => Actor::Agent,
+        "user" | "human" => Actor::User,
         "system" | "developer" => Actor::System,
         _ => Actor::Environment,
     }

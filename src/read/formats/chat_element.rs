@@ -68,7 +68,14 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
     match json.kind()? {
         Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
-        Kind::Object => part(json, &mut texts, &mut blocks)?,
+        Kind::Object => {
+            let object = json.raw()?;
+            part(&mut object.json(), &mut texts, &mut blocks)?;
+            // An object of a home-made agent is kept as it stands.
+            if texts.is_empty() && blocks.is_empty() {
+                texts.extend(words::result(object));
+            }
+        }
         _ => json.skip()?,
     }
     Ok((texts, blocks))
