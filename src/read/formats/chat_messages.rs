@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::chat::Form;
 use super::chat_call::legacy_call;
-use super::chat_element::{Block, Body, Element};
+use super::chat_content::{Block, Body};
+use super::chat_element::Element;
 use super::chat_items::codex_result;
 use super::prelude::*;
 use crate::read::in_order::InOrder;

@@ -20,6 +20,7 @@ pub(super) mod bfcl;
 pub(super) mod browser_use;
 pub(super) mod chat;
 pub(super) mod chat_call;
+mod chat_content;
 pub(super) mod chat_element;
 pub(super) mod chat_items;
 pub(super) mod chat_messages;

@@ -1,0 +1,241 @@
+//! The content of a chat message: its texts and its blocks, which are calls and results.
+
+use memchr::memmem;
+
+use super::prelude::*;
+use crate::read::outcome::{broken_off, never_ran};
+
+/// The value of `content`.
+#[derive(Debug)]
+pub(in crate::read) enum Body<'a> {
+    /// Usually a string.
+    Value(Raw<'a>),
+    /// The parts of a list, for a message that is not a result.
+    Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
+}
+
+impl<'a> Body<'a> {
+    /// `role`: the role as far as it is known.
+    pub(super) fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
+        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
+        if is_message && json.kind()? == Kind::List {
+            let (texts, blocks) = parts(json)?;
+            return Ok(Self::Parts(texts, blocks));
+        }
+        json.raw().map(Self::Value)
+    }
+
+    /// Returns it as the text of a result.
+    pub(in crate::read) fn into_result(self) -> Option<TextCow<'a>> {
+        match self {
+            Self::Value(value) => words::result(value),
+            // For a message with two roles.
+            Self::Parts(texts, _) => wire::joined(texts),
+        }
+    }
+
+    /// Returns the result blocks of a result.
+    pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
+        let Self::Value(raw) = self else { return Vec::new() };
+        if raw.kind() == Kind::String {
+            return Vec::new();
+        }
+        let may_be = RESULT_KINDS.iter().any(|kind| memmem::find(raw.bytes(), kind.as_bytes()).is_some());
+        let (_, mut blocks) =
+            if may_be { parts(&mut raw.json()).unwrap_or_default() } else { return Vec::new() };
+        blocks.retain(|block| !block.is_call);
+        blocks
+    }
+
+    /// Returns it as the text of a message, with the blocks next to it.
+    pub(in crate::read) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
+        let (texts, blocks) = match self {
+            Self::Value(raw) if raw.kind() == Kind::String => {
+                (vec![Text::from(raw.json().text()?).into()], Vec::new())
+            }
+            Self::Value(raw) => parts(&mut raw.json())?,
+            Self::Parts(texts, blocks) => (texts, blocks),
+        };
+        Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
+    }
+}
+
+/// Reads the parts of a content: a list, or a single object.
+fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
+    let (mut texts, mut blocks) = (Vec::new(), Vec::new());
+    match json.kind()? {
+        Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
+        Kind::Object => {
+            let object = json.raw()?;
+            part(&mut object.json(), &mut texts, &mut blocks)?;
+            // An object of a home-made agent is kept as it stands.
+            if texts.is_empty() && blocks.is_empty() {
+                texts.extend(words::result(object));
+            }
+        }
+        _ => json.skip()?,
+    }
+    Ok((texts, blocks))
+}
+
+/// Types of call blocks.
+const CALL_KINDS: [&str; 6] =
+    ["tool_use", "tool_call", "tool-call", "toolCall", "server_tool_use", "mcp_tool_use"];
+
+/// Types of result blocks.
+const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
+
+/// The end of the types of results that the provider of the model writes into its message (`web_search_tool_result`).
+const OF_SERVER: &str = "_tool_result";
+
+/// Reads a part of a content: a text, a block, or something else.
+fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
+    if json.kind()? == Kind::String {
+        texts.push(Text::from(json.text()?).into());
+        return Ok(());
+    }
+    let mut part = Part { is_text: true, ..Part::default() };
+    wire::object(json, |key, value| part.member(key, value))?;
+    let Part { is_call, is_text, text, other_id, mut block } = part;
+    match (is_call, text) {
+        (Some(is_call), text) => {
+            let id = if is_call { &mut block.id } else { &mut block.answers };
+            *id = id.take().or(other_id);
+            block.content = block.content.take().or(text.map(TextCow::from));
+            // Most messages have one block, and blocks are large.
+            blocks.reserve_exact(usize::from(blocks.is_empty()));
+            blocks.push(Block { is_call, ..block });
+        }
+        (None, Some(text)) if is_text => texts.push(text.into()),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A part of a content that is being read.
+#[derive(Default)]
+struct Part<'a> {
+    is_call: Option<bool>,
+    is_text: bool,
+    text: Option<Text<'a>>,
+    other_id: Option<Cow<'a, str>>,
+    block: Block<'a>,
+}
+
+impl<'a> Part<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        let block = &mut self.block;
+        match key {
+            b"type" => {
+                let kind = wire::text(value)?;
+                let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
+                block.is_of_server = kind.is_some_and(|kind| kind.to_str().ends_with(OF_SERVER));
+                let is_result = block.is_of_server || is_one(&RESULT_KINDS);
+                self.is_call = if is_one(&CALL_KINDS) { Some(true) } else { is_result.then_some(false) };
+                self.is_text = wire::is_kind_of_text(kind);
+            }
+            // Bedrock and Haystack name a block by its key.
+            b"toolUse" | b"toolResult" | b"tool_call" | b"tool_call_result"
+                if value.kind()? == Kind::Object =>
+            {
+                self.is_call = Some(matches!(key, b"toolUse" | b"tool_call"));
+                wire::object(value, |key, value| self.member(key, value))?;
+            }
+            // Amp keeps what a tool gave under `run`, Haystack the call of a result under `origin`.
+            b"run" if value.kind()? == Kind::Object => {
+                wire::object(value, |key, value| self.member(key, value))?;
+            }
+            b"origin" if value.kind()? == Kind::Object => {
+                self.other_id = Members::of(value).ident("id").or(self.other_id.take());
+            }
+            b"text" => self.text = wire::text(value)?,
+            b"id" => block.id = wire::ident(value)?,
+            b"tool_use_id" => block.answers = wire::ident(value)?,
+            b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"toolUseID" | b"tool_id" | b"call_id" => {
+                self.other_id = wire::ident(value)?;
+            }
+            b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
+            b"input" | b"arguments" | b"args" => block.arguments = common::read_arguments(value)?,
+            b"output" if value.kind()? == Kind::Object => {
+                let output = value.raw()?;
+                let kind = output.member("type").and_then(common::name);
+                let typed = kind.filter(|kind| {
+                    matches!(&**kind, "text" | "json" | "error-text" | "error-json" | "content")
+                });
+                let inner = typed.as_ref().and_then(|_| output.member("value"));
+                block.content = words::result(inner.unwrap_or(output));
+                if typed.is_some_and(|kind| kind.starts_with("error-")) {
+                    block.is_error = Some(true);
+                }
+            }
+            b"result" if value.kind()? == Kind::Object => {
+                let result = value.raw()?;
+                let code = result.member("exitCode").and_then(is_failure_code);
+                let output = code.and_then(|_| result.member("output"));
+                block.content = words::result(output.unwrap_or(result));
+                block.is_error = block.is_error.or(code);
+            }
+            b"content" if value.kind()? == Kind::Object => {
+                let content = value.raw()?;
+                let is_error = content.member("type").and_then(common::name);
+                let is_error =
+                    is_error.is_some_and(|kind| kind.ends_with("_tool_result_error")).then_some(true);
+                let code = || content.member("return_code").and_then(is_failure_code);
+                block.is_error = block.is_error.or(is_error).or_else(code);
+                block.content = words::result(content);
+            }
+            b"content" | b"output" | b"result" => block.content = wire::result(value)?,
+            b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
+            b"error" => {
+                let error = value.raw()?;
+                block.is_error = error.boolean().or(block.is_error);
+                if let Some(message) = error.member("message") {
+                    block.content = words::result(message);
+                }
+            }
+            b"status" => {
+                let status = wire::name(value)?;
+                block.unknown = match status.as_deref() {
+                    Some("cancelled") => Some(UnknownReason::Interrupted),
+                    Some("rejected-by-user") => Some(UnknownReason::Refused),
+                    Some("in-progress" | "queued") => Some(UnknownReason::Running),
+                    _ => None,
+                };
+                let failed = status.as_deref() == Some("error");
+                block.is_error = block.is_error.or(failed.then_some(true));
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
+/// A block of Anthropic's messages: a call (`tool_use`) or a result (`tool_result`).
+#[derive(Debug, Default)]
+pub(in crate::read) struct Block<'a> {
+    pub(in crate::read) is_call: bool,
+    /// True for a result that the provider of the model wrote into its message.
+    pub(in crate::read) is_of_server: bool,
+    pub(in crate::read) id: Option<Cow<'a, str>>,
+    pub(in crate::read) name: Option<Cow<'a, str>>,
+    pub(in crate::read) arguments: Content<Arguments<'a>>,
+    /// The id of the call that a result answers.
+    pub(in crate::read) answers: Option<Cow<'a, str>>,
+    content: Option<TextCow<'a>>,
+    is_error: Option<bool>,
+    /// Why a result says nothing about its call.
+    unknown: Option<UnknownReason>,
+}
+
+impl<'a> Block<'a> {
+    pub(in crate::read) fn into_answer(self) -> Answer<'a> {
+        let flag = match self.unknown {
+            Some(reason) => Outcome::unknown(reason, Provenance::Flag),
+            None => self.is_error.map_or(Outcome::UNMARKED, Outcome::flag),
+        };
+        let Some(text) = self.content else { return flag.answer(Content::Absent) };
+        let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };
+        let outcome = never_ran(text.text()).or_else(interrupted).unwrap_or(flag);
+        outcome.answer(Content::Present(text))
+    }
+}
