@@ -188,7 +188,7 @@ struct Refused {
 struct Barred {
     first: u64,
     turn: u64,
-    /// The programs, each of which was refused first in a turn of its own.
+    /// The refused programs, no two of them in one turn.
     programs: Vec<Arc<str>>,
 }
 

@@ -82,7 +82,7 @@ pub(super) enum Found {
 }
 
 impl Finder {
-    /// Looks at the lines of an input, of which `bytes` are known.
+    /// Looks at the lines of an input whose first `bytes` are known.
     pub(super) fn look(&mut self, bytes: &[u8], whole: bool, wanted: Option<Format>) -> Found {
         for line in lines(bytes, whole, self.bytes) {
             let mut json = line.json();

@@ -314,7 +314,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Returns the error of an input of which more has to be held than may be.
+    /// Returns the error of an input that exceeds the bytes that may be held.
     pub(super) fn too_large(&self) -> Error {
         let what = format!("a single value is larger than the {} MiB that may be held", self.limit >> 20);
         Error::new(ErrorKind::TooLarge, what).at(self.place(0).location())

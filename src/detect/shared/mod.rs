@@ -193,7 +193,7 @@ pub(super) fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
-/// Finds the gains of progress, each of which begins a new segment.
+/// Finds the gains of progress. Each begins a new segment.
 #[derive(Debug, Default)]
 pub(super) struct ProgressTracker {
     before: Option<f64>,

@@ -192,7 +192,7 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
         .confidence(Confidence::Likely)
 }
 
-/// The default rule: failed checks are judged apart from other failures, each of which belongs to a goal.
+/// The default rule. Failed checks are judged apart; every other failure belongs to a goal.
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,

@@ -1,4 +1,4 @@
-//! Changes in turns that the harness refused for their format, so that they never ran.
+//! Changes that never ran, because the harness refused the format of their turn.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use crate::detect::finding::Finding;
 use crate::detect::shared::{Call, Meaning, NoCall, each_text, quoted, words};
 use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
 
-/// The fewest lines of a change that can be told from another one.
+/// The fewest lines that distinguish a change from others.
 const LINES: usize = 5;
 /// The fewest bytes of a line that counts: shorter ones stand everywhere.
 const LINE_BYTES: usize = 12;

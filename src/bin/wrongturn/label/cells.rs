@@ -203,7 +203,7 @@ struct Cells<'o> {
 }
 
 impl Cells<'_> {
-    /// Returns the value of a cell, or `None` if there is no such cell.
+    /// Returns the value of a cell, or `None` if the sheet lacks it.
     fn read<T>(
         &self,
         name: &str,
