@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::detect::Confidence;
+use crate::detect::{Confidence, Finding};
 use crate::scan::{StoredPath, TraceRecord, path_text};
 use crate::trace::{Actor, Content, Digest, Event, Status, Step, Trace};
 
@@ -78,6 +78,21 @@ pub struct StripFinding {
     pub evidence: String,
 }
 
+impl StripFinding {
+    /// Draws a finding.
+    #[must_use]
+    pub fn of(finding: &Finding) -> Self {
+        Self {
+            detector: finding.detector.to_string(),
+            first: finding.first,
+            last: finding.last,
+            confidence: finding.confidence,
+            message: finding.message.clone(),
+            evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
+        }
+    }
+}
+
 /// A flagged run: its place and its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -115,14 +130,7 @@ impl FlaggedRun {
             .verdicts
             .iter()
             .flat_map(|(_, verdict)| verdict.findings())
-            .map(|finding| StripFinding {
-                detector: finding.detector.to_string(),
-                first: finding.first,
-                last: finding.last,
-                confidence: finding.confidence,
-                message: finding.message.clone(),
-                evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
-            })
+            .map(StripFinding::of)
             .collect();
         if findings.is_empty() {
             return None;

@@ -273,16 +273,7 @@ impl Report {
         RunStrip {
             title: record.trace_id(),
             steps: self.steps(&record.file, record.position),
-            findings: findings
-                .map(|finding| StripFinding {
-                    detector: finding.detector.to_string(),
-                    first: finding.first,
-                    last: finding.last,
-                    confidence: finding.confidence,
-                    message: finding.message.clone(),
-                    evidence: serde_json::to_string(&finding.evidence).unwrap_or_default(),
-                })
-                .collect(),
+            findings: findings.map(StripFinding::of).collect(),
         }
     }
 
