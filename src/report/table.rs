@@ -2,20 +2,18 @@
 //!
 //! Cells hold values: CSV has every digit, and the other forms are rounded.
 
-use std::io::Write;
+mod csv;
+mod latex;
+
+pub use csv::csv_text;
+pub(super) use latex::latex_paragraph;
 
 use super::cell::Cell;
 use super::markup::is_unprintable;
 use super::wrap::{padded, shortened, width, wrapped};
-use crate::error::{Error, ErrorKind, Result};
 
 /// The width of a terminal for text tables.
 pub const TEXT_WIDTH: usize = 80;
-
-/// The width of a LaTeX page and of a label, in characters of footnote size, and the most rows on one page.
-const LATEX_WIDTH: usize = 76;
-const LATEX_LABEL: usize = 24;
-const LATEX_LONG: usize = 30;
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,131 +273,6 @@ impl Table {
         }
         text
     }
-
-    /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class
-    /// `article`: texts are wrapped, columns that do not fit follow in another table, and long tables continue on
-    /// further pages.
-    #[must_use]
-    pub fn latex(&self) -> String {
-        let cells = self.shown();
-        let widths = self.widths(&cells, |kind| if kind == Kind::Text { LATEX_LABEL } else { usize::MAX });
-        let blocks = self.blocks(&widths, LATEX_WIDTH, 0);
-        let label = self.name.replace('_', "-");
-        let mut text = String::new();
-        for (number, block) in blocks.iter().enumerate() {
-            let (more, label) = match number {
-                0 => ("", label.clone()),
-                _ => (" (continued)", format!("{label}-{}", number + 1)),
-            };
-            let caption = format!("\\caption{{{}{more}}}\\label{{tab:{label}}}", latex_text(&self.title));
-            text += &self.latex_block(block, &widths, &caption, number + 1 == blocks.len());
-        }
-        text
-    }
-
-    fn latex_block(&self, places: &[usize], widths: &[usize], caption: &str, is_last: bool) -> String {
-        let columns: Vec<(usize, &Column)> =
-            places.iter().filter_map(|place| Some((*place, self.columns.get(*place)?))).collect();
-        let align = |(place, column): &(usize, &Column)| match column.kind {
-            Kind::Text => {
-                let width = widths.get(*place).map_or(1, |width| (*width).max(2));
-                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", tenths(width * 5))
-            }
-            _ => "r".to_owned(),
-        };
-        let align: String = columns.iter().map(align).collect();
-        let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
-        let cell = |cell: &Cell| match cell {
-            Cell::Missing => "--".to_owned(),
-            Cell::Share(_) | Cell::Count(_) => latex_text(&cell.shown()),
-            Cell::Text(text) => latex_breakable(text),
-            number => format!("${}$", number.shown()),
-        };
-        let head = format!(
-            "\\toprule\n{}\\midrule\n",
-            line(columns.iter().map(|(_, column)| latex_text(&column.heading)).collect())
-        );
-        let rows: String = self
-            .rows
-            .iter()
-            .map(|row| line(places.iter().filter_map(|place| row.get(*place)).map(cell).collect()))
-            .collect();
-        let mut notes = String::new();
-        for note in self.notes.iter().filter(|_| is_last) {
-            notes += &format!("\n\\smallskip {{\\footnotesize {}\\par}}\n", latex_text(note));
-        }
-        let size = "\\footnotesize\\setlength{\\tabcolsep}{4pt}";
-        if self.rows.len() > LATEX_LONG {
-            format!(
-                "{{{size}\n\\begin{{longtable}}{{{align}}}\n{caption}\\\\\n{head}\\endfirsthead\n{head}\\endhead\n\
-                 {rows}\\bottomrule\n\\end{{longtable}}}}\n{notes}"
-            )
-        } else {
-            format!(
-                "\\begin{{table}}[htbp]\n{caption}\n{{{size}\\centering\n\\begin{{tabular}}{{{align}}}\n{head}{rows}\
-                 \\bottomrule\n\\end{{tabular}}\\par}}\n{notes}\\end{{table}}\n"
-            )
-        }
-    }
-
-    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Io`] if `out` cannot be written.
-    pub fn write_csv(&self, out: impl Write) -> Result<()> {
-        let mut writer = csv::Writer::from_writer(out);
-        let mut header = Vec::new();
-        for column in &self.columns {
-            if column.kind == Kind::Interval {
-                header.extend([format!("{}_low", column.key), format!("{}_high", column.key)]);
-            } else {
-                header.push(column.key.clone());
-            }
-        }
-        writer.write_record(&header).map_err(|error| not_written(&error))?;
-        for row in &self.rows {
-            let mut record = Vec::new();
-            for (cell, column) in row.iter().zip(&self.columns) {
-                let interval = column.kind == Kind::Interval;
-                match cell {
-                    Cell::Text(text) => record.push(csv_text(text)),
-                    Cell::Count(count) => record.push(count.to_string()),
-                    Cell::Real(value, _) | Cell::Signed(value, _) | Cell::Share(value) | Cell::P(value) => {
-                        record.push(value.to_string());
-                    }
-                    Cell::Interval(i, _) | Cell::SignedInterval(i, _) => {
-                        record.extend([i.low.to_string(), i.high.to_string()]);
-                    }
-                    Cell::Missing if interval => record.extend([String::new(), String::new()]),
-                    Cell::Missing => record.push(String::new()),
-                }
-            }
-            writer.write_record(&record).map_err(|error| not_written(&error))?;
-        }
-        writer.flush()?;
-        Ok(())
-    }
-
-    /// Returns the table as CSV.
-    ///
-    /// # Errors
-    /// None at present.
-    pub fn csv(&self) -> Result<String> {
-        let mut bytes = Vec::new();
-        self.write_csv(&mut bytes)?;
-        String::from_utf8(bytes).map_err(|error| not_written(&error))
-    }
-}
-
-fn not_written(error: &dyn std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Io, error.to_string())
-}
-
-/// Escapes a recorded text for a cell of CSV. Spreadsheets evaluate cells that begin like a formula, so these get an
-/// apostrophe.
-#[must_use]
-pub fn csv_text(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }
 
 /// Escapes a text for Markdown, so recorded text cannot add links.
@@ -409,85 +282,6 @@ pub(super) fn markdown_text(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('|', "\\|").replace('&', "&amp;").replace('<', "&lt;");
     let text = text.replace("](", "]\\(");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Formats tenths as a decimal number.
-fn tenths(count: usize) -> String {
-    format!("{}.{}", count / 10, count % 10)
-}
-
-/// Escapes a text that may be broken after punctuation and within long words.
-fn latex_breakable(text: &str) -> String {
-    let mut broken = String::new();
-    let mut letters = 0;
-    for letter in text.chars() {
-        broken += &latex_text(letter.encode_utf8(&mut [0; 4]));
-        letters = if letter.is_whitespace() { 0 } else { letters + 1 };
-        if letters == 8 || matches!(letter, '_' | '/' | '.' | ':' | '-') {
-            broken += "\\allowbreak{}";
-            letters = 0;
-        }
-    }
-    broken
-}
-
-/// Escapes a text for LaTeX, and lets words that are as long as a path break.
-pub(super) fn latex_paragraph(text: &str) -> String {
-    let is_long = |word: &str| word.chars().count() > LATEX_LABEL;
-    let word = |word| if is_long(word) { latex_breakable(word) } else { latex_text(word) };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// Escapes a text for LaTeX.
-fn latex_text(text: &str) -> String {
-    let mut escaped = String::new();
-    for letter in text.chars() {
-        match letter {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', letter]),
-            '\\' => escaped += "\\textbackslash{}",
-            '~' => escaped += "\\textasciitilde{}",
-            '^' => escaped += "\\textasciicircum{}",
-            letter if is_unprintable(letter) || letter.is_control() => escaped.push(' '),
-            letter => match latex_symbol(letter) {
-                Some(symbol) => escaped += symbol,
-                None => escaped.push(letter),
-            },
-        }
-    }
-    escaped
-}
-
-/// Returns the command for a letter that pdfLaTeX rejects or draws as another.
-fn latex_symbol(letter: char) -> Option<&'static str> {
-    Some(match letter {
-        '|' => "\\textbar{}",
-        '<' => "\\textless{}",
-        '>' => "\\textgreater{}",
-        '…' => "\\ldots{}",
-        '–' => "--",
-        '—' => "---",
-        '’' => "'",
-        '−' => "$-$",
-        '±' => "$\\pm$",
-        '×' => "$\\times$",
-        '·' => "$\\cdot$",
-        '→' => "$\\rightarrow$",
-        '≤' => "$\\leq$",
-        '≥' => "$\\geq$",
-        '≠' => "$\\neq$",
-        '√' => "$\\surd$",
-        '∞' => "$\\infty$",
-        '²' => "$^2$",
-        '³' => "$^3$",
-        'α' => "$\\alpha$",
-        'κ' => "$\\kappa$",
-        'μ' => "$\\mu$",
-        'ρ' => "$\\rho$",
-        'τ' => "$\\tau$",
-        'φ' => "$\\varphi$",
-        'Σ' => "$\\Sigma$",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::digest::Digest;
-use super::ids::SpanId;
 use super::maps::{DigestMap, empty};
+use super::pieces::{Answer, Call};
 use super::sink::{StepValidator, Unpaired};
 use super::spent::TurnUsage;
 use super::step::{Actor, Step, StepInput};
@@ -23,65 +22,6 @@ const BATCH: usize = 64;
 
 /// The limit of steps in one run that may wait for answers.
 const MOST_WAITING: usize = 1 << 24;
-
-/// A call as a reader found it.
-#[derive(Debug)]
-pub(crate) struct Call<'a> {
-    pub(crate) actor: Actor,
-    pub(crate) turn: u64,
-    /// `None` if no answer can refer to it by id.
-    pub(crate) id: Option<Cow<'a, str>>,
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) arguments: Content<Arguments<'a>>,
-    /// Start time in nanoseconds since 1970.
-    pub(crate) time: Option<u64>,
-    pub(crate) usage: Option<Box<Usage>>,
-    /// The span of the call.
-    pub(crate) span: Option<SpanId>,
-}
-
-impl<'a> Call<'a> {
-    /// Makes a call of the agent, without arguments.
-    pub(crate) fn new(turn: u64, id: Option<Cow<'a, str>>, name: impl Into<Cow<'a, str>>) -> Self {
-        Self {
-            actor: Actor::Agent,
-            turn,
-            id,
-            name: name.into(),
-            arguments: Content::Absent,
-            time: None,
-            usage: None,
-            span: None,
-        }
-    }
-}
-
-/// An answer as a reader found it.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer<'a> {
-    pub(crate) observation: Content<TextCow<'a>>,
-    pub(crate) status: Status,
-    pub(crate) provenance: Provenance,
-    /// The reason, if the status is unknown.
-    pub(crate) reason: Option<UnknownReason>,
-    pub(crate) error_type: Option<Box<str>>,
-}
-
-impl<'a> Answer<'a> {
-    /// Makes an answer with this observation and status.
-    pub(crate) fn new(observation: Content<TextCow<'a>>, status: Status, provenance: Provenance) -> Self {
-        Self { observation, status, provenance, reason: None, error_type: None }
-    }
-
-    /// Makes an answer that borrows its observation.
-    pub(crate) fn borrowed(&self) -> Answer<'_> {
-        Answer {
-            observation: self.observation.as_ref().map(|words| words.text().into()),
-            error_type: self.error_type.clone(),
-            ..*self
-        }
-    }
-}
 
 /// The number of a call within its run, for answers without an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -411,7 +351,7 @@ impl<'a> Assembler<'a> {
                 }
                 Entry::Call(call, answer, _) => {
                     self.unpaired.calls += u64::from(answer.is_none());
-                    step_of(call, answer.as_ref())
+                    call.step(answer.as_ref())
                 }
             };
             sink(&self.gate.admit(input)?);
@@ -420,27 +360,4 @@ impl<'a> Assembler<'a> {
         self.gone += count as u64;
         Ok(())
     }
-}
-
-/// Makes the step of a call and its answer.
-#[inline]
-fn step_of<'s>(call: &'s Call<'_>, answer: Option<&'s Answer<'_>>) -> StepInput<'s> {
-    let mut action = Action::new(&call.name);
-    action.arguments = call.arguments.as_ref().map(Arguments::borrowed);
-    action.call_id = call.id.as_deref();
-    match answer {
-        Some(answer) => {
-            action.observation = answer.observation.as_ref().map(TextCow::text);
-            action.status = answer.status;
-            action.provenance = answer.provenance;
-            action.reason = answer.reason;
-            action.error_type = answer.error_type.as_deref();
-        }
-        None => action.reason = Some(UnknownReason::Unanswered),
-    }
-    let mut input = StepInput::action(call.actor, action).turn(call.turn);
-    input.time = call.time;
-    input.usage = call.usage.as_deref().copied();
-    input.span = call.span;
-    input
 }

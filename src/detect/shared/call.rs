@@ -1,16 +1,13 @@
 //! The normal form of a call: what it does, to what, and a key by which equal calls are found.
 
-use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
+use super::arguments::Given;
 use super::does::{Check, Does, is_search, patched_file, program_of, written_file};
 use super::lexicon::{Meaning, words};
-use super::phrases::Hints;
 use super::shell::{self, Command, last_part};
-use crate::json::{Json, Kind, Raw};
-use crate::trace::{Action, Arguments, Digest, DigestMap, Digests, Members, Step, first_chars, fold_name};
+use super::tool::Tool;
+use crate::trace::{Action, Digest, Digests, Step, first_chars};
 
 /// The normal form of a call.
 #[derive(Debug, Clone)]
@@ -56,96 +53,6 @@ pub(crate) struct Part {
     pub(crate) silenced: bool,
 }
 
-/// Arguments that hold a command line, in the order in which they are looked for. All names of arguments are compared
-/// without case, `_` and `-`.
-const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "commandline"];
-/// Arguments that name a file or an address.
-#[rustfmt::skip]
-const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
-    "relativepath", "uri", "url"];
-/// Arguments that say how a call is made, and not what it does.
-#[rustfmt::skip]
-const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
-    "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
-
-/// How all these names end in any spelling, and the beginning of a patch, to pass over most arguments at once.
-static NAMES: LazyLock<Hints> = LazyLock::new(|| {
-    const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
-        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin";
-    let endings = ENDINGS.split(' ').flat_map(|ending| [ending.to_owned(), ending.to_uppercase()]);
-    let mut names: Vec<String> = endings.map(|ending| ending + "\"").collect();
-    names.sort();
-    names.dedup();
-    Hints::new(names.iter().map(String::as_str).chain(["\"*** "]))
-});
-
-/// Returns the name of an argument in lower case, without `_` and `-`.
-fn folded(name: &str) -> Cow<'_, str> {
-    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect())
-}
-
-/// The facts that follow from the name of a tool, computed once for each name.
-#[derive(Debug, Clone)]
-pub(crate) struct Tool {
-    /// The name, trimmed.
-    pub(crate) name: Arc<str>,
-    /// The name, trimmed and lower-cased.
-    folded: Arc<str>,
-    does: Does,
-    check: Option<Check>,
-    /// Whether it is called like a shell: `bash`, `run_command`.
-    is_shell: bool,
-    /// Whether it hands over to a human: `transfer_to_human_agents`, `escalate`.
-    pub(crate) hands_over: bool,
-}
-
-thread_local! {
-    static TOOLS: RefCell<DigestMap<Tool>> = RefCell::default();
-}
-
-impl Tool {
-    /// How many names are remembered.
-    const MOST: usize = 256;
-
-    pub(crate) fn of(name: &str, digest: Digest) -> Self {
-        TOOLS.with_borrow_mut(|tools| {
-            if let Some(known) = tools.get(&digest) {
-                return known.clone();
-            }
-            let folded = fold_name(name);
-            let tool = Self {
-                name: name.trim().into(),
-                does: Does::of_tool(name),
-                check: Check::of_tool(name),
-                is_shell: is_shell(name),
-                hands_over: hands_over(name),
-                folded: folded.into(),
-            };
-            if tools.len() >= Self::MOST {
-                tools.clear();
-            }
-            tools.insert(digest, tool.clone());
-            tool
-        })
-    }
-}
-
-/// Returns true if a name is made up of the words of a shell, or of words that run and words of command lines.
-fn is_shell(name: &str) -> bool {
-    let mut all = Meaning::of_words(name);
-    let any = Meaning::of_any(words(name));
-    all.all(|word| word.is(Meaning::SHELL.or(Meaning::RUN).or(Meaning::LINE)))
-        && (any.is(Meaning::SHELL) || any.is(Meaning::RUN) && any.is(Meaning::LINE))
-}
-
-fn hands_over(name: &str) -> bool {
-    let any = Meaning::of_any(words(name));
-    any.is(Meaning::HANDOVER) || any.is(Meaning::TRANSFER) && any.is(Meaning::HUMAN)
-}
-
 impl Part {
     /// Returns the name of the program, without its subcommand.
     pub(crate) fn name(&self) -> &str {
@@ -155,7 +62,7 @@ impl Part {
 
 impl Call {
     pub(crate) fn of(step: &Step<'_>, action: &Action<'_>, digests: &Digests, tool: &Tool) -> Self {
-        let given = Given::by(action, tool);
+        let given = Given::by(action, tool.is_shell);
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
@@ -265,7 +172,7 @@ impl Call {
     /// Returns the digest of the command line of an action as it was given, white space collapsed.
     pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
         let mut text = String::new();
-        append_words(&mut text, Given::by(action, tool).line.as_deref()?);
+        append_words(&mut text, Given::by(action, tool.is_shell).line.as_deref()?);
         Some(Digest::of_text(&text))
     }
 
@@ -363,138 +270,4 @@ pub(crate) fn is_path(word: &str) -> bool {
     let has_ending = (1..=6).contains(&ending.len()) && ending.starts_with(|c: char| c.is_ascii_alphabetic());
     let has_folder = ["/", "./", "../", "~/"].iter().any(|start| word.starts_with(start));
     plain && (has_ending && !ending.contains('/') || has_folder && word.len() > 2)
-}
-
-/// The arguments of a call that rules know by name.
-#[derive(Debug, Default)]
-struct Given<'a> {
-    line: Option<Cow<'a, str>>,
-    subcommand: Option<String>,
-    target: Option<Cow<'a, str>>,
-    /// A text that begins like a patch.
-    patch: Option<Cow<'a, str>>,
-    /// The digest of all other arguments, if some say only how the call is made.
-    without_asides: Option<Digest>,
-}
-
-impl<'a> Given<'a> {
-    /// Reads the known arguments of an action.
-    fn by(action: &'a Action<'_>, tool: &Tool) -> Self {
-        let json = action.arguments.as_ref().present().and_then(Arguments::json);
-        let says_something =
-            |json: &&str| tool.is_shell || json.starts_with('"') || NAMES.occur_in(json.as_bytes());
-        json.filter(says_something).map(|json| Self::of(json, tool.is_shell)).unwrap_or_default()
-    }
-
-    fn of(json: &'a str, to_shell: bool) -> Self {
-        let mut given = Self::default();
-        let mut reader = Json::new(json.as_bytes());
-        if matches!(reader.kind(), Ok(Kind::String)) {
-            // A text in braces is an object in the spelling of another language.
-            given.line =
-                reader.string().ok().filter(|line| !line.trim().is_empty() && !line.starts_with(['{', '[']));
-            return given;
-        }
-        let (mut lines, mut targets) =
-            ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
-        let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
-        let read = reader.members(|key, value| {
-            let spelled = String::from_utf8_lossy(&key);
-            let name = folded(&spelled);
-            let slot = |names: &[&str]| names.iter().position(|known| **known == *name);
-            let is_aside = ASIDE.contains(&&*name);
-            if let Some(slot) = slot(&COMMAND_LINES).and_then(|at| lines.get_mut(at)) {
-                *slot = command_line(value.checked()?);
-            } else if let Some(slot) = slot(&TARGETS).and_then(|at| targets.get_mut(at)) {
-                *slot = value.checked()?.string();
-            } else {
-                let value = value.checked()?;
-                match value.items().and_then(|items| items.first().copied()) {
-                    // `changes: [{"path": …}]`
-                    Some(item) => listed = listed.take().or_else(|| item.member("path")?.string()),
-                    None if value.bytes().starts_with(b"\"*** ") => patch = value.string(),
-                    None if to_shell && !is_aside && !name.ends_with("id") => texts.extend(value.string()),
-                    None => {}
-                }
-            }
-            if is_aside {
-                asides.push(spelled.into_owned());
-            }
-            Ok(())
-        });
-        if read.is_err() {
-            return Self::default();
-        }
-        let is_word =
-            |text: &&Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        given.subcommand =
-            lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
-        let about_a_file = targets.iter().any(Option::is_some);
-        // The only text that a shell is given is a command line, whatever it is called.
-        let only = texts.pop().filter(|_| texts.is_empty());
-        let line = lines.into_iter().flatten().next().or(only);
-        given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
-        given.target = targets.into_iter().flatten().next().or(listed);
-        given.patch = patch;
-        if !asides.is_empty() {
-            let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
-            given.without_asides = Some(Members::of(json).without(&asides));
-        }
-        given
-    }
-}
-
-/// Returns a command line as an argument holds it: a text, or a list of words such as `["bash", "-lc", "make"]`.
-fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
-    let Some(items) = value.items() else { return value.string() };
-    let words: Vec<Cow<'_, str>> = items.into_iter().map(Raw::string).collect::<Option<_>>()?;
-    match words.as_slice() {
-        [_, option, line] if option.starts_with('-') && option.ends_with('c') => Some(line.clone()),
-        words => Some(Cow::Owned(words.join(" "))),
-    }
-}
-
-/// Returns the identifiers among the arguments of a structured call, in lower case.
-pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    each_text(action, |name, value| {
-        let is_aside = || Meaning::of_any(words(name)).is(Meaning::ASIDE);
-        let is_id = || Meaning::of_words(name).last().is_some_and(|word| word.is(Meaning::ID));
-        let is_marked =
-            |byte: u8| byte.is_ascii_digit() || matches!(byte, b'#' | b'@' | b'/' | b'_' | b'.' | b'-');
-        if (3..=200).contains(&value.len())
-            && !value.contains(char::is_whitespace)
-            && (value.bytes().any(is_marked) || is_id())
-            && !is_aside()
-        {
-            found.insert(value.trim_matches('#').to_lowercase());
-        }
-    });
-    found
-}
-
-/// Returns true if the text contains a value with a digit from the arguments, ignoring case.
-pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
-    let (mut names, lower) = (false, OnceCell::new());
-    each_text(action, |_, value| {
-        let value = value.trim_start_matches('#');
-        if !names && value.len() >= 3 && value.bytes().any(|byte| byte.is_ascii_digit()) {
-            let text = lower.get_or_init(|| String::from_utf8_lossy(text).to_lowercase());
-            names = text.contains(&*value.to_lowercase());
-        }
-    });
-    names
-}
-
-/// Calls `visit` with the name and value of each text among the arguments, and in lists among them.
-pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str)) {
-    let Some(json) = action.arguments.as_ref().present().and_then(Arguments::json) else { return };
-    let _ = Json::new(json.as_bytes()).members(|key, value| {
-        let (name, value) = (String::from_utf8_lossy(&key), value.checked()?);
-        match value.items() {
-            Some(items) => items.into_iter().filter_map(Raw::string).for_each(|text| visit(&name, &text)),
-            None => value.string().iter().for_each(|text| visit(&name, text)),
-        }
-        Ok(())
-    });
 }

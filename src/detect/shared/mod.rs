@@ -3,6 +3,7 @@
 //!
 //! The facts of a step are computed once, when the first rule asks, and shared by all rules of a scan or monitor.
 
+mod arguments;
 mod attempts;
 mod call;
 pub(super) mod call_form;
@@ -16,15 +17,16 @@ mod phrases;
 mod polling;
 mod shell;
 mod text;
+mod tool;
 mod transient;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use arguments::{each_text, identifiers, names_value};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
-use call::Tool;
-pub(crate) use call::{Call, Part, each_text, identifiers, names_value};
+pub(crate) use call::{Call, Part};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, installed, installs};
@@ -37,6 +39,7 @@ pub(super) use phrases::{Pattern, Phrases};
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(super) use text::is_blank;
+use tool::Tool;
 pub use transient::TransientRules;
 
 use crate::trace::{

@@ -1,5 +1,6 @@
 //! One table in all its forms.
 
+use super::latex::latex_text;
 use super::*;
 use crate::stats::Interval;
 

@@ -1,0 +1,48 @@
+//! A refusal of the harness that different programs meet in the same words.
+
+use std::sync::Arc;
+
+use crate::detect::shared::{Attempt, Failure, FailureKind};
+use crate::trace::DigestMap;
+
+/// How many programs the harness refuses in the same words before a further one is blind.
+pub(super) const PROGRAMS: usize = 2;
+/// The fewest bytes of a line with which the harness refuses in its own words.
+const OWN_WORDS: usize = 40;
+
+/// The refusals of the harness, by wording.
+#[derive(Debug, Default)]
+pub(super) struct Barred(DigestMap<Refused>);
+
+#[derive(Debug)]
+struct Refused {
+    first: u64,
+    turn: u64,
+    /// The refused programs, no two of them in one turn.
+    programs: Vec<Arc<str>>,
+}
+
+impl Barred {
+    /// Returns the step at which the harness first refused a program in these words, if it now refuses the third.
+    pub(super) fn refused(&mut self, attempt: &Attempt, failure: &Failure) -> Option<u64> {
+        let is_own = failure.kind == FailureKind::Refused && failure.line.len() >= OWN_WORDS;
+        if !is_own || !failure.recorded {
+            return None;
+        }
+        let program = &attempt.call.call.program;
+        let new = || Refused { first: attempt.step, turn: attempt.turn, programs: Vec::new() };
+        let refused = self.0.entry(failure.wording).or_insert_with(new);
+        let is_sent_before = !refused.programs.is_empty() && refused.turn == attempt.turn;
+        if is_sent_before || refused.programs.len() > PROGRAMS || refused.programs.contains(program) {
+            return None;
+        }
+        refused.turn = attempt.turn;
+        refused.programs.push(Arc::clone(program));
+        (refused.programs.len() > PROGRAMS).then_some(refused.first)
+    }
+
+    /// Returns the number of wordings.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}

@@ -1,0 +1,152 @@
+//! `feedback_blindness`: the agent repeats what was just refused.
+
+mod barred;
+mod same_cause;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Evidence;
+use super::detector::Fold;
+use super::finding::{FailureClass, Finding};
+use super::published::RefusedBefore;
+use super::rule::{Grid, Rule, at_least, rule};
+use super::shared::{PassedOver, Phrases, PollingCall, TransientRules};
+use crate::error::{Error, Result};
+use crate::names::named;
+use crate::trace::{Action, Actors, RouteStatus};
+use same_cause::Blindness;
+
+/// How much of an observation the evidence quotes, in characters.
+const QUOTED: usize = 200;
+
+/// Which repeats are blind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlindnessDefinition {
+    /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
+    SameCause,
+    /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
+    Phrases,
+}
+
+named! { BlindnessDefinition, "definition" { SameCause => "same_cause", Phrases => "phrases" } }
+
+/// Configuration of [`FeedbackBlindness`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FeedbackBlindnessConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// Which repeats are blind.
+    pub definition: BlindnessDefinition,
+    /// The number of turns with the same failure after which any further one is blind; at least 2 (`same_cause`).
+    pub max_failures: u64,
+    /// Calls that are meant to be made again and again (`same_cause`).
+    pub exempt: Vec<PollingCall>,
+    /// Failures that may be retried (`same_cause`); `null` for none.
+    pub transient: Option<TransientRules>,
+    /// How many earlier actions are remembered (`phrases`); `null` for all.
+    pub window: Option<u64>,
+    /// Phrases that make an observation negative, ignoring case (`phrases`).
+    pub patterns: Vec<String>,
+}
+
+impl Default for FeedbackBlindnessConfig {
+    fn default() -> Self {
+        Self {
+            actors: Actors::Agent,
+            definition: BlindnessDefinition::SameCause,
+            max_failures: 3,
+            exempt: PollingCall::known(),
+            transient: Some(TransientRules::default()),
+            window: None,
+            patterns: Vec::new(),
+        }
+    }
+}
+
+impl FeedbackBlindnessConfig {
+    /// Creates the published rule of the `BenchTrace` benchmark: its phrases, every repeat, only the text of the
+    /// action.
+    #[must_use]
+    #[rustfmt::skip]
+    pub fn bench_trace() -> Self {
+        let phrases = ["you can't", "you cant", "that's not", "doesn't work", "doesnt work", "nothing happen", "no effect",
+            "i don't see", "i dont see", "i don't understand", "i dont understand", "what?", "already",
+            "can't go that way", "cant go that way", "not here", "not possible"];
+        let patterns = phrases.iter().map(ToString::to_string).collect();
+        Self { definition: BlindnessDefinition::Phrases, patterns, exempt: Vec::new(), transient: None, ..Self::default() }
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.window == Some(0) {
+            return Err(Error::config("window", "expected at least 1 or null, got 0"));
+        }
+        if self.patterns.iter().any(String::is_empty) {
+            return Err(Error::config("patterns", "an empty phrase would match every observation"));
+        }
+        at_least("max_failures", self.max_failures, 2)?;
+        PassedOver::check(&self.exempt, self.transient.as_ref())
+    }
+}
+
+rule! {
+    #[doc = include_str!("../docs/feedback_blindness.md")]
+    FeedbackBlindness(FeedbackBlindnessConfig),
+    ready: (Arc<PassedOver>, Arc<Phrases>) = |config| {
+        let passed_over = PassedOver::new(&config.exempt, config.transient.as_ref());
+        let phrases = Phrases::new(config.patterns.iter().map(String::as_str));
+        (Arc::new(passed_over), Arc::new(phrases))
+    }
+}
+
+impl Rule for FeedbackBlindness {
+    const ID: &'static str = "feedback_blindness";
+    const CLASS: FailureClass = FailureClass::Operation;
+    const SUMMARY: &'static str = "the agent repeats what was just refused";
+    const DOCS: &'static str = include_str!("../docs/feedback_blindness.md");
+
+    fn bench_trace() -> FeedbackBlindnessConfig {
+        FeedbackBlindnessConfig::bench_trace()
+    }
+
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
+        match self.config.definition {
+            BlindnessDefinition::Phrases => Box::new(RefusedBefore::new(&self.config, &self.ready.1)),
+            BlindnessDefinition::SameCause => Box::new(Blindness::new(self)),
+        }
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.config.definition == BlindnessDefinition::SameCause
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "max_failures", values: (2..=8).map(Into::into).collect() })
+    }
+}
+
+/// Evidence of `feedback_blindness`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedbackBlindnessEvidence {
+    /// The step of an earlier refusal: the latest, or under the published rule the earliest.
+    pub first_attempt: u64,
+    /// The first 200 characters of the answer.
+    pub observation: Option<String>,
+}
+
+pub(super) fn finding(
+    step: u64,
+    first_attempt: u64,
+    observation: Option<String>,
+    message: String,
+) -> Finding {
+    let evidence = Evidence::FeedbackBlindness(FeedbackBlindnessEvidence { first_attempt, observation });
+    Finding::new(FeedbackBlindness::ID, FeedbackBlindness::MODE, (step, step), message, evidence)
+}
+
+/// Returns the part of the observation that evidence quotes.
+pub(super) fn quote(action: &Action<'_>) -> Option<String> {
+    action.observation.present().map(|text| text.head(QUOTED).into_owned())
+}

@@ -1,0 +1,253 @@
+//! The default rule: a failed call is blind if it meets a known cause and nothing relevant changed.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::barred::{Barred, PROGRAMS};
+use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
+use crate::detect::detector::Fold;
+use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
+use crate::detect::incomparable;
+use crate::detect::measures::Measure;
+use crate::detect::shared::{
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Shown, after_colon,
+    names_value, no_call,
+};
+use crate::trace::{Action, Actor, Digest, DigestMap, Event, Step};
+
+/// The default rule: a failed call is blind if an earlier one met the same cause and nothing was changed since.
+#[derive(Debug)]
+pub(super) struct Blindness {
+    config: Arc<FeedbackBlindnessConfig>,
+    attempts: Attempts,
+    no_call: NoCall,
+    gains: ProgressTracker,
+    /// The number of attempts.
+    number: u64,
+    /// The latest changes, each with the number of its attempt.
+    changes: VecDeque<(u64, Arc<Facts>)>,
+    /// By tool and cause.
+    refused: DigestMap<Refused>,
+    barred: Barred,
+    /// The step of the last user message, and its text.
+    user_spoke: u64,
+    user_said: Vec<u8>,
+    findings: Vec<Finding>,
+}
+
+/// The failures of one cause.
+#[derive(Debug, Default)]
+struct Refused {
+    latest: VecDeque<Refusal>,
+    /// The first step, and the number of turns with this cause.
+    first: u64,
+    turns: u64,
+    is_reported: bool,
+}
+
+#[derive(Debug)]
+struct Refusal {
+    step: u64,
+    turn: u64,
+    number: u64,
+    wording: Digest,
+    call: Arc<Facts>,
+}
+
+/// How many refusals of one cause, and how many changes, are remembered.
+const REMEMBERED: usize = 16;
+
+impl Blindness {
+    pub(super) fn new(rule: &FeedbackBlindness) -> Self {
+        Self {
+            config: Arc::clone(&rule.config),
+            attempts: Attempts::new(rule.config.actors, &rule.ready.0),
+            no_call: NoCall::default(),
+            gains: ProgressTracker::default(),
+            number: 0,
+            changes: VecDeque::new(),
+            refused: DigestMap::default(),
+            barred: Barred::default(),
+            user_spoke: 0,
+            user_said: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn refusal(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
+        let call = &attempt.call.call;
+        let barred = self.barred.refused(attempt, failure);
+        let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
+        let program = if by_cause && call.is_shell { "$" } else { &call.program };
+        let now = Refusal {
+            step: attempt.step,
+            turn: attempt.turn,
+            number: self.number,
+            wording: failure.wording,
+            call: Arc::clone(&attempt.call),
+        };
+        let refused = self.refused.entry(failure.cause.and(Digest::of_text(program))).or_default();
+        let earlier_turns = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
+        let unchanged = |earlier: &&Refusal| {
+            let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
+            // A change elsewhere does not lift a refusal.
+            failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
+                || !since.map(|(_, change)| change).any(|change| cures(change, failure))
+        };
+        let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
+        let mut blind =
+            blind.map(|earlier| (earlier.step, earlier.call.call.key == call.key && failure.recorded));
+        let last = refused.latest.front();
+        if last.is_none_or(|last| last.turn != now.turn) {
+            // The user gave something new to try.
+            let given = !call.is_shell
+                && last.is_some_and(|last| self.user_spoke > last.step)
+                && names_value(action, &self.user_said);
+            refused.turns = if given { 1 } else { refused.turns + 1 };
+        }
+        if refused.turns > self.config.max_failures {
+            blind = blind.or(last.map(|last| (last.step, false)));
+        }
+        let report = blind.filter(|_| !refused.is_reported);
+        refused.is_reported |= blind.is_some();
+        refused.latest.truncate(REMEMBERED - 1);
+        refused.latest.push_front(now);
+        let elsewhere = report.is_none();
+        let Some((before, is_certain)) = report.or_else(|| Some((barred?, false))) else { return };
+        let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
+        let times = match refused.turns {
+            0..=2 => String::new(),
+            times => format!(", {times} times by now"),
+        };
+        let message = if elsewhere {
+            format!("{shown} is refused as {PROGRAMS} other programs were since step {before}{line}")
+        } else {
+            format!("{shown} fails as it did at step {before}{times}{line}")
+        };
+        let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
+        let finding = finding(attempt.told_at, before, quote(action), message);
+        self.findings.push(finding.tool(&*call.program).confidence(confidence));
+    }
+
+    /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.
+    fn no_call(&mut self, attempt: &no_call::Attempt<'_>) {
+        let row = self.refused.entry(attempt.answer).or_default();
+        row.turns += 1;
+        row.first = if row.turns == 1 { attempt.step } else { row.first };
+        if row.turns == self.config.max_failures {
+            let (turns, first, last, said) = (row.turns, row.first, attempt.step, after_colon(&attempt.head));
+            let message = format!("the harness found no call in {turns} turns (steps {first}-{last}){said}");
+            let observation = Some(attempt.head.clone().into_owned());
+            let finding = finding(attempt.last, first, observation, message);
+            self.findings.push(finding.confidence(Confidence::Likely));
+        }
+    }
+}
+
+impl Refusal {
+    /// Returns true if both calls write one file and failed in the same words.
+    fn writes_as(&self, now: &Self) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        let same_file =
+            call.target.as_deref().is_some() && before.target.as_deref() == call.target.as_deref();
+        call.does == Does::Write && same_file && self.wording == now.wording
+    }
+
+    /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
+    fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        let runs = |shown: &str| before.parts.iter().any(|part| *part.shown == *shown);
+        let same_command =
+            call.is_shell && failure.is_flagged && call.parts.iter().any(|part| runs(&part.shown));
+        self.writes_as(now) || same_command && self.wording == now.wording
+    }
+
+    /// Returns true if a later call is the same, or meets a cause that does not depend on the call.
+    fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        // Another view of the same failure is news: `pytest | tail` after `pytest`.
+        let same_line =
+            failure.kind != FailureKind::Other || !call.is_shell || self.call.line == now.call.line;
+        let same_call = call.key.is_some() && before.key == call.key && same_line;
+        same_call
+            || match &failure.kind {
+                FailureKind::Usage if call.is_shell => true,
+                // `python -c "import numpy"` checks whether the module is there now.
+                FailureKind::Missing(_) if call.is_shell => {
+                    !call.parts.iter().any(|part| is_probe(&part.shown))
+                }
+                FailureKind::Refused => self.is_refused_as(now, failure),
+                _ => !call.is_shell && self.writes_as(now),
+            }
+    }
+}
+
+/// Returns true if a command only imports, and prints a text or a version.
+fn is_probe(command: &str) -> bool {
+    let Some((_, code)) = command.split_once(" -c ") else { return false };
+    let prints =
+        |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
+    let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");
+    code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
+}
+
+/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it.
+fn cures(change: &Facts, failure: &Failure) -> bool {
+    let FailureKind::Missing(name) = &failure.kind else { return true };
+    // Installing `numpy` brings `numpy.distutils`.
+    let name = name.split('.').next().unwrap_or_default();
+    let target = change.call.target.as_deref().map(str::to_lowercase);
+    change.call.text.contains(name) || target.is_some_and(|target| target.contains(name))
+}
+
+impl Fold for Blindness {
+    fn observe(&mut self, step: &Step<'_>) {
+        if let Some(attempt) = self.no_call.observe(step) {
+            self.no_call(&attempt);
+        } else if let Event::Message(text) = step.event()
+            && step.actor() == Actor::User
+            && !text.is_empty()
+        {
+            self.user_said.clear();
+            self.user_said.extend_from_slice(text.start(2_000));
+            self.user_spoke = step.index();
+        }
+        let Some(action) = step.action_of(self.config.actors) else { return };
+        let attempt = self.attempts.observe(step);
+        let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) else { return };
+        if self.gains.observe(step) {
+            self.refused.clear();
+            self.barred = Barred::default();
+            self.changes.clear();
+        }
+        self.number += 1;
+        if let Some(failure) = attempt.failure() {
+            self.refusal(&attempt, failure, action);
+        }
+        if attempt.changes {
+            self.changes.truncate(REMEMBERED - 1);
+            self.changes.push_front((self.number, Arc::clone(&attempt.call)));
+        }
+    }
+
+    /// Returns every finding immediately and in its final form.
+    fn certain(&self) -> &[Finding] {
+        if self.attempts.comparable { &self.findings } else { &[] }
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.attempts.are_incomparable() {
+            return incomparable();
+        }
+        Verdict::found(self.findings.clone(), |found| {
+            vec![Measure::count("actions", self.attempts.actions), Measure::count("blind_repeats", found)]
+        })
+    }
+
+    fn memory(&self) -> usize {
+        let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
+        let calls = (refusals + self.barred.len() + self.changes.len()) * 512 + self.user_said.capacity();
+        let findings = self.findings.capacity() * FINDING_BYTES;
+        self.attempts.memory() + calls + findings
+    }
+}

@@ -1,0 +1,161 @@
+//! `loop`: the agent repeats itself without making progress.
+
+mod span;
+mod stuck;
+
+use serde::{Deserialize, Serialize};
+
+use super::detector::Fold;
+use super::finding::FailureClass;
+use super::published::LoopRepeat;
+use super::rule::{Grid, Rule, at_least, rule};
+use super::shared::{PassedOver, PollingCall, TransientRules};
+use crate::error::Result;
+use crate::names::named;
+use crate::trace::{Actors, RouteStatus};
+use stuck::Stuck;
+
+/// The definition of a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LoopDefinition {
+    /// The agent is stuck: equal calls with equal answers, equal failures, or looks that bring nothing new.
+    Stuck,
+    /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
+    Repeat,
+}
+
+named! { LoopDefinition, "definition" { Stuck => "stuck", Repeat => "repeat" } }
+
+/// Configuration of [`Loop`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoopConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
+    pub definition: LoopDefinition,
+    /// Equal calls with equal answers, and no change in between, that make a loop; at least 2. One fewer suffices if
+    /// the calls are consecutive or each writes.
+    pub min_repeats: u64,
+    /// The most actions with a new answer between two of them.
+    pub max_gap: u64,
+    /// Equal failures that make a loop; at least 2. One fewer suffices if they are consecutive, two fewer if a call
+    /// among these is repeated exactly.
+    pub min_failures: u64,
+    /// Looks in a row that bring nothing new; at least 2.
+    pub min_looks: u64,
+    /// Calls that are meant to be made again and again.
+    pub exempt: Vec<PollingCall>,
+    /// The number of equal answers in a row at which even an exempt call makes a loop; at least 2.
+    pub max_polls: u64,
+    /// Failures that may be retried a few times; `null` for none.
+    pub transient: Option<TransientRules>,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        Self {
+            actors: Actors::Agent,
+            definition: LoopDefinition::Stuck,
+            min_repeats: 4,
+            max_gap: 3,
+            min_failures: 5,
+            min_looks: 4,
+            exempt: PollingCall::known(),
+            max_polls: 50,
+            transient: Some(TransientRules::default()),
+        }
+    }
+}
+
+impl LoopConfig {
+    /// Creates the published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
+    #[must_use]
+    pub fn bench_trace() -> Self {
+        let (exempt, transient) = (Vec::new(), None);
+        Self { definition: LoopDefinition::Repeat, min_repeats: 2, exempt, transient, ..Self::default() }
+    }
+
+    fn check(&self) -> Result<()> {
+        at_least("min_repeats", self.min_repeats, 2)?;
+        at_least("min_failures", self.min_failures, 2)?;
+        at_least("min_looks", self.min_looks, 2)?;
+        at_least("max_polls", self.max_polls, 2)?;
+        PassedOver::check(&self.exempt, self.transient.as_ref())
+    }
+}
+
+rule! {
+    #[doc = include_str!("../docs/loop.md")]
+    Loop(LoopConfig), ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
+}
+
+impl Rule for Loop {
+    const ID: &'static str = "loop";
+    const CLASS: FailureClass = FailureClass::Strategy;
+    const SUMMARY: &'static str = "the same action again and again, without headway";
+    const DOCS: &'static str = include_str!("../docs/loop.md");
+
+    fn bench_trace() -> LoopConfig {
+        LoopConfig::bench_trace()
+    }
+
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
+        match self.config.definition {
+            LoopDefinition::Repeat => Box::new(LoopRepeat::new(&self.config)),
+            LoopDefinition::Stuck => Box::new(Stuck::new(self)),
+        }
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        self.config.definition == LoopDefinition::Stuck
+    }
+
+    fn grid() -> Option<Grid> {
+        Some(Grid { parameter: "min_repeats", values: (2..=8).map(Into::into).collect() })
+    }
+}
+
+/// The kind of repetition in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum LoopKind {
+    /// One call, with the same answer each time.
+    RepeatedCall,
+    /// One failure, by equal or different calls.
+    RepeatedFailure,
+    /// Looks that bring nothing new.
+    IdleLooks,
+    /// Turns without a call, each answered by the same message.
+    NoCall,
+    /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
+    Repeat,
+}
+
+named! {
+    LoopKind, "kind of loop" {
+        RepeatedCall => "repeated_call",
+        RepeatedFailure => "repeated_failure",
+        IdleLooks => "idle_looks",
+        NoCall => "no_call",
+        Repeat => "repeat",
+    }
+}
+
+/// Evidence of `loop`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoopEvidence {
+    /// The kind of repetition; for overlapping loops, the kind of the one with the most repeats.
+    pub kind: LoopKind,
+    /// How often it occurs in the range.
+    pub repeat_count: u64,
+    /// Keys with two or more occurrences in the range (`repeat`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeating_keys: Option<u64>,
+    /// The tool, or the program of a command line.
+    pub action: String,
+    /// The location, if recorded.
+    pub location: Option<String>,
+    /// The length of the cycle in actions, if the range is one cycle repeated (`repeat`).
+    pub period: Option<u64>,
+}

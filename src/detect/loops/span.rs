@@ -1,0 +1,136 @@
+//! A loop that was found, and the message about it.
+
+use std::sync::Arc;
+
+use super::{Loop, LoopEvidence, LoopKind};
+use crate::detect::Evidence;
+use crate::detect::finding::{Confidence, Finding};
+use crate::detect::rule::Rule;
+use crate::detect::shared::{Attempt, Facts, Said, Shown, after_colon, excerpt, no_call};
+use crate::trace::Action;
+
+/// A loop that was found.
+#[derive(Debug)]
+pub(super) struct Span {
+    pub(super) kind: LoopKind,
+    pub(super) count: u64,
+    pub(super) place: (u64, u64),
+    /// The part of the place that does not come from merged loops.
+    pub(super) own: (u64, u64),
+    pub(super) confidence: Confidence,
+    /// The call or tool that repeats.
+    pub(super) call: Option<Arc<Facts>>,
+    /// The call and its answer as shown; of failures, the most frequent.
+    pub(super) shown: Option<Shown>,
+    pub(super) said: String,
+    /// The number of ways in which it failed, and whether the calls differ.
+    pub(super) ways: u64,
+    pub(super) varied: bool,
+    /// The step at which it was found, and those of merged loops.
+    pub(super) found: u64,
+    pub(super) merged: Vec<u64>,
+}
+
+impl Span {
+    pub(super) fn new(kind: LoopKind, count: u64, place: (u64, u64)) -> Self {
+        Self {
+            kind,
+            count,
+            place,
+            own: place,
+            confidence: Confidence::Likely,
+            call: None,
+            shown: None,
+            said: String::new(),
+            ways: 1,
+            varied: false,
+            found: place.1,
+            merged: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(kind: LoopKind, count: u64, first: u64, attempt: &Attempt) -> Self {
+        let call = Some(Arc::clone(&attempt.call));
+        Self { call, ..Self::new(kind, count, (first, attempt.told_at)) }
+    }
+
+    pub(super) fn of_no_call(attempt: &no_call::Attempt<'_>) -> Self {
+        let place = (attempt.row_start, attempt.last);
+        Self { said: excerpt(&attempt.head, 100), ..Self::new(LoopKind::NoCall, attempt.row, place) }
+    }
+
+    pub(super) fn certain_if(mut self, is_certain: bool) -> Self {
+        self.confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
+        self
+    }
+
+    /// Shows the call of an attempt and its answer, unless others are shown already.
+    pub(super) fn show(&mut self, attempt: &Attempt, action: &Action<'_>) {
+        self.shown.get_or_insert_with(|| Shown::with(&attempt.call, action));
+        // Failures quote the most frequent line, which may be empty.
+        if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
+            self.said = match (attempt.failure(), action.observation.present()) {
+                (Some(failure), _) => excerpt(&failure.line, 100),
+                (None, Some(answer)) => excerpt(&answer.head(200), 60),
+                (None, None) => String::new(),
+            };
+        }
+    }
+
+    /// Shows this line, and its call if the calls differ.
+    pub(super) fn quote(&mut self, varied: bool, said: Option<&Said>) {
+        let Some(said) = said else { return };
+        self.varied = varied;
+        said.line().clone_into(&mut self.said);
+        self.shown = Some(said.shown.clone()).filter(|_| varied).or(self.shown.take());
+    }
+
+    pub(super) fn finding(&self) -> Finding {
+        let Self { kind, count, own: (first, last), said, ways, .. } = self;
+        let shown = self.shown.as_ref().map_or_else(String::new, Shown::to_string);
+        let what = match kind {
+            LoopKind::RepeatedFailure => {
+                let is_line = self.call.as_ref().is_some_and(|call| call.call.is_shell);
+                let subject = if self.varied && is_line {
+                    format!("{count} calls like {shown} failed")
+                } else {
+                    format!("{shown} failed {count} times")
+                };
+                let (how, most) = match ways {
+                    1 => ("in the same way".to_owned(), ""),
+                    ways => {
+                        let most =
+                            if said.is_empty() { ", most often without a word" } else { ", most often" };
+                        (format!("in {ways} ways without a success"), most)
+                    }
+                };
+                format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
+            }
+            LoopKind::NoCall => {
+                format!(
+                    "the harness found no call in {count} turns (steps {first}-{last}){}",
+                    after_colon(said)
+                )
+            }
+            LoopKind::IdleLooks => {
+                format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")
+            }
+            _ => {
+                let said = after_colon(said);
+                format!("{shown} brought the same answer {count} times (steps {first}-{last}){said}")
+            }
+        };
+        let action = self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string());
+        let evidence = LoopEvidence {
+            kind: *kind,
+            repeat_count: *count,
+            action: action.clone(),
+            location: self.call.as_ref().and_then(|call| call.location.as_deref().map(str::to_owned)),
+            repeating_keys: None,
+            period: None,
+        };
+        let finding = Finding::new(Loop::ID, Loop::MODE, self.place, what, Evidence::Loop(evidence));
+        let merged = self.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
+        Finding { merged, ..finding.with_id(self.found).tool(action).confidence(self.confidence) }
+    }
+}

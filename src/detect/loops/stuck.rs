@@ -1,0 +1,309 @@
+//! The default rule: the agent is stuck.
+
+use std::sync::Arc;
+
+use super::span::Span;
+use super::{Loop, LoopConfig, LoopKind};
+use crate::detect::detector::Fold;
+use crate::detect::explanation::{Comparator, Condition, NearMiss};
+use crate::detect::finding::{Confidence, Finding, Verdict};
+use crate::detect::incomparable;
+use crate::detect::measures::Measure;
+use crate::detect::shared::{
+    Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, excerpt,
+};
+use crate::trace::{Digest, Event, Step, Text};
+
+/// The default rule. Loops that overlap are one finding.
+#[derive(Debug)]
+pub(super) struct Stuck {
+    config: Arc<LoopConfig>,
+    attempts: Attempts,
+    gains: ProgressTracker,
+    /// The actions since the last progress.
+    history: History,
+    looks: Looks,
+    /// The first step of a row of looks, how many of them brought nothing new, and whether the latest brought something
+    /// new.
+    idle: (u64, u64, bool),
+    /// Whether no look that brought nothing new was a shell command.
+    idle_certain: bool,
+    /// The latest message that answered a turn without a call, its first step, and how often it came.
+    no_call: NoCall,
+    spans: Vec<Span>,
+    /// The longest span of each kind that is not a loop yet.
+    nearest: Vec<Span>,
+    confirmed: Vec<Finding>,
+}
+
+/// The largest distance in attempts between two equal failures.
+const APART: u64 = 8;
+/// The most links of a chain that are followed.
+const LOOK_BACK: usize = 16;
+
+impl Stuck {
+    pub(super) fn new(rule: &Loop) -> Self {
+        Self {
+            config: Arc::clone(&rule.config),
+            attempts: Attempts::new(rule.config.actors, &rule.ready),
+            gains: ProgressTracker::default(),
+            history: History::default(),
+            looks: Looks::default(),
+            idle: (0, 0, false),
+            idle_certain: true,
+            no_call: NoCall::default(),
+            spans: Vec::new(),
+            nearest: Vec::new(),
+            confirmed: Vec::new(),
+        }
+    }
+
+    /// Returns the number of equal attempts that an excuse covers.
+    fn patience(&self, excuse: Option<Excuse>) -> u64 {
+        match excuse {
+            None => 0,
+            Some(Excuse::Transient) => 4,
+            Some(Excuse::Waiting) => 8,
+            Some(Excuse::Polling) => self.config.max_polls - 1,
+        }
+    }
+
+    /// Equal calls with equal answers: `min_repeats` with no change in between, or one fewer if they are consecutive or
+    /// each writes.
+    fn repeat(&self, now: &Past, attempt: &Attempt) -> Option<(Span, bool)> {
+        let (call, min) = (&attempt.call.call, self.config.min_repeats);
+        let (mut later, mut first) = (now, now);
+        let (mut count, mut idle, mut adjacent, mut in_a_row) = (1, 1, 1, true);
+        for earlier in self.history.same_calls(now).take(LOOK_BACK) {
+            let equal = earlier.outcome.is_some() && earlier.outcome == now.outcome;
+            if !equal || later.novel_before - earlier.novel_after > self.config.max_gap {
+                break;
+            }
+            in_a_row &= later.number - earlier.number == 1 && later.turn.saturating_sub(earlier.turn) <= 2;
+            count += 1;
+            idle += u64::from(later.changes_before == earlier.changes_after);
+            adjacent += u64::from(in_a_row);
+            (first, later) = (earlier, earlier);
+        }
+        let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
+        let count = count.max(attempt.excused + 1);
+        let polled = attempt.excuse == Some(Excuse::Polling);
+        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled;
+        // Most calls are made once.
+        (count > 1 || is_loop).then(|| {
+            let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
+            let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
+            (span.certain_if(!call.is_shell && !attempt.unpaired), is_loop)
+        })
+    }
+
+    /// Equal failures: `min_failures`, or one fewer if they are consecutive, or two fewer with an exact repeat among
+    /// these.
+    fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
+        let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
+        for earlier in self.history.same_failures(now).take(LOOK_BACK) {
+            if later.number - earlier.number > APART {
+                break;
+            }
+            if later.number - earlier.number == 1 && on_end.len() == count {
+                on_end.push(earlier.key);
+            }
+            count += 1;
+            varied |= earlier.key != now.key;
+            later = earlier;
+        }
+        let exact = on_end
+            .iter()
+            .enumerate()
+            .any(|(at, key)| key.is_some() && on_end.iter().skip(at + 1).any(|other| other == key));
+        let (count, on_end, min) = (count as u64, on_end.len() as u64, self.config.min_failures);
+        let (count, since) = (count.max(attempt.excused + 1), attempt.excused_since.unwrap_or(later.step));
+        let first = since.min(later.step);
+        let is_certain = !varied
+            && !attempt.call.call.is_shell
+            && attempt.failure().is_some_and(|failure| failure.recorded);
+        let mut span = Span::of(LoopKind::RepeatedFailure, count, first, attempt).certain_if(is_certain);
+        span.quote(varied, now.failure.and_then(|failure| self.history.said(failure)));
+        if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
+            return (span, true);
+        }
+        // Or exact repeats among the failures of the program since it last succeeded, with nothing changed in between.
+        let row: Vec<&Past> = self.history.row(now).take(4 * LOOK_BACK).collect();
+        let Some(first) = row.last() else { return (span, false) };
+        let repeats = |past: &&&Past| {
+            let mut before = self.history.same_calls(past);
+            before.next().is_some_and(|before| {
+                before.number >= first.number
+                    && before.failure == past.failure
+                    && before.changes_after == past.changes_before
+            })
+        };
+        let exact = row.iter().filter(repeats).count() as u64;
+        if exact + 3 < min || exact == 0 {
+            return (span, false);
+        }
+        let mut ways: Vec<(Digest, u64)> = Vec::new();
+        for failure in row.iter().filter_map(|past| past.failure) {
+            match ways.iter_mut().find(|(way, _)| *way == failure) {
+                Some((_, times)) => *times += 1,
+                None => ways.push((failure, 1)),
+            }
+        }
+        span.confidence = Confidence::Likely;
+        span.count = row.len() as u64;
+        (span.place.0, span.own.0) = (first.step, first.step);
+        span.ways = ways.len() as u64;
+        let most = ways.iter().rev().max_by_key(|(_, times)| *times);
+        let varied = row.iter().any(|past| past.key != now.key);
+        span.quote(varied, most.and_then(|(failure, _)| self.history.said(*failure)));
+        (span, true)
+    }
+
+    /// Looks in a row that resemble earlier ones and bring nothing new. A single look that brings something may come
+    /// between.
+    fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
+        if attempt.changes {
+            self.looks.clear();
+            return None;
+        }
+        if self.looks.is_empty() {
+            (self.idle, self.idle_certain) = ((attempt.step, 0, false), true);
+        }
+        let (first, count, missed) = self.idle;
+        self.idle = match (self.looks.brings_nothing_new(attempt, answer), missed) {
+            (true, _) => {
+                self.idle_certain &= !attempt.call.call.is_shell;
+                (first, count + 1, false)
+            }
+            (false, false) => (first, count, true),
+            (false, true) => {
+                self.looks.keep_latest();
+                self.idle_certain = true;
+                (attempt.step, 0, false)
+            }
+        };
+        let (first, count, _) = self.idle;
+        let span = || Span::of(LoopKind::IdleLooks, count, first, attempt).certain_if(self.idle_certain);
+        (count >= self.config.min_looks).then(span)
+    }
+
+    /// Returns the span if it is a loop; otherwise keeps it if it is the longest of its kind.
+    fn keep(&mut self, (span, is_loop): (Span, bool)) -> Option<Span> {
+        if is_loop {
+            return Some(span);
+        }
+        let before = self.nearest.iter().find(|other| other.kind == span.kind).map_or(1, |other| other.count);
+        if span.count > before {
+            self.nearest.retain(|other| other.kind != span.kind);
+            self.nearest.push(span);
+        }
+        None
+    }
+
+    /// Merges a loop into those that it overlaps, under the id of the first. A loop without overlap is confirmed.
+    fn report(&mut self, mut span: Span) {
+        let overlaps = |other: &Span| other.place.0 <= span.place.1 && span.place.0 <= other.place.1;
+        let (inside, apart): (Vec<Span>, Vec<Span>) =
+            std::mem::take(&mut self.spans).into_iter().partition(overlaps);
+        self.spans = apart;
+        if inside.is_empty() {
+            self.confirmed.push(span.finding());
+        }
+        for (number, mut other) in inside.into_iter().enumerate() {
+            if other.kind == span.kind && span.count > LOOK_BACK as u64 {
+                span.count = span.count.max(other.count + 1);
+                span.own.0 = span.own.0.min(other.own.0);
+            }
+            // The first keeps its id, and the others are merged into it.
+            let mut merged = std::mem::take(&mut other.merged);
+            merged.append(&mut span.merged);
+            merged.extend((number > 0).then_some(other.found));
+            let found = if number == 0 { other.found } else { span.found };
+            let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
+            // A confirmed finding stays confirmed.
+            let rank = |span: &Span| (span.confidence, span.count);
+            let most = if rank(&other) > rank(&span) { other } else { span };
+            span = Span { place, found, merged, ..most };
+        }
+        self.spans.push(span);
+    }
+}
+
+impl Fold for Stuck {
+    fn observe(&mut self, step: &Step<'_>) {
+        let mut found = Vec::new();
+        if let Some(attempt) = self.no_call.observe(step) {
+            found.extend((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
+        }
+        if let Event::Message(text) = step.event()
+            && let Some((attempt, shown)) = self.attempts.answered(step)
+            && let Some(now) = self.history.answer(&attempt)
+        {
+            let repeat = self.repeat(&now, &attempt);
+            found.extend(repeat.and_then(|repeat| self.keep(repeat)).map(|span| Span {
+                shown: Some(shown),
+                said: excerpt(&text.head(200), 60),
+                ..span
+            }));
+        }
+        if let Some(action) = step.action_of(self.config.actors) {
+            if self.gains.observe(step) {
+                (self.history, self.looks) = (History::default(), Looks::default());
+            }
+            let attempt = self.attempts.observe(step);
+            if let Some(attempt) = attempt.filter(|attempt| attempt.excused >= self.patience(attempt.excuse))
+            {
+                let now = self.history.add(&attempt);
+                let repeat = self.repeat(&now, &attempt);
+                found.extend(repeat.and_then(|repeat| self.keep(repeat)));
+                if attempt.call.call.does != Does::Note {
+                    if attempt.failure().is_some() {
+                        let failure = self.failure(&now, &attempt);
+                        found.extend(self.keep(failure));
+                    }
+                    let look = self.look(&attempt, action.observation.present());
+                    found.extend(look.filter(|_| !attempt.was_polled()));
+                }
+                for span in &mut found {
+                    span.show(&attempt, action);
+                }
+            }
+        }
+        for span in found {
+            self.report(span);
+        }
+    }
+
+    /// Returns a finding as soon as its loop is complete. The loop may go on.
+    fn certain(&self) -> &[Finding] {
+        if self.attempts.comparable { &self.confirmed } else { &[] }
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.attempts.are_incomparable() {
+            return incomparable();
+        }
+        Verdict::found(self.spans.iter().map(Span::finding).collect(), |found| {
+            vec![Measure::count("actions", self.attempts.actions), Measure::count("loops", found)]
+        })
+    }
+
+    fn near_misses(&self) -> Vec<NearMiss> {
+        let near = |span: &Span| {
+            let (what, limit) = match span.kind {
+                LoopKind::RepeatedFailure => ("failures", self.config.min_failures),
+                _ => ("repeats", self.config.min_repeats),
+            };
+            let conditions = vec![Condition::count(what, span.count, Comparator::AtLeast, limit)];
+            let tool = span.call.as_ref().map_or("", |call| &call.call.program);
+            NearMiss::new(span.kind.name(), conditions).tool(tool).at(span.place)
+        };
+        self.nearest.iter().map(near).collect()
+    }
+
+    fn memory(&self) -> usize {
+        let attempts = self.history.memory() + self.looks.memory() + self.attempts.memory();
+        let spans = self.spans.len() + self.nearest.len() + self.confirmed.len();
+        attempts + spans * 1_024
+    }
+}

@@ -1,0 +1,176 @@
+//! The arguments of a call: those that rules know by name, and the ids among them.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::lexicon::{Meaning, words};
+use super::phrases::Hints;
+use crate::json::{Json, Kind, Raw};
+use crate::trace::{Action, Arguments, Digest, Members};
+
+/// Arguments that hold a command line, in the order in which they are looked for. All names of arguments are compared
+/// without case, `_` and `-`.
+const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "commandline"];
+/// Arguments that name a file or an address.
+#[rustfmt::skip]
+const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
+    "relativepath", "uri", "url"];
+/// Arguments that say how a call is made, and not what it does.
+#[rustfmt::skip]
+const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
+    "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
+
+/// How all these names end in any spelling, and the beginning of a patch, to pass over most arguments at once.
+static NAMES: LazyLock<Hints> = LazyLock::new(|| {
+    const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
+        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin";
+    let endings = ENDINGS.split(' ').flat_map(|ending| [ending.to_owned(), ending.to_uppercase()]);
+    let mut names: Vec<String> = endings.map(|ending| ending + "\"").collect();
+    names.sort();
+    names.dedup();
+    Hints::new(names.iter().map(String::as_str).chain(["\"*** "]))
+});
+
+/// Returns the name of an argument in lower case, without `_` and `-`.
+fn folded(name: &str) -> Cow<'_, str> {
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect())
+}
+
+/// The arguments of a call that rules know by name.
+#[derive(Debug, Default)]
+pub(super) struct Given<'a> {
+    pub(super) line: Option<Cow<'a, str>>,
+    pub(super) subcommand: Option<String>,
+    pub(super) target: Option<Cow<'a, str>>,
+    /// A text that begins like a patch.
+    pub(super) patch: Option<Cow<'a, str>>,
+    /// The digest of all other arguments, if some say only how the call is made.
+    pub(super) without_asides: Option<Digest>,
+}
+
+impl<'a> Given<'a> {
+    /// Reads the known arguments of an action.
+    pub(super) fn by(action: &'a Action<'_>, to_shell: bool) -> Self {
+        let json = action.arguments.as_ref().present().and_then(Arguments::json);
+        let says_something =
+            |json: &&str| to_shell || json.starts_with('"') || NAMES.occur_in(json.as_bytes());
+        json.filter(says_something).map(|json| Self::of(json, to_shell)).unwrap_or_default()
+    }
+
+    fn of(json: &'a str, to_shell: bool) -> Self {
+        let mut given = Self::default();
+        let mut reader = Json::new(json.as_bytes());
+        if matches!(reader.kind(), Ok(Kind::String)) {
+            // A text in braces is an object in the spelling of another language.
+            given.line =
+                reader.string().ok().filter(|line| !line.trim().is_empty() && !line.starts_with(['{', '[']));
+            return given;
+        }
+        let (mut lines, mut targets) =
+            ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
+        let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
+        let read = reader.members(|key, value| {
+            let spelled = String::from_utf8_lossy(&key);
+            let name = folded(&spelled);
+            let slot = |names: &[&str]| names.iter().position(|known| **known == *name);
+            let is_aside = ASIDE.contains(&&*name);
+            if let Some(slot) = slot(&COMMAND_LINES).and_then(|at| lines.get_mut(at)) {
+                *slot = command_line(value.checked()?);
+            } else if let Some(slot) = slot(&TARGETS).and_then(|at| targets.get_mut(at)) {
+                *slot = value.checked()?.string();
+            } else {
+                let value = value.checked()?;
+                match value.items().and_then(|items| items.first().copied()) {
+                    // `changes: [{"path": …}]`
+                    Some(item) => listed = listed.take().or_else(|| item.member("path")?.string()),
+                    None if value.bytes().starts_with(b"\"*** ") => patch = value.string(),
+                    None if to_shell && !is_aside && !name.ends_with("id") => texts.extend(value.string()),
+                    None => {}
+                }
+            }
+            if is_aside {
+                asides.push(spelled.into_owned());
+            }
+            Ok(())
+        });
+        if read.is_err() {
+            return Self::default();
+        }
+        let is_word =
+            |text: &&Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        given.subcommand =
+            lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
+        let about_a_file = targets.iter().any(Option::is_some);
+        // The only text that a shell is given is a command line, whatever it is called.
+        let only = texts.pop().filter(|_| texts.is_empty());
+        let line = lines.into_iter().flatten().next().or(only);
+        given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
+        given.target = targets.into_iter().flatten().next().or(listed);
+        given.patch = patch;
+        if !asides.is_empty() {
+            let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
+            given.without_asides = Some(Members::of(json).without(&asides));
+        }
+        given
+    }
+}
+
+/// Returns a command line as an argument holds it: a text, or a list of words such as `["bash", "-lc", "make"]`.
+fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
+    let Some(items) = value.items() else { return value.string() };
+    let words: Vec<Cow<'_, str>> = items.into_iter().map(Raw::string).collect::<Option<_>>()?;
+    match words.as_slice() {
+        [_, option, line] if option.starts_with('-') && option.ends_with('c') => Some(line.clone()),
+        words => Some(Cow::Owned(words.join(" "))),
+    }
+}
+
+/// Returns the identifiers among the arguments of a structured call, in lower case.
+pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    each_text(action, |name, value| {
+        let is_aside = || Meaning::of_any(words(name)).is(Meaning::ASIDE);
+        let is_id = || Meaning::of_words(name).last().is_some_and(|word| word.is(Meaning::ID));
+        let is_marked =
+            |byte: u8| byte.is_ascii_digit() || matches!(byte, b'#' | b'@' | b'/' | b'_' | b'.' | b'-');
+        if (3..=200).contains(&value.len())
+            && !value.contains(char::is_whitespace)
+            && (value.bytes().any(is_marked) || is_id())
+            && !is_aside()
+        {
+            found.insert(value.trim_matches('#').to_lowercase());
+        }
+    });
+    found
+}
+
+/// Returns true if the text contains a value with a digit from the arguments, ignoring case.
+pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
+    let (mut names, lower) = (false, OnceCell::new());
+    each_text(action, |_, value| {
+        let value = value.trim_start_matches('#');
+        if !names && value.len() >= 3 && value.bytes().any(|byte| byte.is_ascii_digit()) {
+            let text = lower.get_or_init(|| String::from_utf8_lossy(text).to_lowercase());
+            names = text.contains(&*value.to_lowercase());
+        }
+    });
+    names
+}
+
+/// Calls `visit` with the name and value of each text among the arguments, and in lists among them.
+pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str)) {
+    let Some(json) = action.arguments.as_ref().present().and_then(Arguments::json) else { return };
+    let _ = Json::new(json.as_bytes()).members(|key, value| {
+        let (name, value) = (String::from_utf8_lossy(&key), value.checked()?);
+        match value.items() {
+            Some(items) => items.into_iter().filter_map(Raw::string).for_each(|text| visit(&name, &text)),
+            None => value.string().iter().for_each(|text| visit(&name, text)),
+        }
+        Ok(())
+    });
+}

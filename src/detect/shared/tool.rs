@@ -1,0 +1,67 @@
+//! The facts that follow from the name of a tool.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::does::{Check, Does};
+use super::lexicon::{Meaning, words};
+use crate::trace::{Digest, DigestMap, fold_name};
+
+/// The facts that follow from the name of a tool, computed once for each name.
+#[derive(Debug, Clone)]
+pub(crate) struct Tool {
+    /// The name, trimmed.
+    pub(crate) name: Arc<str>,
+    /// The name, trimmed and lower-cased.
+    pub(super) folded: Arc<str>,
+    pub(super) does: Does,
+    pub(super) check: Option<Check>,
+    /// Whether it is called like a shell: `bash`, `run_command`.
+    pub(super) is_shell: bool,
+    /// Whether it hands over to a human: `transfer_to_human_agents`, `escalate`.
+    pub(crate) hands_over: bool,
+}
+
+thread_local! {
+    static TOOLS: RefCell<DigestMap<Tool>> = RefCell::default();
+}
+
+impl Tool {
+    /// How many names are remembered.
+    const MOST: usize = 256;
+
+    pub(crate) fn of(name: &str, digest: Digest) -> Self {
+        TOOLS.with_borrow_mut(|tools| {
+            if let Some(known) = tools.get(&digest) {
+                return known.clone();
+            }
+            let folded = fold_name(name);
+            let tool = Self {
+                name: name.trim().into(),
+                does: Does::of_tool(name),
+                check: Check::of_tool(name),
+                is_shell: is_shell(name),
+                hands_over: hands_over(name),
+                folded: folded.into(),
+            };
+            if tools.len() >= Self::MOST {
+                tools.clear();
+            }
+            tools.insert(digest, tool.clone());
+            tool
+        })
+    }
+}
+
+/// Returns true if a name is made up of the words of a shell, or of words that run and words of command lines.
+fn is_shell(name: &str) -> bool {
+    let mut all = Meaning::of_words(name);
+    let any = Meaning::of_any(words(name));
+    all.all(|word| word.is(Meaning::SHELL.or(Meaning::RUN).or(Meaning::LINE)))
+        && (any.is(Meaning::SHELL) || any.is(Meaning::RUN) && any.is(Meaning::LINE))
+}
+
+fn hands_over(name: &str) -> bool {
+    let any = Meaning::of_any(words(name));
+    any.is(Meaning::HANDOVER) || any.is(Meaning::TRANSFER) && any.is(Meaning::HUMAN)
+}

@@ -1,0 +1,286 @@
+//! Which detectors `wrongturn check` runs, and what it writes about them.
+
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs;
+use wrongturn::default_detectors;
+
+use crate::support::{EPISODES, Folder, GOOD, PARTLY, ends, keys};
+
+const RECORD: [&str; 7] = ["trace", "position", "file", "model", "domain", "reward", "verdicts"];
+
+#[test]
+fn check_writes_a_record_per_run() {
+    let folder = Folder::new("records");
+    let out = folder.path("out.jsonl");
+    let good = folder.write("good.json", GOOD);
+    let partly = folder.write("partly.json", PARTLY);
+    let (table, _) = ends("check", &["--verbose", "--out", &out, &partly, &good], 3);
+    let records = folder.lines("out.jsonl");
+    let places: Vec<_> = records
+        .iter()
+        .map(|record| (record["file"].as_str().unwrap(), &record["trace"], &record["position"]))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            (&*good, &json!("r"), &json!(0)),
+            (&*partly, &json!("a"), &json!(0)),
+            (&*partly, &json!("c"), &json!(2))
+        ]
+    );
+    let detectors: Vec<_> = default_detectors().iter().map(|detector| detector.id()).collect();
+    for record in &records {
+        assert_eq!(keys(record), BTreeSet::from(RECORD));
+        assert_eq!(keys(&record["verdicts"]), detectors.iter().map(|id| &**id).collect::<BTreeSet<_>>());
+    }
+    // One look-up in vain leaves no goal open.
+    assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
+    for told in detectors.iter().map(|id| &**id).chain(["judged", "flagged", "rate", "95% CI", "tau2"]) {
+        assert!(table.contains(told), "{told}: {table}");
+    }
+}
+
+#[test]
+fn check_lists_detectors_with_all_defaults() {
+    let listed = |arguments: &[&str]| -> Value {
+        serde_json::from_str(&ends("detectors", &[&["--json"], arguments].concat(), 0).0).unwrap()
+    };
+    let defaults = listed(&[]);
+    let of = |listed: &Value, id: &str| {
+        let found = listed.as_array().unwrap().iter().find(|entry| entry["id"] == id).unwrap();
+        assert!(
+            found["summary"].as_str().unwrap().contains(' ') && found["mode"].as_str().unwrap().contains('/')
+        );
+        found["config"].clone()
+    };
+    let opt_in = |entry: &&Value| entry["opt_in"] == true;
+    let chosen: Vec<&Value> =
+        defaults.as_array().unwrap().iter().filter(opt_in).map(|entry| &entry["id"]).collect();
+    let opt_in: Vec<&str> =
+        wrongturn::detect::ALL.iter().filter(|info| info.opt_in).map(|info| info.id).collect();
+    assert_eq!(chosen, opt_in);
+    assert_eq!(defaults.as_array().unwrap().len(), default_detectors().len() + chosen.len());
+    for id in ["feedback_blindness", "loop", "wasted_actions"] {
+        let polls = of(&defaults, id)["exempt"].clone();
+        assert_eq!(
+            polls[0],
+            json!({"tool": "write_stdin", "argument": "chars", "values": [null, ""]}),
+            "{id}"
+        );
+        assert!(polls.as_array().unwrap().contains(&json!("BashOutput")), "{id}");
+    }
+    assert_eq!(of(&defaults, "tool_error_recovery")["by_program"], true);
+    let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
+    assert_eq!(of(&preset, "loop")["actors"], "all");
+    assert_eq!(of(&preset, "loop")["exempt"], json!([]));
+}
+
+/// An opt-in detector runs where it is named, on the command line or in the configuration, and else does not.
+#[test]
+fn opt_in_detectors_run_where_they_are_asked_for() {
+    let folder = Folder::new("opt-in");
+    let run = json!({"version": 1, "id": "r", "steps": [
+        {"name": "get", "arguments": "{\"a\": ", "observation": "cut off", "status": "error"},
+        {"name": "get", "arguments": {"a": 1}, "observation": "unknown tool: get", "status": "error"}],
+        "route": {"kind": "actions", "milestones": [{"reference_step": 1, "name": "put", "arguments": {"a": 1}}]}});
+    let input = folder.write("r.jsonl", &run.to_string());
+    let out = folder.path("out.jsonl");
+    let verdicts = |arguments: &[&str]| -> Value {
+        ends("check", &[&[&*input, "--out", &out], arguments].concat(), 0);
+        folder.lines("out.jsonl")[0]["verdicts"].clone()
+    };
+    let defaults: BTreeSet<_> = default_detectors().iter().map(|detector| detector.id()).collect();
+    assert_eq!(keys(&verdicts(&[])), defaults.iter().map(|id| &**id).collect());
+    let asked = verdicts(&["--detectors", "malformed_call,expected_action"]);
+    assert_eq!(keys(&asked), BTreeSet::from(["expected_action", "malformed_call"]));
+    let reasons: Vec<&Value> = asked["malformed_call"]["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| &f["evidence"]["reason"])
+        .collect();
+    assert_eq!(reasons, ["arguments_not_json", "rejected_before_running"]);
+    assert_eq!(
+        asked["expected_action"]["findings"][0]["evidence"],
+        json!({"kind": "never_called", "expected": 0, "name": "put"})
+    );
+    let config = folder.write("config.json", r#"{"malformed_call": {"rejections": ["no such"]}}"#);
+    let configured = verdicts(&["--config", &config]);
+    assert_eq!(configured.as_object().unwrap().len(), defaults.len() + 1);
+    assert_eq!(configured["malformed_call"]["findings"].as_array().unwrap().len(), 1);
+    // Named detectors are all there are, whatever is configured.
+    assert_eq!(keys(&verdicts(&["--config", &config, "--detectors", "loop"])), BTreeSet::from(["loop"]));
+}
+
+#[test]
+fn check_takes_detectors_actors_presets_and_configurations() {
+    let folder = Folder::new("choices");
+    let out = folder.path("out.jsonl");
+    let good = folder.write("good.json", GOOD);
+    let verdicts = |arguments: &[&str], path: &str| {
+        ends("check", &[arguments, &["--out", &out, path]].concat(), 0);
+        folder.lines("out.jsonl")[0].clone()
+    };
+    let record = verdicts(&["--detectors", "loop,tool_error_recovery", "--fingerprints"], &good);
+    assert_eq!(keys(&record["verdicts"]), BTreeSet::from(["loop", "tool_error_recovery"]));
+    assert_eq!(record["fingerprint"], json!({"tool:look": {"user-tool:look": 1}}));
+
+    let record = verdicts(&["--actors", "all"], &good);
+    assert_eq!(record["verdicts"]["tool_error_recovery"]["detected"], false);
+    let record = verdicts(&["--actors", "user"], &good);
+    assert_eq!(record["verdicts"]["tool_error_recovery"]["score"], 1.0);
+
+    // Twice the same is a loop by the published rule, and by a configuration.
+    let episodes = folder.write("episodes.json", EPISODES);
+    let looping = |arguments: &[&str]| verdicts(arguments, &episodes)["verdicts"]["loop"]["detected"] == true;
+    assert!(!looping(&[]));
+    assert!(looping(&["--preset", "bench-trace"]));
+    let repeat = r#"{"loop": {"definition": "repeat", "min_repeats": 2}}"#;
+    assert!(looping(&["--config", &folder.write("repeat.json", repeat)]));
+    let three = r#"{"loop": {"min_repeats": 3}}"#;
+    assert!(!looping(&["--preset", "bench-trace", "--config", &folder.write("three.json", three)]));
+}
+
+/// A run of five equal calls, each with a response of 2 s, 100 tokens in and 10 out, and one without findings.
+fn costly(model: &str) -> String {
+    let call = |turn: u64, name: &str| {
+        json!({"name": name, "arguments": {}, "observation": "<b>dark</b>", "status": "ok", "turn": turn,
+            "usage": {"duration_ns": 2_000_000_000_u64, "input_tokens": 100, "output_tokens": 10}})
+    };
+    let looping: Vec<Value> = (0..5).map(|turn| call(turn, "look")).collect();
+    let varied: Vec<Value> =
+        (0..).zip(["a", "b", "c", "d", "e"]).map(|(turn, name)| call(turn, name)).collect();
+    let run = |id: &str, steps: Vec<Value>| json!({"version": 1, "id": id, "model": model, "steps": steps});
+    format!("{}\n{}\n", run("calm", varied), run("looping", looping))
+}
+
+#[test]
+fn check_says_what_failures_cost() {
+    let folder = Folder::new("costs");
+    let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
+    let (told, _) =
+        ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
+    let row = |detector: &str| -> Vec<String> {
+        let costs = told.split_once("Cost: what lies inside of findings").unwrap().1;
+        let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
+        line.split_whitespace().skip(1).map(str::to_owned).collect()
+    };
+    assert_eq!(row("loop"), ["5", "50.0%", "10", "50.0%", "550", "50.0%"]);
+    assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
+    let html = String::from_utf8(folder.bytes("report.html")).unwrap();
+    assert!(html.contains("1 of 2 runs are flagged"), "{html}");
+    assert!(html.contains("Cost of failures: tokens") && html.contains("50.0%, 550 of 1100"));
+    // The steps of the run are there, read once more, as text.
+    assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
+    assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
+    assert!(!html.contains("calm"));
+    // Without times and tokens the table is missing.
+    let (plain, _) = ends("check", &["--verbose", "golden/tau2/scripted-quitter_airline.json"], 0);
+    assert!(!plain.contains("lies inside of findings"), "{plain}");
+}
+
+#[test]
+fn the_steps_drawn_are_those_of_the_flagged_runs() {
+    let folder = Folder::new("drawn");
+    // Runs that cannot be read have positions as well; files of one name lie in several folders.
+    let run = |id: &str, call: &str| {
+        let message = |step: usize| {
+            json!([{"role": "assistant", "tool_calls": [{"id": step.to_string(), "name": call}]},
+                {"role": "tool", "id": step.to_string(), "content": format!("answer to {call}")}])
+        };
+        let messages: Vec<Value> =
+            (0..5).flat_map(|step| message(step).as_array().unwrap().clone()).collect();
+        json!({"id": id, "messages": messages})
+    };
+    for (name, call) in [("a", "first"), ("b", "second")] {
+        fs::create_dir(folder.path(name)).unwrap();
+        let runs = json!({"simulations": [7, run("x", call), {"id": "lost", "messages": 3}, run("y", call)]});
+        folder.write(&format!("{name}/runs.json"), &runs.to_string());
+    }
+    let page = format!("{}.html", folder.path("").trim_end_matches('/'));
+    let whole = folder.path("");
+    ends("check", &["--detectors", "loop", "--html", &page, &whole], 3);
+    let html = fs::read_to_string(&page).unwrap();
+    fs::remove_file(&page).unwrap();
+    let articles: Vec<&str> = html.split("<article").skip(1).collect();
+    assert_eq!(articles.len(), 4);
+    for (article, (run, folder, call)) in articles.iter().zip([
+        ("x", "a", "first"),
+        ("y", "a", "first"),
+        ("x", "b", "second"),
+        ("y", "b", "second"),
+    ]) {
+        assert!(article.contains(&format!("{run}, in")) && article.contains(&format!("/{folder}/runs.json")));
+        assert_eq!(article.matches(&format!("→ ok: answer to {call}")).count(), 5, "{article}");
+    }
+}
+
+#[test]
+fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
+    let folder = Folder::new("page");
+    // Of 20 models, each with one run more, number 7 alone loops, and so does one of the runs of number 19.
+    let look = r#"{"name": "look", "arguments": {}, "status": "ok", "observation": "a wall"}"#;
+    let run = |model: usize, looks: usize| {
+        format!(r#"{{"version": 1, "model": "m{model:02}", "steps": [{}]}}"#, vec![look; looks].join(", "))
+    };
+    let mut runs = String::new();
+    for model in 0..20 {
+        for number in 0..=model {
+            let loops = model == 7 || (model == 19 && number == 0);
+            runs += &(run(model, if loops { 6 } else { 1 }) + "\n");
+        }
+    }
+    folder.write("runs/runs.jsonl", &runs);
+    let cut = folder.write("runs/cut.json", r#"{"simulations": [{"id": "a", "messages": []}, {"id": "b", "#);
+    let foreign = folder.write("runs/foreign.json", r#"{"name": "<x>", "version": 3}"#);
+    let page = folder.path("page.html");
+    let (_, err) = ends("check", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 3);
+    assert_eq!(err.lines().count(), 2, "{err}");
+    let html = folder.text("page.html");
+    assert!(html.contains("2 files could not be read completely"), "{html}");
+    let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
+    let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 2, "{unread}");
+    let starts = |row: &str, path: &str, runs: u64, reason: &str| {
+        assert!(row.contains(path) && row.contains(&format!(">{runs}<")) && row.contains(reason), "{row}");
+    };
+    starts(rows[0], &cut, 1, ">1:");
+    starts(rows[1], &foreign, 0, ">1:1: the input is of no known format: it is an object with the keys");
+    assert!(!rows[1].contains("wants"), "{}", rows[1]);
+    let figure =
+        html.split_once("loop: runs in which it fires").unwrap().1.split_once("</figure>").unwrap().0;
+    let place = |model: &str| figure.find(&format!(">{model}<"));
+    assert!(place("m07") < place("m19") && place("m19") < place("m18"), "{figure}");
+    assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
+    // The run of the file that was cut names no model.
+    assert!(figure.contains("The first 15 of 21 models"), "{figure}");
+    // A corpus that was read in full has no such section.
+    let (_, err) = ends("check", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
+    assert_eq!(err, "");
+    assert!(!folder.text("page.html").contains("read whole"));
+}
+
+#[test]
+fn check_writes_its_tables_as_a_merge_does() {
+    let folder = Folder::new("tables_again");
+    let path = |name: &str| folder.path(name);
+    let (json, markdown, csv) = (path("a.json"), path("a.md"), path("csv"));
+    let files = ["--json", &json, "--markdown", &markdown, "--csv", &csv, "golden/tau2"];
+    ends("check", &files, 0);
+    assert_eq!(folder.json("a.json")["runs"], 408);
+    insta::assert_snapshot!("check_tables.md", folder.text("a.md"));
+    insta::assert_snapshot!("check_detectors.csv", folder.text("csv/detectors.csv"));
+    // JSON takes the place of the tables where it goes to standard output.
+    let (out, _) = ends("check", &["--json", "-", "golden/tau2"], 0);
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), folder.json("a.json"));
+    // The earlier names of flags are still understood.
+    let (summary, sims) = (path("b.json"), path("b.jsonl"));
+    let quitter = "golden/tau2/scripted-quitter_airline.json";
+    ends("replicate", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
+    assert_eq!(
+        (folder.json("b.json")["overall"]["sims"].clone(), folder.lines("b.jsonl").len()),
+        (json!(40), 40)
+    );
+}

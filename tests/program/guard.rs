@@ -1,0 +1,52 @@
+//! `wrongturn guard` and `wrongturn watch`.
+
+use serde_json::Value;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::support::{Folder, command, ends};
+
+/// The hook of an agent, as a program: a state file for each session, one warning, a watched session that ends at once.
+#[test]
+fn guard_answers_hooks_and_watches_sessions() {
+    let folder = Folder::new("guard");
+    let line = |number: usize, kind: &str, content: Value| {
+        json!({"type": kind, "uuid": format!("u{number}"), "sessionId": "s", "message": {"role": kind, "content": content}})
+            .to_string()
+    };
+    let mut session = line(0, "user", json!("make the tests pass")) + "\n";
+    let mut said = Vec::new();
+    for number in 0..5 {
+        let id = format!("toolu_{number}");
+        let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "pytest"}}]);
+        let result =
+            json!([{"type": "tool_result", "tool_use_id": id, "content": "1 failed", "is_error": true}]);
+        session += &format!("{}\n", line(2 * number + 1, "assistant", call));
+        session += &format!("{}\n", line(2 * number + 2, "user", result));
+        let transcript = folder.write("session.jsonl", &session);
+        let hook = json!({"hook_event_name": "PostToolUseFailure", "session_id": "s/1", "transcript_path": transcript,
+            "tool_name": "Bash", "tool_input": {"command": "pytest"}, "tool_use_id": id, "error": "1 failed"});
+        let mut child = command("guard")
+            .args(["--state", &folder.path("states")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), hook.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success());
+        let answer = String::from_utf8(output.stdout).unwrap();
+        said.push(answer.contains("additionalContext") && answer.contains("[loop:"));
+    }
+    assert_eq!(said, [false, false, true, false, false]);
+    assert!(fs::metadata(Path::new(&folder.path("states")).join("s_1.json")).is_ok());
+    let (found, _) = ends("watch", &[&folder.path("session.jsonl"), "--fail-fast"], 1);
+    assert_eq!(found.lines().filter(|line| !line.starts_with(' ')).count(), 1, "{found}");
+    // A later watch continues, and reports nothing twice.
+    let watch = [&folder.path("session.jsonl"), "--idle", "1", "--state", &folder.path("state.json")];
+    let (found, _) = ends("watch", &watch, 0);
+    assert!(found.contains("loop:"), "{found}");
+    assert_eq!(ends("watch", &watch, 0).0, "");
+}

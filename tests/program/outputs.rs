@@ -1,0 +1,349 @@
+//! Outputs of the programs: whole or absent, never over an input, and quiet when the pipe is closed.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::support::{Folder, command, ends, told};
+
+fn run(name: &str, arguments: &[&Path]) -> Output {
+    command(name).args(arguments).output().unwrap()
+}
+
+const RUN: &str = r#"{"simulations": [{"id": "a", "messages": []}]}"#;
+
+#[test]
+fn no_output_takes_the_place_of_an_input() {
+    let folder = Folder::new("input");
+    let input = folder.0.join("x.json");
+    let flags = [
+        ("check", "--out"),
+        ("check", "--html"),
+        ("convert", "--out"),
+        ("replicate", "--out"),
+        ("replicate", "--json"),
+    ];
+    for (name, flag) in flags {
+        fs::write(&input, RUN).unwrap();
+        let inside = folder.0.join("new.json");
+        for (output, source) in [(&input, &input), (&inside, &folder.0)] {
+            let ended = run(name, &[Path::new(flag), output, source]);
+            assert_eq!(ended.status.code(), Some(2), "{name} {flag}");
+            let told = String::from_utf8(ended.stderr).unwrap();
+            assert!(told.contains("the output"), "{name}: {told}");
+        }
+        assert_eq!(fs::read_to_string(&input).unwrap(), RUN);
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1, "{name} left something behind");
+    }
+}
+
+#[test]
+fn no_output_replaces_a_file_that_the_inputs_lead_to() {
+    let folder = Folder::new("leads");
+    let run = r#"{"version": 1, "id": "r", "steps": [{"name": "x", "status": "ok"}]}"#;
+    folder.write("tau2/results.json", r#"{"info": {"agent_info": {"llm": "m"}}, "tasks": []}"#);
+    folder.write("tau2/simulations/a.json", r#"{"id": "a", "task_id": "1", "messages": []}"#);
+    folder.write("trial/result.json", r#"{"reward": 1}"#);
+    folder.write("trial/agent/run.json", run);
+    folder.write("runs/a.json", run);
+    folder.write("settings.json", "{}");
+    folder.write("real/b.json", run);
+    folder.write("linked/a.json", run);
+    std::os::unix::fs::symlink(folder.path("real/b.json"), folder.path("linked/b.json")).unwrap();
+    folder.write("golden.jsonl", "");
+    folder.write("earlier.json", "{}");
+    fs::create_dir(folder.0.join("states")).unwrap();
+    ends("check", &[&folder.path("runs"), "--partial", &folder.path("states/p.json"), "--no-report"], 0);
+    folder.write("list.txt", &(folder.path("states/p.json") + "\n"));
+    for (command, arguments, file) in [
+        ("check", &["tau2/simulations", "--json"][..], "tau2/results.json"),
+        ("check", &["trial/agent/run.json", "--json"], "trial/result.json"),
+        ("check", &["linked", "--json"], "real/b.json"),
+        ("check", &["runs", "--config", "settings.json", "--json"], "settings.json"),
+        ("check", &["runs", "--baseline", "earlier.json", "--json"], "earlier.json"),
+        ("calibrate", &["--golden", "golden.jsonl", "--junit"], "golden.jsonl"),
+        ("merge", &["--list", "list.txt", "--json"], "list.txt"),
+        ("merge", &["states", "--json"], "states/p.json"),
+        ("merge", &["states/p.json", "--html"], "runs/a.json"),
+        (
+            "label",
+            &[
+                "runs/a.json",
+                "--run",
+                "r",
+                "--detector",
+                "loop",
+                "--no",
+                "--difficulty",
+                "easy",
+                "--description",
+                "x",
+                "--out",
+            ],
+            "runs/a.json",
+        ),
+    ] {
+        let before = folder.text(file);
+        let arguments = arguments
+            .iter()
+            .chain([&file])
+            .map(|word| if folder.0.join(word).exists() { folder.path(word) } else { (*word).to_owned() });
+        let arguments: Vec<String> = arguments.collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (status, _, error) = told(command, &arguments);
+        assert_eq!(folder.text(file), before, "{command} {arguments:?}");
+        assert_ne!(status, 0, "{command} {arguments:?}: {error}");
+    }
+    // Standard input may be a file.
+    let input = fs::File::open(folder.path("runs/a.json")).unwrap();
+    let ended =
+        command("check").args(["-", "--json", &folder.path("runs/a.json")]).stdin(input).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(folder.text("runs/a.json"), run);
+    assert!(folder.left_over().is_empty(), "{:?}", folder.left_over());
+}
+
+#[test]
+fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
+    let folder = Folder::new("signal");
+    folder.write("victim", "keep");
+    let mut child = command("check")
+        .args(["-", "--output", &folder.path("out.jsonl")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Held open: the program waits for more.
+    let input = child.stdin.take();
+    let part = folder.0.join(format!(".out.jsonl.{}.part", child.id()));
+    while !part.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
+    assert!(!part.exists() && !folder.0.join("out.jsonl").exists());
+}
+
+#[test]
+fn pipes_are_read_once() {
+    let folder = Folder::new("pipe");
+    let step = r#"{"name": "look", "arguments": {"q": 1}, "status": "ok", "observation": "same"}"#;
+    let steps = [step; 6].join(",");
+    let runs =
+        ["r0", "r1", "r2"].map(|id| format!("{{\"version\": 1, \"id\": \"{id}\", \"steps\": [{steps}]}}\n"));
+    let runs = runs.concat();
+    let pipe = folder.path("runs.jsonl");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let feed = || {
+        let (pipe, runs) = (pipe.clone(), runs.clone());
+        std::thread::spawn(move || fs::write(pipe, runs))
+    };
+    let feeding = feed();
+    let (text, _) = ends("check", &[&pipe, "--html", &folder.path("page.html")], 0);
+    feeding.join().unwrap().unwrap();
+    assert!(text.contains("3 of 3 runs flagged"), "{text}");
+    assert!(folder.text("page.html").contains("r0"));
+    for path in [pipe.as_str(), "-"] {
+        let (_, error) =
+            ends("label", &["--detector", "loop", "--out", &folder.path("s.jsonl"), "--sample", path], 2);
+        assert!(error.contains("can be read twice"), "{error}");
+    }
+    // A state may name a file that is a pipe by now.
+    let file = folder.write("file.jsonl", &runs);
+    ends("check", &[&file, "--partial", &folder.path("p.json"), "--no-report"], 0);
+    fs::remove_file(&file).unwrap();
+    fs::rename(&pipe, &file).unwrap();
+    ends("merge", &[&folder.path("p.json"), "--html", &folder.path("merged.html")], 0);
+    // Or another file altogether, whose content is not shown.
+    fs::remove_file(&file).unwrap();
+    folder.write("file.jsonl", &runs.replace("same", "secret"));
+    ends("merge", &[&folder.path("p.json"), "--html", &folder.path("other.html")], 0);
+    assert!(!folder.text("other.html").contains("secret"));
+}
+
+#[test]
+fn equal_runs_are_drawn_once() {
+    let folder = Folder::new("equal");
+    for id in ["a", "b"] {
+        folder.write(
+            &format!("in/{id}.json"),
+            &format!(
+                "{{\"version\": 1, \"id\": \"{id}\", \"steps\": [{{\"name\": \"x\", \"status\": \"ok\"}}]}}"
+            ),
+        );
+    }
+    let (sheet, filled) = (folder.path("sheet.jsonl"), folder.path("filled.jsonl"));
+    ends("label", &["--sample", &folder.path("in"), "--detector", "loop", "--n", "2", "--out", &sheet], 0);
+    let rows = folder.lines("sheet.jsonl");
+    assert_eq!(rows.len(), 1);
+    let row = folder.text("sheet.jsonl").replace("\"label\":null", "\"label\":false");
+    let row = row.replace("\"difficulty\":null", "\"difficulty\":\"easy\"");
+    folder.write("filled.jsonl", &row.replace("\"description\":null", "\"description\":\"d\""));
+    ends("label", &["--filled", &filled, "--out", &folder.path("golden.jsonl")], 0);
+    assert_eq!(folder.lines("golden.jsonl").len(), 1);
+    // A page next to the sheet is kept as well.
+    folder.write("other.html", "keep");
+    let out = folder.path("other.jsonl");
+    ends("label", &["--sample", &folder.path("in"), "--detector", "loop", "--out", &out], 2);
+    assert_eq!(folder.text("other.html"), "keep");
+}
+
+#[test]
+fn an_edited_state_is_refused() {
+    let folder = Folder::new("edited");
+    let run =
+        folder.write("run.json", r#"{"version": 1, "id": "r", "steps": [{"name": "x", "status": "ok"}]}"#);
+    let state = folder.path("p.json");
+    ends("check", &[&run, "--partial", &state, "--no-report"], 0);
+    ends("merge", &[&state], 0);
+    let text = folder.text("p.json");
+    let edited = text.replacen("\"runs\":1", "\"runs\":7", 1);
+    assert_ne!(edited, text);
+    folder.write("p.json", &edited);
+    let (_, error) = ends("merge", &[&state], 2);
+    assert!(error.contains("digest"), "{error}");
+}
+
+#[test]
+fn names_that_are_not_utf8_stay_apart() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let folder = Folder::new("names");
+    for name in [b"a\xff.json", b"a\xfe.json"] {
+        let path = folder.0.join(std::ffi::OsStr::from_bytes(name));
+        fs::write(path, r#"{"version": 1, "steps": [{"name": "x", "status": "ok"}]}"#).unwrap();
+    }
+    let input = &folder.path("");
+    let (text, _) = ends("check", &["--json", "-", "--partial", &folder.path("../names.json"), input], 0);
+    let (merged, _) = ends("merge", &["--json", "-", &folder.path("../names.json")], 0);
+    fs::remove_file(folder.path("../names.json")).unwrap();
+    assert_eq!(text, merged);
+    for name in ["a\\\\xff.json", "a\\\\xfe.json"] {
+        assert!(text.contains(name), "{text}");
+    }
+    // Parts are named by their paths.
+    let other = Folder::new("parts");
+    let parts = [b"a\xff.json", b"a\xfe.json"].map(|name| {
+        let part = other.path(&format!("{}.json", name[1]));
+        let path = folder.0.join(std::ffi::OsStr::from_bytes(name));
+        let ended = command("check").arg(path).args(["--no-report", "--partial", &part]).output().unwrap();
+        assert!(ended.status.success());
+        part
+    });
+    assert_eq!(ends("merge", &["--json", "-", &parts[0], &parts[1]], 0).0, text);
+}
+
+#[test]
+fn two_outputs_are_two_files() {
+    let folder = Folder::new("two");
+    let (input, out) = (folder.0.join("x.json"), folder.0.join("out.jsonl"));
+    fs::write(&input, RUN).unwrap();
+    let twice = [Path::new("--out"), &out, Path::new("--json"), &out, &input];
+    for (arguments, why) in [
+        (&twice[..], "two outputs share this path"),
+        (&[Path::new("--out"), Path::new("-"), &input], "--output-format"),
+    ] {
+        let ended = run("check", arguments);
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert!(ended.status.code() == Some(2) && told.contains(why), "{told}");
+    }
+    let spaced = [Path::new("--detectors"), Path::new("loop, tool_error_recovery"), &input];
+    assert_eq!(run("check", &spaced).status.code(), Some(0));
+}
+
+#[test]
+fn an_output_is_there_whole_or_not_at_all() {
+    let folder = Folder::new("whole");
+    fs::create_dir(folder.0.join("in")).unwrap();
+    let (good, bad) = (folder.0.join("in/good.json"), folder.0.join("in/bad.json"));
+    fs::write(&good, RUN).unwrap();
+    fs::write(&bad, "nothing").unwrap();
+    let out = folder.0.join("out.jsonl");
+    let ended = run("check", &[Path::new("--out"), &out, &good]);
+    assert_eq!(ended.status.code(), Some(0));
+    let first = fs::read_to_string(&out).unwrap();
+    assert_eq!(first.lines().count(), 1);
+    // Wrong usage leaves it as it was.
+    let ended = run("check", &[Path::new("--out"), &out, Path::new("--detectors"), Path::new("none"), &good]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&out).unwrap(), first);
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2/scripted-quitter_retail.json");
+    for name in ["convert", "check", "replicate"] {
+        let mut child =
+            command(name).arg(golden).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = [0; 1];
+        if name == "convert" {
+            child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        }
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8(ended.stderr).unwrap(), "", "{name}");
+        assert_eq!(ended.status.code(), Some(0), "{name}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_with_a_name() {
+    let golden = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2"));
+    let full = Path::new("/dev/full");
+    let jsonl = Path::new("jsonl=/dev/full");
+    for (name, full) in [("check", jsonl), ("convert", full), ("replicate", full)] {
+        let ended = run(name, &[Path::new("--out"), full, golden]);
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{name}: {told}");
+        assert!(told.contains("/dev/full") && told.contains("space"), "{name}: {told}");
+    }
+}
+
+#[test]
+fn results_come_first_and_errors_last() {
+    let folder = Folder::new("order");
+    let runs = folder.write("in/runs.json", RUN);
+    let broken = folder.write("in/broken.json", r#"{"simulations": ["#);
+    folder.write("in/notes.txt", "no input");
+    let episode = r#"{"id": "a", "a": [], "b": []}"#;
+    let lines = folder.write("lines.jsonl", &format!("{episode}\n{{\"id\": 7}}\n"));
+    let inputs = folder.path("in");
+    for (name, arguments, notes) in [
+        ("check", vec![inputs.as_str()], 1),
+        ("convert", vec![&inputs], 1),
+        ("replicate", vec!["--resamples", "10", &inputs], 1),
+        ("compare", vec!["--resamples", "10", &inputs, "golden/tau2/scripted-quitter_airline.json"], 1),
+        ("show", vec![&inputs, "--format", "tau2"], 1),
+        ("bench benchtrace", vec!["agree", &lines], 0),
+        ("bench recovery", vec!["read", "golden/recovery/results.json", &broken], 0),
+    ] {
+        // Both into one pipe, as on a terminal.
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut child = crate::support::command(name)
+            .args(&arguments)
+            .stdin(Stdio::null())
+            .stderr(writer.try_clone().unwrap())
+            .stdout(writer)
+            .spawn()
+            .unwrap();
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{name}: {text}");
+        let is_told = |line: &&str| line.starts_with("error: ") || line.starts_with("note: ");
+        let told = text.lines().rev().take_while(is_told).count();
+        assert_eq!(
+            text.lines().filter(is_told).count(),
+            told,
+            "{name} tells something before its results: {text}"
+        );
+        assert_eq!(text.lines().filter(|line| line.starts_with("note: ")).count(), notes, "{name}: {text}");
+        assert!(told > notes && text.lines().count() > told, "{name}: {text}");
+        // Without a terminal, bars and colours are off.
+        assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{name}: {text}");
+    }
+    assert!(Path::new(&runs).is_file());
+}
