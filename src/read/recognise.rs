@@ -232,6 +232,14 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
             break;
         }
     }
+    // Documents inside lines.
+    let is_asked = wanted.is_none_or(|wanted| matches!(wanted.entry().reader, Reader::Last(_)));
+    let lines = if is_asked { lines } else { &[] };
+    for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
+        if claimed(&line, wanted)?.is_some() {
+            return Ok(Some(LinesAre::Each));
+        }
+    }
     Ok(None)
 }
 
@@ -250,9 +258,16 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     if let Some(entry) = asked.decisive()? {
         return Ok(Some(Claimed::By(entry)));
     }
-    let inside =
-        if unread::of_document(document).is_none() { inside(document, wanted, DEPTH)? } else { None };
-    Ok(inside.map(Claimed::Inside).or_else(|| asked.last().map(Claimed::By)))
+    if unread::of_document(document).is_some() {
+        return Ok(asked.last().map(Claimed::By));
+    }
+    if let Some(values) = inside(document, wanted, DEPTH, ByWhom::Decisive)? {
+        return Ok(Some(Claimed::Inside(values)));
+    }
+    if let Some(entry) = asked.last() {
+        return Ok(Some(Claimed::By(entry)));
+    }
+    Ok(inside(document, wanted, DEPTH, ByWhom::Any)?.map(Claimed::Inside))
 }
 
 /// Depth to which documents inside a document are searched.
@@ -276,27 +291,50 @@ const NO_RUNS: [&str; 10] = [
     "tools",
 ];
 
+/// The formats that may claim a document inside another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByWhom {
+    Specific,
+    /// Specific formats and chats that show a run.
+    Decisive,
+    /// Also formats that are asked last, under keys that name runs.
+    Any,
+}
+
+/// Keys that name runs.
+const RUNS: [&str; 8] =
+    ["attempts", "episodes", "results", "rollouts", "runs", "trajectories", "trajectory", "trials"];
+
 /// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
-/// of an object of objects. One unclaimed item makes a list something else.
-fn inside<'a>(document: &Document<'a>, wanted: Option<Format>, depth: usize) -> Result<Option<Vec<Raw<'a>>>> {
+/// of an object of objects. One unclaimed item makes a list something else, unless `by` any format others are claimed.
+fn inside<'a>(
+    document: &Document<'a>,
+    wanted: Option<Format>,
+    depth: usize,
+    by: ByWhom,
+) -> Result<Option<Vec<Raw<'a>>>> {
     let Document::Object(members) = document else {
         let items = document.items();
+        let mut found = 0;
         for item in items.iter().take(CHECKED) {
-            if !is_document(*item, wanted, depth, false)? {
+            if is_document(*item, wanted, depth, by)? {
+                found += 1;
+            } else if by != ByWhom::Any {
                 return Ok(None);
             }
         }
-        return Ok((!items.is_empty()).then(|| items.to_vec()));
+        return Ok((found > 0).then(|| items.to_vec()));
     };
     let may_be = |(key, value): &(&str, Raw<'a>)| {
-        !NO_RUNS.contains(key) && matches!(value.kind(), Kind::Object | Kind::List)
+        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { !NO_RUNS.contains(key) };
+        is_known && matches!(value.kind(), Kind::Object | Kind::List)
     };
     let values: Vec<_> = members.iter().filter(may_be).collect();
     let mut found = Vec::new();
     for (key, value) in values.iter().take(CHECKED) {
         // With a chat here, the object would be one, were it not something else.
-        let specific = matches!(*key, "messages" | "items");
-        if is_document(*value, wanted, depth, specific)? {
+        let by = if matches!(*key, "messages" | "items") { ByWhom::Specific } else { by };
+        if is_document(*value, wanted, depth, by)? {
             found.push(*value);
         }
     }
@@ -307,17 +345,20 @@ fn inside<'a>(document: &Document<'a>, wanted: Option<Format>, depth: usize) -> 
     Ok((found.len() == 1).then_some(found))
 }
 
-/// Returns true if a format claims a value by decisive marks, or documents inside it. A chat must show a run; with
-/// `specific`, chats do not count.
-fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, specific: bool) -> Result<bool> {
+/// Returns true if a format claims a value, or documents inside it.
+fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom) -> Result<bool> {
     let Some(document) = Document::of_value(value) else { return Ok(false) };
     let shown = signature::shown(&document);
     let asked = Asked { document: &document, look: Look::at(&document, &shown), wanted };
-    if asked.specific()?.is_some() || !specific && asked.generic().is_some() && events::shows_a_run(&document)
-    {
+    if asked.specific()?.is_some() {
         return Ok(true);
     }
-    Ok(!specific && depth > 1 && inside(&document, wanted, depth - 1)?.is_some())
+    if by == ByWhom::Specific {
+        return Ok(false);
+    }
+    Ok(asked.generic().is_some() && events::shows_a_run(&document)
+        || by == ByWhom::Any && asked.last().is_some()
+        || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())
 }
 
 /// A document whose format is asked for.

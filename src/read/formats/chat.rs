@@ -65,9 +65,22 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::List(_) | Document::Lines(_) => form(&Source::Slice(document.items()), DECISIVE).is_some(),
+        Document::List(_) | Document::Lines(_) => elements(document).is_some(),
         Document::Object(members) => source_of(members).is_some(),
     }
+}
+
+/// Returns the elements of a list or of lines, and their kind. A line of metadata may come before them.
+fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)> {
+    let of = |items| form(&Source::Slice(items), DECISIVE).map(|form| (items, form));
+    let items = document.items();
+    let first = items.first()?;
+    of(items).or_else(|| match document {
+        Document::Lines(lines) if ["role", "content"].iter().all(|key| first.member(key).is_none()) => {
+            of(lines.get(1..)?)
+        }
+        _ => None,
+    })
 }
 
 /// Number of elements that decide the kind of all.
@@ -86,7 +99,7 @@ enum Source<'d, 'a> {
     Slice(&'d [Raw<'a>]),
     /// In a list of an object.
     List(Raw<'a>),
-    /// In two lists of an object: the input and the output of one response.
+    /// In two lists of an object: the input and the output of one response, or the query and the response of a turn.
     Response(Option<Raw<'a>>, Option<Raw<'a>>),
 }
 
@@ -165,18 +178,21 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
     let (input, output) = (list("input"), list("output"));
     let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
-    if messages.is_none() && items.is_none() && response.is_none() {
+    // The data that Azure evaluates.
+    let evaluated = list("query").zip(list("response"));
+    let evaluated = evaluated.map(|(query, response)| Source::Response(Some(query), Some(response)));
+    if messages.is_none() && items.is_none() && response.is_none() && evaluated.is_none() {
         return None;
     }
     if is_something_else(members) {
         return None;
     }
     // Items take precedence over messages.
-    let lists = [messages.is_some(), items.is_some(), response.is_some()];
+    let lists = [messages.is_some(), items.is_some(), response.is_some(), evaluated.is_some()];
     let is_alone = lists.into_iter().filter(|is_there| *is_there).count() == 1;
     let enough = DECISIVE.filter(|_| is_alone);
     let mut chat = None;
-    for (source, may_be_chat) in [(items, false), (messages, true), (response, false)] {
+    for (source, may_be_chat) in [(items, false), (messages, true), (evaluated, true), (response, false)] {
         let Some(source) = source else { continue };
         match form_of(&source, enough, may_be_chat) {
             Some(Form::Items) => return Some((source, Form::Items)),
@@ -203,14 +219,17 @@ fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(_) | Document::Lines(_) => {
-            let source = Source::Slice(document.items());
-            let found = form(&source, DECISIVE).unwrap_or(Form::Messages);
+            let (items, found) = elements(document).unwrap_or((document.items(), Form::Messages));
+            let source = Source::Slice(items);
+            let header = document.items().first().filter(|_| items.len() < document.items().len());
             let conversation = match converse(&source, found, None) {
                 // Errors are reported for messages.
                 Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
                 read => read?,
             };
-            give(conversation, Metadata::default(), None, runs);
+            runs.pass_over("lines before the messages", header.iter().len() as u64);
+            let around = header.map(|header| Members::from(*header)).unwrap_or_default();
+            give(conversation, metadata(&around), reward(&around), runs);
         }
         Document::Object(members) => {
             let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {

@@ -184,7 +184,7 @@ impl<'a> Part<'a> {
                 block.is_error = block.is_error.or(is_error).or_else(code);
                 block.content = words::result(content);
             }
-            b"content" | b"output" | b"result" => block.content = wire::result(value)?,
+            b"content" | b"output" | b"result" | b"tool_result" => block.content = wire::result(value)?,
             b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
             b"error" => {
                 let error = value.raw()?;

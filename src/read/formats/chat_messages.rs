@@ -267,12 +267,15 @@ impl<'a> Conversation<'a> {
     /// A message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
-        let blocks = match &content {
-            Some(content) if element.answers.is_none() => content.results(),
-            _ => Vec::new(),
-        };
-        if !blocks.is_empty() {
-            return self.blocks(turn, blocks);
+        let mut blocks = content.as_ref().map(Body::results).unwrap_or_default();
+        match (&mut blocks[..], &element.answers) {
+            ([], _) => {}
+            (_, None) => return self.blocks(turn, blocks),
+            ([Block { answers: answers @ None, .. }], Some(id)) => {
+                *answers = Some(id.clone());
+                return self.blocks(turn, blocks);
+            }
+            (_, Some(_)) => {}
         }
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {

@@ -7,12 +7,14 @@ use crate::read::session::{Session, SessionReader};
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CodexExec,
     about: "events of `codex exec --json`",
-    signature: &[Shape::Items(Any(&[
-        All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
-        All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
-    ]))],
-    reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "" }),
+    signature: &[Shape::Items(EVENT), Shape::Under(&["events"], In("payload", &EVENT))],
+    reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "events" }),
 };
+
+const EVENT: Mark = Any(&[
+    All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
+    All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
+]);
 
 /// Returns the name and arguments of a call; `None` if the item is not one.
 fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
@@ -72,6 +74,9 @@ struct Threads<'a> {
 
 impl<'a> Session<'a> for Threads<'a> {
     fn add(&mut self, line: &Members<'a>) {
+        if line.is("payload", Kind::Object) {
+            return self.add(&line.object("payload"));
+        }
         let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {

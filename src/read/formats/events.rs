@@ -1,7 +1,9 @@
 //! Events of agents that no other format claims: messages, calls and results as objects, under the keys that most tools
 //! use. An event may lie inside other objects, and the content of a message may hold calls and results.
 
-use super::events_object::{ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What};
+use super::events_object::{
+    ANSWERS, ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
+};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -17,7 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    !elements(document).is_empty()
+    !elements(document).is_empty() || matches!(document, Document::Object(object) if holds_answers(object))
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.
@@ -26,7 +28,7 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
         Document::Object(members) => {
             // An event is not a document of events.
             let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
-            if is_event {
+            if is_event && !holds_answers(members) {
                 Vec::new()
             } else {
                 members.iter().find_map(|(key, value)| of_key(key, value)).unwrap_or_default()
@@ -49,6 +51,10 @@ fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
+    // Each is a run.
+    if items.first().is_some_and(|item| is_listed(&Members::from(*item))) {
+        return false;
+    }
     let (mut asked, mut said) = (false, false);
     for item in items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object) {
         let event = Event::of(*item);
@@ -154,15 +160,7 @@ impl<'a> Run<'a> {
 
     fn call(&mut self, event: &Event<'a>) {
         let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]));
-        let output = event.get_next_to(&[
-            "output",
-            "result",
-            "response",
-            "tool_output",
-            "toolOutput",
-            "tool_response",
-            "error",
-        ]);
+        let output = event.get_next_to(&ANSWERS);
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
             return if output.is_some() {
@@ -199,6 +197,30 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Keys of what a run was asked, and of what it said at its end.
+const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
+const SAID: [&str; 6] = ["final_answer", "final_text", "final_response", "answer", "output", "response"];
+
+/// Returns true if an object is a run with a list of its calls.
+fn is_listed(object: &Members<'_>) -> bool {
+    holds_answers(object) && ASKED.iter().any(|key| object.has(key))
+}
+
+/// Returns the run of an object with a list of its calls.
+fn listed<'a>(object: &Members<'a>) -> Run<'a> {
+    let mut run = Run::new(None, None);
+    let text = |keys: &[&str]| keys.iter().find_map(|key| object.get(key).and_then(words::text));
+    run.recording.turn(None);
+    run.recording.say(Actor::User, text(&ASKED));
+    run.recording.turn(None);
+    for call in object.whole().map(Event::of).iter().flat_map(Event::calls) {
+        run.call(&Event::of(call));
+    }
+    run.recording.turn(None);
+    run.recording.say(Actor::Agent, text(&SAID));
+    run
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let elements = elements(document);
@@ -206,7 +228,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let events: Vec<_> =
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
     let mut others = elements.len() - events.len();
-    let mut all: Vec<Run<'_>> = Vec::new();
+    let mut all: Vec<Run<'_>> = match document {
+        Document::Object(members) if elements.is_empty() => vec![listed(members)],
+        _ => Vec::new(),
+    };
     let mut places = TextMap::default();
     // Events without a session belong to the one before.
     let header = elements.first().map(|first| Members::from(*first));

@@ -4,9 +4,9 @@ use super::prelude::*;
 use super::recorded::members;
 
 /// Keys of objects that hold the rest of an event.
-const INNER: [&str; 15] = [
-    "message", "payload", "event", "data", "item", "raw_item", "msg", "update", "content", "function",
-    "part", "kind", "state", "response", "result",
+const INNER: [&str; 17] = [
+    "message", "payload", "event", "data", "item", "raw_item", "rawItem", "msg", "update", "content",
+    "function", "part", "kind", "state", "response", "result", "outcome",
 ];
 
 /// Keys of objects that are a call or a result by their place.
@@ -43,6 +43,9 @@ const OUTPUTS: [&str; 10] = [
 ];
 pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 7] =
     ["observation", "tool_output", "toolOutput", "tool_response", "tool_result", "result", "output"];
+/// Keys of the answer of a call next to its arguments.
+pub(in crate::read) const ANSWERS: [&str; 8] =
+    ["output", "result", "response", "tool_output", "toolOutput", "tool_response", "observation", "error"];
 pub(in crate::read) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
@@ -80,6 +83,15 @@ const STEP: Mark = Any(&[
         Not(&Has(&["response"])),
     ]),
 ]);
+
+/// Returns true if an object has a list of calls, one of them with its answer.
+pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
+    let is_answered = |call: &Members<'_>| {
+        NAMES.iter().any(|key| call.name(key).is_some())
+            && ANSWERS.iter().any(|key| call.present(key).is_some())
+    };
+    LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
+}
 
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +145,7 @@ impl What {
             | "tool_output"
             | "function_result"
             | "function_response"
+            | "function_call_result"
             | "function_call_output"
             | "custom_tool_call_output"
             | "tool_call_result"
@@ -206,7 +219,14 @@ impl<'a> Event<'a> {
             what = Some(What::Step);
             layers.extend(Some(last.object("action")).filter(|_| last.is("action", Kind::Object)));
         }
-        Self { layers, path, tool, what }
+        if what.is_none() && layers.iter().any(holds_answers) {
+            what = Some(What::Message(Actor::Agent));
+        }
+        let mut event = Self { layers, path, tool, what };
+        if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
+            event.what = Some(What::Message(Actor::Agent));
+        }
+        event
     }
 
     /// Returns the value of the first of these keys, from the innermost object outwards.

@@ -4,7 +4,8 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 20] = [
+const OF_JSON: [(&str, Mark); 21] = [
+    ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
     ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
