@@ -236,7 +236,7 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
     let is_asked = wanted.is_none_or(|wanted| matches!(wanted.entry().reader, Reader::Last(_)));
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
-        if claimed(&line, wanted)?.is_some() {
+        if inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
             return Ok(Some(LinesAre::Each));
         }
     }

@@ -317,7 +317,11 @@ impl<'a> Event<'a> {
         let error = self.get(&["error"]).filter(|error| error.boolean().is_none());
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
         let output = self.get(outputs).filter(|output| error.is_none() || output.kind() != Kind::Object);
-        let observed = output.or(error).and_then(words::result);
+        let is_text = |output: &Raw<'a>| {
+            output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
+        };
+        let text = output.filter(is_text).and_then(words::text);
+        let observed = text.or_else(|| output.or(error).and_then(words::result));
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
         // Cursor's CLI puts the result under the word for it.
         let cursor = self.tool.as_ref().map(|_| members(output));

@@ -15,6 +15,7 @@ pub(super) mod antigravity;
 pub(super) mod atif;
 pub(super) mod atif_result;
 pub(super) mod autogen;
+pub(super) mod bedrock;
 pub(super) mod bench_trace;
 pub(super) mod bfcl;
 pub(super) mod browser_use;
@@ -57,6 +58,7 @@ pub(super) mod langchain;
 pub(super) mod langfuse;
 pub(super) mod langsmith;
 pub(super) mod letta;
+pub(super) mod llama_index;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
 pub(super) mod mastra;
@@ -91,6 +93,7 @@ pub(super) mod unread;
 pub(super) mod vorflux;
 pub(super) mod webarena;
 pub(super) mod who_and_when;
+pub(super) mod zed;
 
 super::format::formats! {
     /// Results of tau2-bench.
@@ -211,6 +214,12 @@ super::format::formats! {
     Moatless => moatless, "moatless";
     /// Traces of `MLflow`.
     MlFlow => mlflow, "mlflow";
+    /// Traces of Amazon Bedrock agents.
+    Bedrock => bedrock, "bedrock";
+    /// Events and responses of `LlamaIndex`.
+    LlamaIndex => llama_index, "llama-index";
+    /// Threads of Zed.
+    Zed => zed, "zed";
     /// Logs of requests to models.
     LlmCalls => llm_calls, "llm-calls";
     /// Items of `OpenAI`'s Responses.

@@ -1,0 +1,86 @@
+//! `LlamaIndex`: events of an agent workflow, and responses of an agent with the outputs of its tools.
+
+use super::prelude::*;
+use super::recorded::elements;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::LlamaIndex,
+    about: "events of LlamaIndex workflows, and responses with `sources` of tools",
+    signature: &[Shape::Under(&LISTS, EVENT), Shape::Each(RESPONSE)],
+    reader: Reader::Document(read),
+};
+
+const LISTS: [&str; 1] = ["events"];
+const EVENT: Mark = Has(&["qualified_name", "__is_pydantic", "value"]);
+const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_output"]));
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let responses = match document {
+        Document::Object(object) => vec![object.clone()],
+        document => document.items().iter().map(|item| Members::from(*item)).collect(),
+    };
+    let mut run = Recording::of_agent("llama-index");
+    let mut others = 0;
+    for response in responses.into_iter().filter(|response| RESPONSE.fits(response)) {
+        run.turn(None);
+        for source in response.objects("sources") {
+            let given = source.object("raw_input");
+            let given = given.present("kwargs").or_else(|| source.present("raw_input"));
+            let call = run.call(None, source.name("tool_name"), given);
+            let (text, outcome) = output(&source);
+            run.answer_call(call, text, outcome);
+        }
+        run.say(Actor::Agent, response.text("response"));
+        std::mem::replace(&mut run, Recording::of_agent("llama-index")).give(runs);
+    }
+    let mut is_workflow = false;
+    for event in elements(document, &LISTS) {
+        let event = Members::from(event);
+        if !EVENT.fits(&event) {
+            continue;
+        }
+        is_workflow = true;
+        let name = event.name("qualified_name").unwrap_or_default();
+        let value = event.object("value");
+        match name.rsplit('.').next().unwrap_or_default() {
+            "ToolCall" => {
+                run.call(value.ident("tool_id"), value.name("tool_name"), value.get("tool_kwargs"));
+            }
+            "ToolCallResult" => {
+                let (text, outcome) = output(&plain(&value, "tool_output"));
+                run.answer(value.ident("tool_id"), value.name("tool_name").as_ref(), text, outcome);
+            }
+            "AgentOutput" => {
+                run.turn(None);
+                run.say(Actor::Agent, said(&plain(&value, "response")));
+            }
+            "StartEvent" | "AgentWorkflowStartEvent" => {
+                run.turn(None);
+                run.say(Actor::User, value.text("user_msg"));
+            }
+            _ => others += 1,
+        }
+    }
+    runs.pass_over("events of other types", others);
+    if is_workflow {
+        run.give(runs);
+    }
+}
+
+/// Returns an object, also one that is written with its class.
+fn plain<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
+    let object = members.object(key);
+    if EVENT.fits(&object) { object.object("value") } else { object }
+}
+
+/// Returns the text of a message, in blocks or not.
+fn said<'a>(message: &Members<'a>) -> Option<TextCow<'a>> {
+    let blocks = message.objects("blocks").filter_map(|block| block.text("text")).collect();
+    wire::joined(blocks).or_else(|| message.text("content"))
+}
+
+/// Returns the text and outcome of a `ToolOutput`.
+fn output<'a>(output: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
+    let text = said(output).or_else(|| output.result("raw_output"));
+    (text, output.flag("is_error").map_or(Outcome::UNMARKED, Outcome::flag))
+}

@@ -1,0 +1,80 @@
+//! Threads of the agent in Zed: since 0.3.0 messages under the name of their author, before that in segments.
+
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Entry = Entry {
+    format: Format::Zed,
+    about: "threads of the agent in Zed",
+    signature: &[Shape::Object(Holds(
+        "messages",
+        &Any(&[
+            Is(Kind::List, &["segments"]),
+            In("User", &Is(Kind::List, &["content"])),
+            In("Agent", &Is(Kind::List, &["content"])),
+        ]),
+    ))],
+    reader: Reader::Document(read),
+};
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(thread) = document else { return };
+    let mut run = Recording::of_agent("zed");
+    run.metadata.id = thread.ident("id").map(Cow::into_owned);
+    run.model(thread.object("model").name("model"));
+    let mut others = 0;
+    for message in thread.list("messages") {
+        let message = Members::from(message);
+        run.turn(None);
+        if message.is("User", Kind::Object) {
+            parts(&message.object("User"), Actor::User, &mut run);
+        } else if message.is("Agent", Kind::Object) {
+            let agent = message.object("Agent");
+            parts(&agent, Actor::Agent, &mut run);
+            for (id, result) in agent.object("tool_results").iter() {
+                answer(Some(Cow::Owned(id.to_owned())), &result.into(), &mut run);
+            }
+        } else if message.is("segments", Kind::List) {
+            segments(&message, &mut run);
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("messages of other types", others);
+    run.give(runs);
+}
+
+/// Adds the parts of a message, each under the name of its type.
+fn parts<'a>(message: &Members<'a>, actor: Actor, run: &mut Recording<'a>) {
+    for part in message.objects("content") {
+        run.say(actor, part.text("Text").or_else(|| part.object("Mention").text("content")));
+        if part.is("ToolUse", Kind::Object) {
+            call(&part.object("ToolUse"), run);
+        }
+    }
+}
+
+/// Adds a message of a thread before 0.3.0.
+fn segments<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let actor = words::actor_of(&message.name("role").unwrap_or_default());
+    for segment in message.objects("segments") {
+        let is_text = segment.name("type").as_deref() == Some("text");
+        run.say(actor, segment.text("text").filter(|_| is_text));
+    }
+    for used in message.objects("tool_uses") {
+        call(&used, run);
+    }
+    for result in message.objects("tool_results") {
+        answer(result.name("tool_use_id"), &result, run);
+    }
+}
+
+fn call<'a>(used: &Members<'a>, run: &mut Recording<'a>) {
+    run.call(used.name("id"), used.name("name"), used.get("input"));
+}
+
+fn answer<'a>(id: Option<Cow<'a, str>>, result: &Members<'a>, run: &mut Recording<'a>) {
+    let content = result.get("content");
+    let text = content.and_then(|content| content.member("Text")).or(content).and_then(words::result);
+    let outcome = result.flag("is_error").map_or(Outcome::UNMARKED, Outcome::flag);
+    run.answer(id, result.name("tool_name").as_ref(), text, outcome);
+}
