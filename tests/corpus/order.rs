@@ -138,16 +138,16 @@ fn many_large_files_do_not_block_each_other() {
         |count: usize| (0..count).fold(String::new(), |text, id| text + &run(&format!("r{id}")) + "\n");
     let values = |runs: &str| runs.trim_end().replace('\n', ",\n");
     let paths = [
-        folder.write("a.jsonl", lines_with_errors(40_000)),
-        folder.write("b.jsonl", runs(20_000)),
-        folder.write("c.json", format!("[{}]", values(&lines_with_errors(40_000)))),
-        folder.write("d.json", format!(r#"{{"simulations": [{}]}}"#, values(&runs(20_000)))),
-        folder.write("e.jsonl", lines_with_errors(40_000)),
+        folder.write("a.jsonl", lines_with_errors(6_000)),
+        folder.write("b.jsonl", runs(3_000)),
+        folder.write("c.json", format!("[{}]", values(&lines_with_errors(6_000)))),
+        folder.write("d.json", format!(r#"{{"simulations": [{}]}}"#, values(&runs(3_000)))),
+        folder.write("e.jsonl", lines_with_errors(6_000)),
     ];
     let one = dump(&scanner(threads(1)).collect(&paths).unwrap());
-    assert_eq!(one.lines().count(), 5 + 3 * (2 + 40_000) + 2 * 20_000);
-    for (count, whole_file_limit) in [(2, 0), (2, 4 << 20), (3, 0), (3, 4 << 20), (8, 0)] {
-        let options = ScanOptions { whole_file_limit, piece_bytes: 10_000, ..threads(count) };
+    assert_eq!(one.lines().count(), 5 + 3 * (2 + 6_000) + 2 * 3_000);
+    for (count, whole_file_limit) in [(2, 0), (2, 100_000), (3, 0), (3, 100_000), (8, 0)] {
+        let options = ScanOptions { whole_file_limit, piece_bytes: 2_000, ..threads(count) };
         assert!(dump_in_time(&paths, options) == one, "{count} threads");
     }
 }
@@ -187,7 +187,7 @@ proptest! {
 
     #[test]
     fn any_corpus_gives_the_same_at_any_number_of_threads(
-        files in vec((0..4_u8, 0..1_500_usize, 0..1_500_usize), 1..9),
+        files in vec((0..4_u8, 0..400_usize, 0..400_usize), 1..9),
         count in 2..9_usize,
         piece_bytes in 1..30_000_usize,
         streamed in any::<bool>(),

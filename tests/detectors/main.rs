@@ -122,7 +122,7 @@ fn with_other_spelling(run: &Run) -> Run {
 }
 
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Guards against properties that hold only because every verdict is empty.

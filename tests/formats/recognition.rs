@@ -257,7 +257,9 @@ fn a_truncated_first_line_loses_no_other_run() {
             let (first, others) = (line("first"), [line("second"), line("third")].join("\n"));
             let (expected, _) = read(&others);
             assert_eq!(expected.len(), 2);
-            for cut in (2..60).chain([first.len() / 2, first.len() - 40, first.len() - 2]) {
+            // Long lines are cut at fewer places: what they add is the length.
+            let step = if length > 10_000 { 12 } else { 1 };
+            for cut in (2..60).step_by(step).chain([first.len() / 2, first.len() - 40, first.len() - 2]) {
                 let part = &first[..cut];
                 // A line that ends before a value takes the next line for it.
                 if part.trim_end().ends_with([':', '[']) {

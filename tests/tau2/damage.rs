@@ -211,14 +211,14 @@ fn a_quote_lost_in_the_first_line_loses_only_that_line() {
         )
     };
     // Longer than the sample that recognition looks at.
-    let text = (0..20_000).map(|id| line(id) + "\n").collect::<String>();
+    let text = (0..3_000).map(|id| line(id) + "\n").collect::<String>();
     for (sound, damaged) in
         [(r#""x""#, r#""x"#), (r#""x""#, r#"x""#), ("{\"note\"", "{note\""), ("}, ", ", ")]
     {
         let (start, rest) = text.split_at(text.find("\"info\"").unwrap());
         let text = start.to_owned() + &rest.replacen(sound, damaged, 1);
         let (traces, errors) = read_with(text.as_bytes(), &ReadOptions::default());
-        assert!((19_999..=20_000).contains(&traces.len()), "{damaged}: {} runs", traces.len());
+        assert!((2_999..=3_000).contains(&traces.len()), "{damaged}: {} runs", traces.len());
         let [error] = &errors[..] else { panic!("{damaged}: {errors:?}") };
         assert_eq!(error.location().unwrap().line, 1, "{damaged}: {error}");
     }
