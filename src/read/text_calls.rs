@@ -35,7 +35,7 @@ const DEFINED: Grammar =
     Grammar { marks: &[], calls: |_| Vec::new(), prompt: Some(&[]), answer: None, is_in_environment: false };
 
 /// The most specific first.
-static GRAMMARS: [Grammar; 12] = [
+static GRAMMARS: [Grammar; 13] = [
     Grammar {
         marks: &["keystrokes"],
         calls: text_grammars::keystrokes,
@@ -72,6 +72,8 @@ static GRAMMARS: [Grammar; 12] = [
     },
     Grammar { marks: &["next action I will perform is"], calls: text_grammars::performed, ..DEFINED },
     Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, ..DEFINED },
+    // The database of AgentBench.
+    Grammar { marks: &["Action: Operation"], calls: text_grammars::react, ..DEFINED },
     Grammar {
         marks: &["ACTION"],
         calls: text_grammars::react,

@@ -116,6 +116,10 @@ impl<'a> Run<'a> {
                 }
                 self.is_answered = true;
             }
+            Some(What::Start) => {
+                self.recording.turn(event.time());
+                self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
+            }
             _ => return 1,
         }
         0
@@ -198,7 +202,7 @@ impl<'a> Run<'a> {
 }
 
 /// Keys of what a run was asked, and of what it said at its end.
-const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
+pub(in crate::read) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
 const SAID: [&str; 6] = ["final_answer", "final_text", "final_response", "answer", "output", "response"];
 
 /// Returns true if an object is a run with a list of its calls.
@@ -239,11 +243,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));
     let mut last =
         events.iter().find_map(Event::session).or_else(|| header.and_then(|header| header.ident("id")));
+    let mut number = 0;
     for event in &events {
         last = event.session().or(last);
+        number += u64::from(last.is_none() && event.starts_a_run());
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let part = part.or_else(|| event.sidechain());
-        let place = *places.entry((last.clone(), part.clone())).or_insert_with(|| {
+        let place = *places.entry((last.clone(), part.clone(), number)).or_insert_with(|| {
             all.push(Run::new(last.clone(), part.as_deref()));
             all.len() - 1
         });

@@ -1,5 +1,7 @@
 //! An object of the events of agents: what it is, and its parts, by the keys that most tools use.
 
+use super::events::ASKED;
+pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
 use super::recorded::members;
 
@@ -15,7 +17,8 @@ const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_resp
 
 pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
 const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
-const NAMES_OF_STEPS: [&str; 6] = ["tool", "tool_name", "toolName", "action_type", "action", "name"];
+const NAMES_OF_STEPS: [&str; 7] =
+    ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
 pub(in crate::read) const ARGUMENTS: [&str; 11] = [
     "arguments",
     "args",
@@ -41,8 +44,17 @@ const OUTPUTS: [&str; 10] = [
     "observation",
     "text",
 ];
-pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 7] =
-    ["observation", "tool_output", "toolOutput", "tool_response", "tool_result", "result", "output"];
+/// An observation may be what the agent saw before it acted.
+pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 8] = [
+    "next_observation",
+    "observation",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "tool_result",
+    "result",
+    "output",
+];
 /// Keys of the answer of a call next to its arguments.
 pub(in crate::read) const ANSWERS: [&str; 8] =
     ["output", "result", "response", "tool_output", "toolOutput", "tool_response", "observation", "error"];
@@ -75,6 +87,7 @@ const STEP: Mark = Any(&[
             Is(Kind::String, &["action", "action_input"]),
             Is(Kind::String, &["action", "thought", "observation"]),
             Is(Kind::String, &["action_type", "observation"]),
+            Is(Kind::String, &["action_taken", "next_observation"]),
             All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
             All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
             All(&[In("action", &Any(&[Has(&["name"]), Has(&["tool"])])), Has(&["observation"])]),
@@ -91,78 +104,6 @@ pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
             && ANSWERS.iter().any(|key| call.present(key).is_some())
     };
     LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
-}
-
-/// The kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum What {
-    Message(Actor),
-    Call,
-    Result,
-    /// A call or a result, by its members.
-    Tool,
-    /// A step of an agent: what it thought, the call, and the answer.
-    Step,
-}
-
-impl What {
-    /// Returns what an event is by its type or role.
-    fn of(word: &str) -> Option<Self> {
-        let mut normal = String::with_capacity(word.len());
-        for letter in word.chars() {
-            if letter.is_ascii_uppercase() && normal.ends_with(|before: char| before.is_ascii_lowercase()) {
-                normal.push('_');
-            }
-            normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
-        }
-        Some(match &*normal {
-            "user" | "human" | "user_prompt_submit" => Self::Message(Actor::User),
-            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
-                Self::Message(Actor::Agent)
-            }
-            "system" | "developer" => Self::Message(Actor::System),
-            "tool" | "function" | "mcp_tool" | "post_tool_use" | "post_tool_use_failure" => Self::Tool,
-            "tool_call"
-            | "tool_use"
-            | "function_call"
-            | "custom_tool_call"
-            | "mcp_tool_call"
-            | "mcp_tool_use"
-            | "server_tool_use"
-            | "backend_tool_call"
-            | "tool_invocation"
-            | "tool_call_invocation"
-            | "pre_tool_use"
-            | "tool_request"
-            | "tool_start"
-            | "tool_call_start"
-            | "tool_call_started"
-            | "tool_execution_start"
-            | "tool_called"
-            | "on_tool_start" => Self::Call,
-            "tool_result"
-            | "tool_response"
-            | "tool_output"
-            | "function_result"
-            | "function_response"
-            | "function_call_result"
-            | "function_call_output"
-            | "custom_tool_call_output"
-            | "tool_call_result"
-            | "tool_call_output"
-            | "mcp_tool_result"
-            | "tool_end"
-            | "tool_call_end"
-            | "tool_call_completed"
-            | "tool_execution_end"
-            | "tool_completed"
-            | "tool_error"
-            | "on_tool_end"
-            | "on_tool_error"
-            | "observation" => Self::Result,
-            _ => return None,
-        })
-    }
 }
 
 /// An object with the objects inside it that belong to the event, the innermost last.
@@ -250,7 +191,7 @@ impl<'a> Event<'a> {
         if let Some(tool) = &self.tool {
             return Some(Cow::Owned(tool.clone()));
         }
-        let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS } else { &NAMES };
+        let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS[..] } else { &NAMES };
         self.layers.iter().rev().find_map(|layer| names.iter().find_map(|key| layer.name(key)))
     }
 
@@ -302,6 +243,13 @@ impl<'a> Event<'a> {
             Some(What::Tool) => self.name().is_some() && self.get(&ARGUMENTS).is_some(),
             _ => false,
         }
+    }
+
+    /// Returns true if the event says what the run is asked to do. Agents inside a run have names.
+    pub(in crate::read) fn starts_a_run(&self) -> bool {
+        self.what == Some(What::Start)
+            && self.get(&ASKED).and_then(words::text).is_some()
+            && self.get(&["agent", "agent_name", "agentName", "name"]).is_none()
     }
 
     pub(in crate::read) fn time(&self) -> Option<u64> {

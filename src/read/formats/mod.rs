@@ -43,6 +43,7 @@ pub(super) mod copilot_debug;
 pub(super) mod crewai;
 pub(super) mod events;
 pub(super) mod events_object;
+mod events_what;
 pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
 pub(super) mod gemini_stream;

@@ -88,9 +88,9 @@ fn is_session(members: &Members<'_>) -> bool {
 }
 
 /// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if no answer names
-/// its call as in other chats.
+/// its call, and no content has parts, as in other chats.
 fn likeness_of_messages(items: Raw<'_>) -> Likeness {
-    let (mut any, mut flat_calls, mut named_answers, mut marked) = (false, false, false, false);
+    let (mut any, mut flat_calls, mut of_others, mut marked) = (false, false, false, false);
     let _ = items.json().list(|item| {
         any = true;
         if marked || item.kind()? != Kind::Object {
@@ -102,6 +102,7 @@ fn likeness_of_messages(items: Raw<'_>) -> Likeness {
                 b"role" => is_tool = value.raw()?.string().is_some_and(|role| role == "tool"),
                 b"id" => has_id = true,
                 b"tool_call_id" => is_named = true,
+                b"content" => of_others |= value.kind()? == Kind::List,
                 b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
                 b"tool_calls" if value.kind()? == Kind::List => value.list(|call| {
                     flat_calls |= is_flat_call(call, &mut marked)?;
@@ -112,12 +113,12 @@ fn likeness_of_messages(items: Raw<'_>) -> Likeness {
             Ok(())
         })?;
         marked |= is_tool && has_id && !is_named;
-        named_answers |= is_named;
+        of_others |= is_named;
         Ok(())
     });
     match any {
         false => Likeness::Empty,
-        true if marked || flat_calls && !named_answers => Likeness::Run,
+        true if marked || flat_calls && !of_others => Likeness::Run,
         true => Likeness::Transcript,
     }
 }

@@ -1,0 +1,80 @@
+//! Kinds of events of agents, by the words for their types and roles.
+
+use super::prelude::*;
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum What {
+    Message(Actor),
+    Call,
+    Result,
+    /// A call or a result, by its members.
+    Tool,
+    /// A step of an agent: what it thought, the call, and the answer.
+    Step,
+    /// The beginning of a run.
+    Start,
+}
+
+impl What {
+    /// Returns what an event is by its type or role.
+    pub(super) fn of(word: &str) -> Option<Self> {
+        let mut normal = String::with_capacity(word.len());
+        let mut was_lower = false;
+        for letter in word.chars() {
+            if letter.is_ascii_uppercase() && was_lower {
+                normal.push('_');
+            }
+            was_lower = letter.is_ascii_lowercase();
+            normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+        }
+        Some(match &*normal {
+            "user" | "human" | "user_prompt_submit" => Self::Message(Actor::User),
+            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
+                Self::Message(Actor::Agent)
+            }
+            "system" | "developer" => Self::Message(Actor::System),
+            "agent_start" | "run_start" | "task_start" => Self::Start,
+            "tool" | "function" | "mcp_tool" | "post_tool_use" | "post_tool_use_failure" => Self::Tool,
+            "tool_call"
+            | "tool_use"
+            | "function_call"
+            | "custom_tool_call"
+            | "mcp_tool_call"
+            | "mcp_tool_use"
+            | "server_tool_use"
+            | "backend_tool_call"
+            | "tool_invocation"
+            | "tool_call_invocation"
+            | "pre_tool_use"
+            | "tool_request"
+            | "tool_start"
+            | "tool_call_start"
+            | "tool_call_started"
+            | "tool_execution_start"
+            | "tool_called"
+            | "on_tool_start" => Self::Call,
+            "tool_result"
+            | "tool_response"
+            | "tool_output"
+            | "function_result"
+            | "function_response"
+            | "function_call_result"
+            | "function_call_output"
+            | "custom_tool_call_output"
+            | "tool_call_result"
+            | "tool_call_output"
+            | "mcp_tool_result"
+            | "tool_end"
+            | "tool_call_end"
+            | "tool_call_completed"
+            | "tool_execution_end"
+            | "tool_completed"
+            | "tool_error"
+            | "on_tool_end"
+            | "on_tool_error"
+            | "observation" => Self::Result,
+            _ => return None,
+        })
+    }
+}
