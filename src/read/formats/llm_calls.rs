@@ -5,6 +5,7 @@ use super::chat::Form;
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::llm_code::Coder;
+use super::llm_stream;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -40,8 +41,12 @@ enum Body<'a> {
 impl<'a> Body<'a> {
     /// Returns the body of a request or response: the value itself, or its `body`.
     fn of(value: Raw<'a>) -> Self {
-        let value = ["body", "json"].iter().find_map(|key| value.member(key)).unwrap_or(value);
-        match value.string() {
+        let value = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key)).unwrap_or(value);
+        let text = value.string();
+        if let Some(message) = text.as_deref().and_then(llm_stream::response) {
+            return Self::Text(message);
+        }
+        match text {
             Some(text) if Json::new(text.as_bytes()).check().is_ok() => Self::Text(text.into_owned()),
             _ => Self::Object(value),
         }

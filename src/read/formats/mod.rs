@@ -62,6 +62,7 @@ pub(super) mod letta;
 pub(super) mod llama_index;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
+mod llm_stream;
 pub(super) mod mastra;
 pub(super) mod mini_swe_agent;
 pub(super) mod mlflow;

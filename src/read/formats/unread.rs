@@ -4,12 +4,13 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 19] = [
+const OF_JSON: [(&str, Mark); 21] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
     ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
     ("AndroidControl episode", Has(&["episode_id", "goal", "accessibility_trees", "step_instructions"])),
+    ("asciinema recording", Has(&["version", "width", "height"])),
     ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("Cursor composer", Has(&["composerId", "fullConversationHeadersOnly"])),
@@ -17,6 +18,7 @@ const OF_JSON: [(&str, Mark); 19] = [
     ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
     ("Langfuse ChatML", Values(&In("output", &Has(&["success", "data"])))),
     ("LangGraph checkpoint", Has(&["channel_versions", "versions_seen", "channel_values"])),
+    ("OpenAI chat completion", Says("object", &["chat.completion*"])),
     ("n8n execution", Has(&["workflowData", "mode", "startedAt"])),
     ("OpenAI Assistants thread", All(&[Has(&["thread_id"]), Says("object", &["thread.*"])])),
     ("promptfoo result", Has(&["evalId", "results", "config"])),
