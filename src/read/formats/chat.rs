@@ -50,7 +50,8 @@ pub(in crate::read) mod openai {
 
     pub(in crate::read) const FORMAT: Entry = Entry {
         format: Format::OpenAiChat,
-        about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1)",
+        about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1), or under \
+                `query` and `response` (Azure's evaluations)",
         signature: &[Shape::Document(
             "messages with `role`, and `content`, `tool_calls` or `function_call`",
             claims,
