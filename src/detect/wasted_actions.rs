@@ -82,6 +82,7 @@ impl WastedActions {
             seen: DigestMap::default(),
             failures: DigestSet::default(),
             shown: ShownLines::default(),
+            failed_in: None,
             searched_in: None,
             halves: 0,
             place: None,
@@ -220,6 +221,8 @@ pub(super) struct Waste {
     shown: ShownLines,
     /// The turn of the latest search that found nothing.
     searched_in: Option<u64>,
+    /// The turn and program of the latest failure.
+    failed_in: Option<(u64, Arc<str>)>,
     halves: u64,
     pub(super) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
@@ -260,9 +263,14 @@ impl Waste {
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
+            // Calls of one turn were sent before any of them failed.
+            let here = Some((attempt.turn, Arc::clone(&call.program)));
+            let is_sent_before = self.failed_in == here;
+            self.failed_in = here;
             // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| names_value(action, &self.user_said);
-            let excused = !call.is_shell && before.is_none() && action.is_some_and(is_given);
+            let excused = is_sent_before && !again
+                || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
         if call.does == Does::Note || before.is_some() && !again {
@@ -272,6 +280,10 @@ impl Waste {
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
+                // The user asked for it again.
+                if asked_for && call.does != Does::Read {
+                    return None;
+                }
                 let whole = (self.follows || before.times > 1) && !asked_for;
                 Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
             }

@@ -166,8 +166,8 @@ impl Refusal {
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // Another view of the same failure is news: `pytest | tail` after `pytest`.
-        let same_line =
-            failure.kind != FailureKind::Other || !call.is_shell || self.call.line == now.call.line;
+        let is_report = matches!(failure.kind, FailureKind::NoTests | FailureKind::Other);
+        let same_line = !is_report || !call.is_shell || self.call.line == now.call.line;
         let same_call = call.key.is_some() && before.key == call.key && same_line;
         same_call
             || match &failure.kind {

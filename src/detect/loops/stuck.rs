@@ -182,9 +182,9 @@ impl Stuck {
                 (attempt.step, 0, false)
             }
         };
-        let (first, count, _) = self.idle;
+        let (first, count, missed) = self.idle;
         let span = || Span::of(LoopKind::IdleLooks, count, first, attempt).certain_if(self.idle_certain);
-        (count >= self.config.min_looks).then(span)
+        (count >= self.config.min_looks && !missed).then(span)
     }
 
     /// Returns the span if it is a loop; otherwise keeps it if it is the longest of its kind.
@@ -220,8 +220,9 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            // A confirmed finding stays confirmed.
-            let rank = |span: &Span| (span.confidence, span.count);
+            // A confirmed finding stays confirmed, and a repeated call says more than as many looks.
+            let weight = |span: &Span| if span.kind == LoopKind::IdleLooks { 1 } else { 2 };
+            let rank = |span: &Span| (span.confidence, weight(span) * span.count);
             let most = if rank(&other) > rank(&span) { other } else { span };
             span = Span { place, found, merged, ..most };
         }

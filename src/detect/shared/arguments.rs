@@ -130,10 +130,11 @@ fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the identifiers among the arguments of a structured call, in lower case.
+/// Returns the identifiers among the arguments of a structured call, in lower case. Those in lists count only if there
+/// are no others: they name the parts of what a call is about.
 pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    each_text(action, |name, value| {
+    let (mut found, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    each_text(action, |name, value, in_list| {
         let is_aside = || Meaning::of_any(words(name)).is(Meaning::ASIDE);
         let is_id = || Meaning::of_words(name).last().is_some_and(|word| word.is(Meaning::ID));
         let is_marked =
@@ -143,16 +144,17 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
             && (value.bytes().any(is_marked) || is_id())
             && !is_aside()
         {
-            found.insert(value.trim_matches('#').to_lowercase());
+            let ids = if in_list { &mut listed } else { &mut found };
+            ids.insert(value.trim_matches('#').to_lowercase());
         }
     });
-    found
+    if found.is_empty() { listed } else { found }
 }
 
 /// Returns true if the text contains a value with a digit from the arguments, ignoring case.
 pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     let (mut names, lower) = (false, OnceCell::new());
-    each_text(action, |_, value| {
+    each_text(action, |_, value, _| {
         let value = value.trim_start_matches('#');
         if !names && value.len() >= 3 && value.bytes().any(|byte| byte.is_ascii_digit()) {
             let text = lower.get_or_init(|| String::from_utf8_lossy(text).to_lowercase());
@@ -162,14 +164,17 @@ pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     names
 }
 
-/// Calls `visit` with the name and value of each text among the arguments, and in lists among them.
-pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str)) {
+/// Calls `visit` with the name and value of each text among the arguments, and in lists among them, and whether it is in
+/// a list.
+pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str, bool)) {
     let Some(json) = action.arguments.as_ref().present().and_then(Arguments::json) else { return };
     let _ = Json::new(json.as_bytes()).members(|key, value| {
         let (name, value) = (String::from_utf8_lossy(&key), value.checked()?);
         match value.items() {
-            Some(items) => items.into_iter().filter_map(Raw::string).for_each(|text| visit(&name, &text)),
-            None => value.string().iter().for_each(|text| visit(&name, text)),
+            Some(items) => {
+                items.into_iter().filter_map(Raw::string).for_each(|text| visit(&name, &text, true));
+            }
+            None => value.string().iter().for_each(|text| visit(&name, text, false)),
         }
         Ok(())
     });

@@ -156,8 +156,13 @@ impl Call {
                     .find_map(|does| first(&|part| part.does == does))
             });
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
+            // `export JAVA_HOME=/opt/java` alone changes what later commands do.
+            let sets =
+                |command: &Command<'_>| matches!(command.program(), "." | "export" | "source" | "unset");
+            let is_setting = parts.is_empty() && told.iter().any(sets);
+            let otherwise = if is_setting { Does::Write } else { Does::Read };
             Self {
-                does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(Does::Read),
+                does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(otherwise),
                 is_shell: true,
                 is_strict: !line.trim_end().ends_with('&') && !told.iter().any(|command| command.apart),
                 program: main.map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),

@@ -44,6 +44,8 @@ pub(crate) enum FailureKind {
     Usage,
     /// Not allowed.
     Refused,
+    /// A run of tests that ran none.
+    NoTests,
     /// Anything else.
     Other,
 }
@@ -69,6 +71,10 @@ static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
 static DIAGNOSTIC: Pattern = Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
 /// A line that counts tests that ran.
 static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
+/// A line that says that no test ran.
+static NO_TESTS: Pattern = Pattern::new(
+    r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
+);
 /// A JSON answer that says that it failed, and its texts that say why.
 static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
@@ -163,6 +169,7 @@ impl Failure {
         let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first());
         let kind = match cause {
             _ if killed => FailureKind::Killed,
+            _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
         };
@@ -233,6 +240,11 @@ fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
 pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     lines(&plain(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
+}
+
+/// Returns true if the lines of a failed answer report that no test ran, and no error.
+fn ran_no_test(all: &[&str]) -> bool {
+    all.iter().any(|line| NO_TESTS.is_match(line)) && !all.iter().any(|line| COUNTS.is_match(line))
 }
 
 /// Classifies the cause that a line states.

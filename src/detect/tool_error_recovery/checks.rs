@@ -73,9 +73,10 @@ impl Checks {
             match failure {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
-                // A time-out tells nothing of what was checked.
+                // A time-out and a run of no test tell nothing of what was checked.
                 Some(failure)
-                    if attempt.excuse != Some(Excuse::Transient) && failure.kind != FailureKind::Killed =>
+                    if attempt.excuse != Some(Excuse::Transient)
+                        && !matches!(failure.kind, FailureKind::Killed | FailureKind::NoTests) =>
                 {
                     since.failed.push(FailedCheck {
                         program: Arc::clone(&told.program),

@@ -69,7 +69,7 @@ impl Unsent {
             return;
         }
         let mut sent = DigestSet::default();
-        each_text(action, |_, text| sent.extend(lines(text)));
+        each_text(action, |_, text, _| sent.extend(lines(text)));
         let is_sent =
             |change: &Change| change.lines.intersection(&sent).count() * ONE_IN >= change.lines.len();
         self.changes.retain(|change| !is_sent(change));
