@@ -9,6 +9,7 @@ mod format;
 mod formats;
 mod framing;
 mod in_order;
+mod inside;
 mod lossy;
 mod members;
 mod outcome;

@@ -7,8 +7,9 @@
 use super::Format;
 use super::document::Document;
 use super::format::{Entry, Reader, RecordReader};
-use super::formats::{events, unread};
+use super::formats::unread;
 use super::framing::{self, Framing};
+use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
 use super::sample::{Sample, Seen};
 use super::session::{self, Finder, SessionReader};
@@ -270,102 +271,11 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     Ok(inside(document, wanted, DEPTH, ByWhom::Any)?.map(Claimed::Inside))
 }
 
-/// Depth to which documents inside a document are searched.
-const DEPTH: usize = 3;
-
-/// Number of values inside a document that are checked.
-const CHECKED: usize = 64;
-
-/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read in place of
-/// a document that no format claims because it is damaged, the rest would be lost in silence.
-const NO_RUNS: [&str; 10] = [
-    "candidates",
-    "choices",
-    "content",
-    "functions",
-    "input",
-    "output",
-    "tool_calls",
-    "tool_uses",
-    "toolCalls",
-    "tools",
-];
-
-/// The formats that may claim a document inside another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ByWhom {
-    Specific,
-    /// Specific formats and chats that show a run.
-    Decisive,
-    /// Also formats that are asked last, under keys that name runs.
-    Any,
-}
-
-/// Keys that name runs.
-const RUNS: [&str; 8] =
-    ["attempts", "episodes", "results", "rollouts", "runs", "trajectories", "trajectory", "trials"];
-
-/// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
-/// of an object of objects. One unclaimed item makes a list something else, unless `by` any format others are claimed.
-fn inside<'a>(
-    document: &Document<'a>,
-    wanted: Option<Format>,
-    depth: usize,
-    by: ByWhom,
-) -> Result<Option<Vec<Raw<'a>>>> {
-    let Document::Object(members) = document else {
-        let items = document.items();
-        let mut found = 0;
-        for item in items.iter().take(CHECKED) {
-            if is_document(*item, wanted, depth, by)? {
-                found += 1;
-            } else if by != ByWhom::Any {
-                return Ok(None);
-            }
-        }
-        return Ok((found > 0).then(|| items.to_vec()));
-    };
-    let may_be = |(key, value): &(&str, Raw<'a>)| {
-        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { !NO_RUNS.contains(key) };
-        is_known && matches!(value.kind(), Kind::Object | Kind::List)
-    };
-    let values: Vec<_> = members.iter().filter(may_be).collect();
-    let mut found = Vec::new();
-    for (key, value) in values.iter().take(CHECKED) {
-        // With a chat here, the object would be one, were it not something else.
-        let by = if matches!(*key, "messages" | "items") { ByWhom::Specific } else { by };
-        if is_document(*value, wanted, depth, by)? {
-            found.push(*value);
-        }
-    }
-    let are_objects = || found.iter().all(|value| value.kind() == Kind::Object);
-    if found.len() > 1 && found.len() == values.len().min(CHECKED) && are_objects() {
-        return Ok(Some(values.into_iter().map(|(_, value)| value).collect()));
-    }
-    Ok((found.len() == 1).then_some(found))
-}
-
-/// Returns true if a format claims a value, or documents inside it.
-fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom) -> Result<bool> {
-    let Some(document) = Document::of_value(value) else { return Ok(false) };
-    let shown = signature::shown(&document);
-    let asked = Asked { document: &document, look: Look::at(&document, &shown), wanted };
-    if asked.specific()?.is_some() {
-        return Ok(true);
-    }
-    if by == ByWhom::Specific {
-        return Ok(false);
-    }
-    Ok(asked.generic().is_some() && events::shows_a_run(&document)
-        || by == ByWhom::Any && asked.last().is_some()
-        || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())
-}
-
 /// A document whose format is asked for.
-struct Asked<'d, 'a> {
-    document: &'d Document<'a>,
-    look: Look<'d, 'a>,
-    wanted: Option<Format>,
+pub(super) struct Asked<'d, 'a> {
+    pub(super) document: &'d Document<'a>,
+    pub(super) look: Look<'d, 'a>,
+    pub(super) wanted: Option<Format>,
 }
 
 impl Asked<'_, '_> {
@@ -378,7 +288,7 @@ impl Asked<'_, '_> {
     }
 
     /// Returns the specific format that claims the document.
-    fn specific(&self) -> Result<Option<&'static Entry>> {
+    pub(super) fn specific(&self) -> Result<Option<&'static Entry>> {
         let is_specific =
             |reader: &Reader| !matches!(reader, Reader::Records(_) | Reader::Generic(_) | Reader::Last(_));
         sole(self.claiming(is_specific), |entry| entry.format)
@@ -386,7 +296,7 @@ impl Asked<'_, '_> {
 
     /// Returns the first generic format that claims the document. They share a reader, which names the format of what
     /// it reads.
-    fn generic(&self) -> Option<&'static Entry> {
+    pub(super) fn generic(&self) -> Option<&'static Entry> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 
@@ -396,7 +306,7 @@ impl Asked<'_, '_> {
     }
 
     /// Returns the first of the formats that are asked last.
-    fn last(&self) -> Option<&'static Entry> {
+    pub(super) fn last(&self) -> Option<&'static Entry> {
         self.claiming(|reader| matches!(reader, Reader::Last(_))).next()
     }
 }

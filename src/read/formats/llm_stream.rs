@@ -28,7 +28,7 @@ fn append(text: &mut String, part: &Value) {
     text.push_str(part.as_str().unwrap_or_default());
 }
 
-/// What the events so far make up.
+/// The response so far.
 #[derive(Default)]
 struct Response {
     text: String,

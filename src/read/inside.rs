@@ -1,0 +1,100 @@
+//! Finds documents inside a document that no format claims as a whole.
+
+use super::Format;
+use super::document::Document;
+use super::formats::events;
+use super::recognise::Asked;
+use super::signature::{self, Look};
+use crate::error::Result;
+use crate::json::{Kind, Raw};
+
+/// Depth to which documents inside a document are searched.
+pub(super) const DEPTH: usize = 3;
+
+/// Number of values inside a document that are checked.
+const CHECKED: usize = 64;
+
+/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read in place of
+/// a document that no format claims because it is damaged, the rest would be lost in silence.
+const NO_RUNS: [&str; 10] = [
+    "candidates",
+    "choices",
+    "content",
+    "functions",
+    "input",
+    "output",
+    "tool_calls",
+    "tool_uses",
+    "toolCalls",
+    "tools",
+];
+
+/// The formats that may claim a document inside another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByWhom {
+    Specific,
+    /// Specific formats and chats that show a run.
+    Decisive,
+    /// Also formats that are asked last, under keys that name runs.
+    Any,
+}
+
+/// Keys that name runs.
+const RUNS: [&str; 8] =
+    ["attempts", "episodes", "results", "rollouts", "runs", "trajectories", "trajectory", "trials"];
+
+/// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
+/// of an object of objects. One unclaimed item makes a list something else, unless `by` any format others are claimed.
+pub(super) fn inside<'a>(
+    document: &Document<'a>,
+    wanted: Option<Format>,
+    depth: usize,
+    by: ByWhom,
+) -> Result<Option<Vec<Raw<'a>>>> {
+    let Document::Object(members) = document else {
+        let items = document.items();
+        let mut found = 0;
+        for item in items.iter().take(CHECKED) {
+            if is_document(*item, wanted, depth, by)? {
+                found += 1;
+            } else if by != ByWhom::Any {
+                return Ok(None);
+            }
+        }
+        return Ok((found > 0).then(|| items.to_vec()));
+    };
+    let may_be = |(key, value): &(&str, Raw<'a>)| {
+        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { !NO_RUNS.contains(key) };
+        is_known && matches!(value.kind(), Kind::Object | Kind::List)
+    };
+    let values: Vec<_> = members.iter().filter(may_be).collect();
+    let mut found = Vec::new();
+    for (key, value) in values.iter().take(CHECKED) {
+        // With a chat here, the object would be one, were it not something else.
+        let by = if matches!(*key, "messages" | "items") { ByWhom::Specific } else { by };
+        if is_document(*value, wanted, depth, by)? {
+            found.push(*value);
+        }
+    }
+    let are_objects = || found.iter().all(|value| value.kind() == Kind::Object);
+    if found.len() > 1 && found.len() == values.len().min(CHECKED) && are_objects() {
+        return Ok(Some(values.into_iter().map(|(_, value)| value).collect()));
+    }
+    Ok((found.len() == 1).then_some(found))
+}
+
+/// Returns true if a format claims a value, or documents inside it.
+fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom) -> Result<bool> {
+    let Some(document) = Document::of_value(value) else { return Ok(false) };
+    let shown = signature::shown(&document);
+    let asked = Asked { document: &document, look: Look::at(&document, &shown), wanted };
+    if asked.specific()?.is_some() {
+        return Ok(true);
+    }
+    if by == ByWhom::Specific {
+        return Ok(false);
+    }
+    Ok(asked.generic().is_some() && events::shows_a_run(&document)
+        || by == ByWhom::Any && asked.last().is_some()
+        || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())
+}
