@@ -149,13 +149,13 @@ fn a_large_file_gives_the_same_records_at_any_number_of_threads() {
         ("truncated", sound[..sound.len() - 900].to_owned()),
         ("two values", format!("{sound}\n{{\"id\": \"last\", \"messages\": []}}")),
     ];
-    // Cut into pieces as a file of many megabytes is.
-    let in_pieces = |count| ScanOptions { whole_file_limit: 0, piece_bytes: 30_000, ..threads(count) };
+    // A file of many megabytes is cut into such pieces.
+    let in_pieces = ScanOptions { whole_file_limit: 0, piece_bytes: 30_000, ..threads(3) };
     for (name, text) in cases {
         let path = folder.write("large.json", text);
-        let one = scanner(in_pieces(1)).collect(std::slice::from_ref(&path)).unwrap();
+        let one = scanner(threads(1)).collect(std::slice::from_ref(&path)).unwrap();
         assert!(one[0].traces.len() > 7, "{name}");
-        let three = scanner(in_pieces(3)).collect(std::slice::from_ref(&path)).unwrap();
+        let three = scanner(in_pieces.clone()).collect(std::slice::from_ref(&path)).unwrap();
         assert_eq!(dump(&one), dump(&three), "{name}");
     }
 }

@@ -157,8 +157,7 @@ impl Call {
             });
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
             // `export JAVA_HOME=/opt/java` alone changes what later commands do.
-            let sets =
-                |command: &Command<'_>| matches!(command.program(), "." | "export" | "source" | "unset");
+            let sets = |command: &Command<'_>| Meaning::of(command.program()).is(Meaning::SETS);
             let is_setting = parts.is_empty() && told.iter().any(sets);
             let otherwise = if is_setting { Does::Write } else { Does::Read };
             Self {

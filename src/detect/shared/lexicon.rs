@@ -69,6 +69,8 @@ lists! {
     /// A program that only prepares for others.
     SCENE: ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
         ulimit unset wait";
+    /// A program of the shell that changes what later commands find.
+    SETS: ". export source unset";
     /// A program that shortens its input from a pipe.
     FILTER: "cat head less more tail";
     /// A program whose subcommand says what it does.
