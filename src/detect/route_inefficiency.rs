@@ -111,7 +111,7 @@ impl Rule for RouteInefficiency {
             whole: routes == RouteScope::Run && !tracker.by_score(),
             tracker,
             pairs: Pairs::new(&self.config),
-            waste: self.ready.count(),
+            waste: Waste::new(&self.ready),
             comparable: false,
             not_applicable,
             config: Arc::clone(&self.config),

@@ -16,6 +16,7 @@ pub(super) mod no_call;
 mod phrases;
 mod polling;
 mod shell;
+mod shell_prefix;
 mod text;
 mod tool;
 mod transient;

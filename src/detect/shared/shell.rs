@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::shell_prefix::{before_program, installer};
+
 /// One simple command.
 #[derive(Debug, Default)]
 pub(crate) struct Command<'l> {
@@ -64,12 +66,6 @@ impl Command<'_> {
     }
 }
 
-/// `pip` for any of its spellings, else the program as it is.
-fn installer(program: &str) -> &str {
-    let version = program.strip_prefix("pip").unwrap_or("-");
-    if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }
-}
-
 /// Returns the program at a path.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
     match path {
@@ -98,59 +94,6 @@ fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
     let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
     command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
-}
-
-/// Wrappers that may precede a command, with the number of their own words after the options.
-#[rustfmt::skip]
-const WRAPPERS: [&str; 14] = ["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf",
-    "sudo", "time", "timeout", "xvfb-run"];
-/// Options of wrappers that take a value.
-const VALUED: [&str; 8] = ["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
-/// Programs that run another one in its environment: `uv run pytest`. And their options that take a value.
-const RUNNERS: [&str; 5] = ["hatch", "pdm", "pipenv", "poetry", "uv"];
-const RUN_WITH: [&str; 7] = ["-p", "--python", "--with", "--extra", "--group", "--env-file", "--project"];
-const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];
-
-/// Returns how many words stand before the program.
-fn before_program(words: &[Cow<'_, str>]) -> usize {
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        let name = last_part(word);
-        let next = words.get(at + 1).map_or("", |word| word);
-        if is_assignment(word) || KEYWORDS.contains(&&**word) {
-            at += 1;
-        } else if name.starts_with("python")
-            && next == "-m"
-            && words.get(at + 2).is_some_and(|word| installer(word) == "pip")
-        {
-            at += 2;
-        } else if name == "uv" && next == "pip" {
-            at += 1;
-        } else if RUNNERS.contains(&name) && next == "run" {
-            at += 2;
-            while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
-                at += 1 + usize::from(RUN_WITH.contains(&&**option));
-            }
-        } else if WRAPPERS.contains(&name) && !(name == "command" && next.starts_with('-')) {
-            let positional = usize::from(name == "timeout");
-            at += 1;
-            while let Some(option) = words.get(at).filter(|word| word.starts_with('-')) {
-                at += 1 + usize::from(VALUED.contains(&&**option));
-            }
-            at += positional;
-        } else {
-            break;
-        }
-    }
-    at.min(words.len())
-}
-
-fn is_assignment(word: &str) -> bool {
-    let Some(equals) = memchr::memchr(b'=', word.as_bytes()) else { return false };
-    let name = word.get(..equals).unwrap_or_default();
-    let name = name.strip_suffix('+').unwrap_or(name);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// Returns the last part of a path.

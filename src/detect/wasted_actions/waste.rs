@@ -1,77 +1,71 @@
-//! `wasted_actions`: the run took clearly more actions than it needed.
+//! The wasted actions of a run, counted step by step.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
-use super::measures::Measure;
-use super::rule::{Grid, Rule, positive, rule};
-use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, PassedOver, Pattern, PollingCall, ShownLines,
-    TransientRules, found_nothing, names_value,
+use super::{WasteReason, WastedActions, WastedActionsConfig, WastedActionsEvidence, WastedTool};
+use crate::detect::Evidence;
+use crate::detect::detector::Fold;
+use crate::detect::explanation::{Comparator, Condition, NearMiss};
+use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
+use crate::detect::measures::Measure;
+use crate::detect::rule::Rule;
+use crate::detect::shared::{
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, Pattern, ShownLines, found_nothing, names_value,
 };
-use crate::error::{Error, Result};
-use crate::names::named;
-use crate::trace::{Action, Actor, Actors, Digest, DigestMap, DigestSet, Event, RouteStatus, Step};
+use crate::trace::{Action, Actor, Digest, DigestMap, DigestSet, Event, Step};
 
-/// Configuration of [`WastedActions`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WastedActionsConfig {
-    /// Whose actions count.
-    pub actors: Actors,
-    /// The weight of wasted actions to detect ([`WasteReason`]); above 0.
-    pub min_wasted: f64,
-    /// The minimum of wasted actions squared over all actions; at least 0. The default 1 finds 3 wasted of 9, 5 of 25,
-    /// 7 of 49.
-    pub min_impact: f64,
-    /// Calls that are meant to be made again and again.
-    pub exempt: Vec<PollingCall>,
-    /// Failures that are not counted; `null` for none.
-    pub transient: Option<TransientRules>,
+/// The tool of turns without a call.
+const NO_CALL: &str = "no call";
+
+/// A message of a user that asks for nothing.
+static COURTESY: Pattern = Pattern::new(
+    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
+);
+
+/// Counts the wasted actions of a trace.
+#[derive(Debug)]
+pub(in crate::detect) struct Waste {
+    config: Arc<WastedActionsConfig>,
+    pub(in crate::detect) attempts: Attempts,
+    no_call: NoCall,
+    pub(in crate::detect) actions: u64,
+    changes: u64,
+    /// The number of user messages, and the text of the last.
+    spoken: u64,
+    user_said: Vec<u8>,
+    /// The key of the latest attempt, and whether the attempt before had the same.
+    latest: Option<Digest>,
+    follows: bool,
+    /// By key and outcome.
+    seen: DigestMap<Seen>,
+    failures: DigestSet,
+    shown: ShownLines,
+    /// The turn of the latest search that found nothing.
+    searched_in: Option<u64>,
+    /// The turn and program of the latest failure.
+    failed_in: Option<(u64, Arc<str>)>,
+    halves: u64,
+    pub(in crate::detect) place: Option<(u64, u64)>,
+    reasons: BTreeMap<WasteReason, u64>,
+    by_tool: BTreeMap<String, u64>,
 }
 
-impl Default for WastedActionsConfig {
-    fn default() -> Self {
+/// When an answer was last seen.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    turn: u64,
+    changes: u64,
+    spoken: u64,
+    times: u64,
+}
+
+impl Waste {
+    pub(in crate::detect) fn new(rule: &WastedActions) -> Self {
         Self {
-            actors: Actors::Agent,
-            min_wasted: 3.0,
-            min_impact: 1.0,
-            exempt: PollingCall::known(),
-            transient: Some(TransientRules::default()),
-        }
-    }
-}
-
-impl WastedActionsConfig {
-    pub(super) fn check(&self) -> Result<()> {
-        positive("min_wasted", self.min_wasted)?;
-        if !(self.min_impact >= 0.0 && self.min_impact.is_finite()) {
-            let message = format!("expected a number of at least 0, got {}", self.min_impact);
-            return Err(Error::config("min_impact", message));
-        }
-        PassedOver::check(&self.exempt, self.transient.as_ref())
-    }
-}
-
-rule! {
-    #[doc = include_str!("docs/wasted_actions.md")]
-    WastedActions(WastedActionsConfig),
-    ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
-}
-
-impl WastedActions {
-    /// Starts counting wasted actions.
-    pub(super) fn count(&self) -> Waste {
-        Waste {
-            config: Arc::clone(&self.config),
-            attempts: Attempts::new(self.config.actors, &self.ready),
+            config: Arc::clone(&rule.config),
+            attempts: Attempts::new(rule.config.actors, &rule.ready),
             no_call: NoCall::default(),
             actions: 0,
             changes: 0,
@@ -90,155 +84,7 @@ impl WastedActions {
             by_tool: BTreeMap::new(),
         }
     }
-}
 
-impl Rule for WastedActions {
-    const ID: &'static str = "wasted_actions";
-    const CLASS: FailureClass = FailureClass::Strategy;
-    const SUMMARY: &'static str = "clearly more actions than the run needed";
-    const DOCS: &'static str = include_str!("docs/wasted_actions.md");
-
-    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
-        Box::new(self.count())
-    }
-
-    fn needs_argument_texts(&self) -> bool {
-        true
-    }
-
-    fn grid() -> Option<Grid> {
-        let values = (2..=14).map(|halves| (f64::from(halves) / 2.0).into());
-        Some(Grid { parameter: "min_wasted", values: values.collect() })
-    }
-}
-
-/// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum WasteReason {
-    /// Its program failed in a new way.
-    Failed,
-    /// Its program failed as it had before.
-    FailedAgain,
-    /// Its answer was known.
-    KnownAnswer,
-    /// Its answer was known, and the same call had been repeated already or came directly before.
-    KnownAgain,
-    /// It showed only lines of a file that had been shown.
-    NothingNew,
-    /// It searched and found nothing.
-    NothingFound,
-    /// It had the same result as an earlier run, despite a change in between.
-    SameResult,
-    /// A turn without a call, which the harness refused.
-    NoCall,
-}
-
-named! {
-    WasteReason, "reason of waste" {
-        Failed => "failed",
-        FailedAgain => "failed_again",
-        KnownAnswer => "known_answer",
-        KnownAgain => "known_again",
-        NothingNew => "nothing_new",
-        NothingFound => "nothing_found",
-        SameResult => "same_result",
-        NoCall => "no_call",
-    }
-}
-
-impl WasteReason {
-    /// Returns the phrase for messages.
-    fn told(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::FailedAgain => "failed as before",
-            Self::KnownAnswer => "got an answer known already",
-            Self::KnownAgain => "repeated a call whose answer was known",
-            Self::NothingNew => "showed lines seen before",
-            Self::NothingFound => "searched and found nothing",
-            Self::SameResult => "gave the same result as before",
-            Self::NoCall => "held no call",
-        }
-    }
-
-    /// Returns its weight in half actions.
-    fn halves(self) -> u64 {
-        match self {
-            Self::FailedAgain | Self::KnownAgain | Self::NothingFound => 2,
-            _ => 1,
-        }
-    }
-}
-
-/// Evidence of `wasted_actions`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WastedActionsEvidence {
-    /// The weight of all wasted actions.
-    pub wasted: f64,
-    /// All actions, including turns without a call.
-    pub actions: u64,
-    /// The number of wasted actions by reason.
-    pub reasons: BTreeMap<WasteReason, u64>,
-    /// The tools with the most wasted actions, at most ten.
-    pub by_tool: Vec<WastedTool>,
-}
-
-/// The wasted actions of one tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WastedTool {
-    /// The tool, or the program of a command line.
-    pub tool: String,
-    /// The number of its wasted actions.
-    pub wasted: u64,
-}
-
-/// The tool of turns without a call.
-const NO_CALL: &str = "no call";
-
-/// A message of a user that asks for nothing.
-static COURTESY: Pattern = Pattern::new(
-    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
-);
-
-/// Counts the wasted actions of a trace.
-#[derive(Debug)]
-pub(super) struct Waste {
-    config: Arc<WastedActionsConfig>,
-    pub(super) attempts: Attempts,
-    no_call: NoCall,
-    pub(super) actions: u64,
-    changes: u64,
-    /// The number of user messages, and the text of the last.
-    spoken: u64,
-    user_said: Vec<u8>,
-    /// The key of the latest attempt, and whether the attempt before had the same.
-    latest: Option<Digest>,
-    follows: bool,
-    /// By key and outcome.
-    seen: DigestMap<Seen>,
-    failures: DigestSet,
-    shown: ShownLines,
-    /// The turn of the latest search that found nothing.
-    searched_in: Option<u64>,
-    /// The turn and program of the latest failure.
-    failed_in: Option<(u64, Arc<str>)>,
-    halves: u64,
-    pub(super) place: Option<(u64, u64)>,
-    reasons: BTreeMap<WasteReason, u64>,
-    by_tool: BTreeMap<String, u64>,
-}
-
-/// When an answer was last seen.
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    turn: u64,
-    changes: u64,
-    spoken: u64,
-    times: u64,
-}
-
-impl Waste {
     fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
         self.halves += reason.halves();
         *self.reasons.entry(reason).or_default() += 1;
@@ -302,13 +148,13 @@ impl Waste {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
-    pub(super) fn wasted(&self) -> f64 {
+    pub(in crate::detect) fn wasted(&self) -> f64 {
         self.halves as f64 / 2.0
     }
 
     /// Returns true if enough is wasted to detect it.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
-    pub(super) fn is_too_much(&self) -> bool {
+    pub(in crate::detect) fn is_too_much(&self) -> bool {
         let wasted = self.wasted();
         wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * self.actions as f64
     }
@@ -391,7 +237,7 @@ impl Fold for Waste {
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn verdict(&self) -> Verdict {
         if self.attempts.are_incomparable() {
-            return super::incomparable();
+            return crate::detect::incomparable();
         }
         let finding = self.place.filter(|_| self.is_too_much()).map(|place| self.finding(place));
         let of = |reasons: &[WasteReason]| {

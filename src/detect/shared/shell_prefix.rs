@@ -1,0 +1,86 @@
+//! The words before the program of a command: assignments, keywords, and programs that run another one.
+
+use std::borrow::Cow;
+
+use super::shell::last_part;
+
+/// Programs that run the command after them.
+struct Wrapper {
+    names: &'static [&'static str],
+    /// The subcommand that must follow; empty if none.
+    subcommand: &'static str,
+    /// Options that take a value.
+    valued: &'static [&'static str],
+    /// The number of their own words after the options.
+    words: usize,
+}
+
+const VALUED: &[&str] = &["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
+
+#[rustfmt::skip]
+const WRAPPERS: [Wrapper; 3] = [
+    Wrapper {
+        names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
+            "time", "xvfb-run"],
+        subcommand: "", valued: VALUED, words: 0,
+    },
+    Wrapper { names: &["timeout"], subcommand: "", valued: VALUED, words: 1 },
+    // In its environment: `uv run pytest`.
+    Wrapper {
+        names: &["hatch", "pdm", "pipenv", "poetry", "uv"], subcommand: "run",
+        valued: &["-p", "--python", "--with", "--extra", "--group", "--env-file", "--project"], words: 0,
+    },
+];
+
+const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];
+
+/// Returns how many words precede the program.
+pub(super) fn before_program(words: &[Cow<'_, str>]) -> usize {
+    let mut at = 0;
+    while let [word, after @ ..] = words.get(at..).unwrap_or_default() {
+        let name = last_part(word);
+        let [next, second] = [0, 1].map(|place| after.get(place).map_or("", |word| word));
+        at += if is_assignment(word) || KEYWORDS.contains(&&**word) || (name, next) == ("uv", "pip") {
+            1
+        } else if name.starts_with("python") && next == "-m" && installer(second) == "pip" {
+            2
+        } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.fits(name, next)) {
+            1 + wrapper.own_words(after)
+        } else {
+            break;
+        };
+    }
+    at.min(words.len())
+}
+
+impl Wrapper {
+    fn fits(&self, name: &str, next: &str) -> bool {
+        // `command -v git` asks for a program and runs none.
+        self.names.contains(&name)
+            && (self.subcommand.is_empty() || self.subcommand == next)
+            && !(name == "command" && next.starts_with('-'))
+    }
+
+    /// Returns how many of the words after its name are its own.
+    fn own_words(&self, words: &[Cow<'_, str>]) -> usize {
+        let mut own = usize::from(!self.subcommand.is_empty());
+        while let Some(option) = words.get(own).filter(|word| word.starts_with('-')) {
+            own += 1 + usize::from(self.valued.contains(&&**option));
+        }
+        own + self.words
+    }
+}
+
+fn is_assignment(word: &str) -> bool {
+    let Some(equals) = memchr::memchr(b'=', word.as_bytes()) else { return false };
+    let name = word.get(..equals).unwrap_or_default();
+    let name = name.strip_suffix('+').unwrap_or(name);
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `pip` for any of its spellings, else the program as it is.
+pub(super) fn installer(program: &str) -> &str {
+    let version = program.strip_prefix("pip").unwrap_or("-");
+    if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }
+}

@@ -1,0 +1,163 @@
+//! `wasted_actions`: the run took clearly more actions than it needed.
+
+mod waste;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub(super) use self::waste::Waste;
+use super::detector::Fold;
+use super::finding::FailureClass;
+use super::rule::{Grid, Rule, positive, rule};
+use super::shared::{PassedOver, PollingCall, TransientRules};
+use crate::error::{Error, Result};
+use crate::names::named;
+use crate::trace::{Actors, RouteStatus};
+
+/// Configuration of [`WastedActions`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WastedActionsConfig {
+    /// Whose actions count.
+    pub actors: Actors,
+    /// The weight of wasted actions to detect ([`WasteReason`]); above 0.
+    pub min_wasted: f64,
+    /// The minimum of wasted actions squared over all actions; at least 0. The default 1 finds 3 wasted of 9, 5 of 25,
+    /// 7 of 49.
+    pub min_impact: f64,
+    /// Calls that are meant to be made again and again.
+    pub exempt: Vec<PollingCall>,
+    /// Failures that are not counted; `null` for none.
+    pub transient: Option<TransientRules>,
+}
+
+impl Default for WastedActionsConfig {
+    fn default() -> Self {
+        Self {
+            actors: Actors::Agent,
+            min_wasted: 3.0,
+            min_impact: 1.0,
+            exempt: PollingCall::known(),
+            transient: Some(TransientRules::default()),
+        }
+    }
+}
+
+impl WastedActionsConfig {
+    pub(super) fn check(&self) -> Result<()> {
+        positive("min_wasted", self.min_wasted)?;
+        if !(self.min_impact >= 0.0 && self.min_impact.is_finite()) {
+            let message = format!("expected a number of at least 0, got {}", self.min_impact);
+            return Err(Error::config("min_impact", message));
+        }
+        PassedOver::check(&self.exempt, self.transient.as_ref())
+    }
+}
+
+rule! {
+    #[doc = include_str!("../docs/wasted_actions.md")]
+    WastedActions(WastedActionsConfig),
+    ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
+}
+
+impl Rule for WastedActions {
+    const ID: &'static str = "wasted_actions";
+    const CLASS: FailureClass = FailureClass::Strategy;
+    const SUMMARY: &'static str = "clearly more actions than the run needed";
+    const DOCS: &'static str = include_str!("../docs/wasted_actions.md");
+
+    fn fold(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
+        Box::new(Waste::new(self))
+    }
+
+    fn needs_argument_texts(&self) -> bool {
+        true
+    }
+
+    fn grid() -> Option<Grid> {
+        let values = (2..=14).map(|halves| (f64::from(halves) / 2.0).into());
+        Some(Grid { parameter: "min_wasted", values: values.collect() })
+    }
+}
+
+/// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum WasteReason {
+    /// Its program failed in a new way.
+    Failed,
+    /// Its program failed as it had before.
+    FailedAgain,
+    /// Its answer was known.
+    KnownAnswer,
+    /// Its answer was known, and the same call had been repeated already or came directly before.
+    KnownAgain,
+    /// It showed only lines of a file that had been shown.
+    NothingNew,
+    /// It searched and found nothing.
+    NothingFound,
+    /// It had the same result as an earlier run, despite a change in between.
+    SameResult,
+    /// A turn without a call, which the harness refused.
+    NoCall,
+}
+
+named! {
+    WasteReason, "reason of waste" {
+        Failed => "failed",
+        FailedAgain => "failed_again",
+        KnownAnswer => "known_answer",
+        KnownAgain => "known_again",
+        NothingNew => "nothing_new",
+        NothingFound => "nothing_found",
+        SameResult => "same_result",
+        NoCall => "no_call",
+    }
+}
+
+impl WasteReason {
+    /// Returns the phrase for messages.
+    fn told(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::FailedAgain => "failed as before",
+            Self::KnownAnswer => "got an answer known already",
+            Self::KnownAgain => "repeated a call whose answer was known",
+            Self::NothingNew => "showed lines seen before",
+            Self::NothingFound => "searched and found nothing",
+            Self::SameResult => "gave the same result as before",
+            Self::NoCall => "held no call",
+        }
+    }
+
+    /// Returns its weight in half actions.
+    fn halves(self) -> u64 {
+        match self {
+            Self::FailedAgain | Self::KnownAgain | Self::NothingFound => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Evidence of `wasted_actions`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WastedActionsEvidence {
+    /// The weight of all wasted actions.
+    pub wasted: f64,
+    /// All actions, including turns without a call.
+    pub actions: u64,
+    /// The number of wasted actions by reason.
+    pub reasons: BTreeMap<WasteReason, u64>,
+    /// The tools with the most wasted actions, at most ten.
+    pub by_tool: Vec<WastedTool>,
+}
+
+/// The wasted actions of one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WastedTool {
+    /// The tool, or the program of a command line.
+    pub tool: String,
+    /// The number of its wasted actions.
+    pub wasted: u64,
+}
