@@ -28,7 +28,6 @@ use wrongturn::{
 #[command(after_help = common::notes(
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
-    common::STATUS,
     "wrongturn calibrate --detectors loop --gate experimental",
 ))]
 pub(crate) struct Arguments {

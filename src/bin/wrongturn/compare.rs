@@ -11,7 +11,7 @@ use crate::common;
 use crate::common::arguments::{Resamples, Scanning, Surety, detector};
 use crate::common::findings::counted;
 use crate::common::inputs::{self, Inputs};
-use crate::common::tables::{self, TableFiles};
+use crate::common::tables::TableFiles;
 use clap::Parser;
 use wrongturn::{
     Registry, Scanner,
@@ -32,7 +32,6 @@ const MODELS_TOLD: usize = 20;
     "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies. \
      Two models of one directory are compared by naming it twice: compare runs/ runs/ --first-model A --second-model B.",
     "tables on standard output, and files where they are asked for. No output replaces an input.",
-    common::STATUS,
     "wrongturn compare --html report.html --markdown report.md",
 ))]
 pub(crate) struct Arguments {
@@ -75,7 +74,6 @@ struct Scan {
 #[command(after_help = common::notes(
     "files or directories of runs of any format, of the same tasks.",
     "a line for each detector, with the exact test of McNemar over pairs of runs of a task, on standard output.",
-    common::STATUS,
     "wrongturn gate golden/tau2 --against golden/tau2 --detectors loop",
 ))]
 pub(crate) struct Gate {
@@ -109,9 +107,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let scan = &arguments.scan;
     scan.compare(&paths, &models, arguments.actors, true, &resampling, |comparison| {
         let document = comparison_document(comparison);
-        arguments.files.write(&document)?;
-        arguments.files.write_json(comparison)?;
-        arguments.files.print(&tables::text(&document, arguments.full))?;
+        arguments.files.report(&document, comparison, arguments.full)?;
         Ok(0)
     })
 }
@@ -185,10 +181,8 @@ impl Scan {
             }
             sides.push((label(path, model.as_deref()), runs));
         }
-        let files = || inputs.iter().map(|inputs| &inputs.files);
-        if inputs::is_nothing_read(files()) {
-            inputs::tell(&inputs);
-            return Err(common::Unread::nothing_read());
+        if inputs::is_nothing_read(&inputs) {
+            return inputs::told(&inputs);
         }
         let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
             return Err("two sides are needed".into());
@@ -198,8 +192,8 @@ impl Scan {
             pool.install(|| Comparison::of((first, first_runs), (second, second_runs), resampling))?;
         let status = show(&comparison)?;
         metadata.tell(run_table.as_ref());
-        inputs::tell(&inputs);
-        Ok(if status == 0 { inputs::status(files()) } else { status })
+        let unread = inputs::told(&inputs)?;
+        Ok(if status == 0 { unread } else { status })
     }
 }
 

@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use crate::common::arguments::Reading;
 use crate::common::findings::counted;
-use crate::common::inputs::Inputs;
 use crate::common::output::Output;
 use crate::common::{self, Failure};
 use clap::Parser;
-use wrongturn::Trace;
 use wrongturn::scan::{ScanEvent, path_text};
 use wrongturn::trace::Unpaired;
 
@@ -19,7 +17,6 @@ use wrongturn::trace::Unpaired;
 #[command(after_help = common::notes(
     "runs of any format; directories are searched.",
     "the runs, one JSON object per line, on standard output or in a file, which replaces no input.",
-    common::STATUS,
     "wrongturn convert golden/tau2 --out traces.jsonl",
 ))]
 pub(crate) struct Arguments {
@@ -36,9 +33,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     common::output::protect(&arguments.paths)?;
     let mut out = Output::create(&arguments.out)?;
-    let (mut inputs, mut notes) = (Inputs::default(), Vec::new());
-    let mut path = Arc::from(Path::new(""));
-    arguments.reading.read(&arguments.paths, |event: ScanEvent<Trace>| -> Result<(), Failure> {
+    let (mut path, mut notes) = (Arc::from(Path::new("")), Vec::new());
+    let inputs = arguments.reading.read(&arguments.paths, |event| {
         match event {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => {
@@ -46,27 +42,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                 metadata.source.get_or_insert_with(|| path_text(path.as_os_str()).into_owned());
                 out.write_all(&common::json_line(&trace.with_metadata(metadata))?)?;
             }
-            other => {
-                if let ScanEvent::End(summary) = &other {
-                    let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));
-                    for (reason, count) in &summary.passed_over {
-                        note(format!("skipped: {count} {reason}"));
-                    }
-                    let Unpaired { calls, messages, .. } = summary.unpaired;
-                    for (count, what, which) in
-                        [(calls, "call", "without an answer"), (messages, "answer", "without a call")]
-                    {
-                        if count > 0 {
-                            note(format!("{} {which}", counted(count, what)));
-                        }
-                    }
-                    // With `--join`, runs come after all files.
-                    if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
-                        note("no runs".to_owned());
+            ScanEvent::End(summary) => {
+                let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));
+                for (reason, count) in &summary.passed_over {
+                    note(format!("skipped: {count} {reason}"));
+                }
+                let Unpaired { calls, messages, .. } = summary.unpaired;
+                for (count, what, which) in
+                    [(calls, "call", "without an answer"), (messages, "answer", "without a call")]
+                {
+                    if count > 0 {
+                        note(format!("{} {which}", counted(count, what)));
                     }
                 }
-                inputs.take(other);
+                // With `--join`, runs come after all files.
+                if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
+                    note("no runs".to_owned());
+                }
             }
+            _ => {}
         }
         Ok(())
     })?;

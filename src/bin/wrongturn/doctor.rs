@@ -9,13 +9,12 @@ use clap::Parser;
 use wrongturn::{
     ErrorKind, Status, Trace,
     read::Format,
-    scan::{ScanEvent, read_files},
+    scan::ScanEvent,
     trace::{Content, Event, UnknownReason},
 };
 
 use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
-use crate::common::inputs::Inputs;
 use crate::common::{self, terminal};
 
 /// The most files named for each problem.
@@ -26,7 +25,6 @@ const NAMED: usize = 3;
 #[command(after_help = common::notes(
     "runs of any format; directories are searched.",
     "formats, problems and remedies on standard output.",
-    common::STATUS,
     "wrongturn doctor golden/tau2",
 ))]
 pub(crate) struct Arguments {
@@ -239,14 +237,14 @@ impl Diagnosis {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let mut inputs = Inputs::default();
     let mut diagnosis = Diagnosis::default();
     let mut file: Arc<Path> = Arc::from(Path::new(""));
     let mut calls = 0;
-    read_files(&arguments.paths, &arguments.reading.options(), |event| {
-        match &event {
-            ScanEvent::Begin(begun) => (file, calls) = (Arc::clone(begun), 0),
-            ScanEvent::Record(trace) => calls += diagnosis.run(&file, trace),
+    let reading = Reading { join: false, ..arguments.reading };
+    let inputs = reading.read(&arguments.paths, |event| {
+        match event {
+            ScanEvent::Begin(begun) => (file, calls) = (begun, 0),
+            ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
                 let kind = match error.kind() {
                     ErrorKind::Io | ErrorKind::Empty => Kind::Unreadable,
@@ -270,10 +268,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             }
             _ => {}
         }
-        if !matches!(event, ScanEvent::Record(_)) {
-            inputs.take(event);
-        }
-        Ok::<(), common::Failure>(())
+        Ok(())
     })?;
     common::print(&diagnosis.render(common::width()))?;
     Ok(inputs.status())

@@ -12,10 +12,9 @@ use wrongturn::{
 
 use crate::common;
 use crate::common::arguments::{Resamples, Scanning};
-use crate::common::inputs;
-use crate::common::inputs::group_name;
+use crate::common::inputs::{self, group_name};
 use crate::common::output::{protect, write_text};
-use crate::common::tables::{self, TableFiles};
+use crate::common::tables::TableFiles;
 
 /// Compares how groups of runs move from one kind of event to the next.
 #[derive(Parser)]
@@ -23,7 +22,6 @@ use crate::common::tables::{self, TableFiles};
     "files or directories of runs of any format.",
     "distances between the groups and the transitions that differ, on standard output; --html has a graph and a heat \
      map for each group. No output replaces an input.",
-    common::STATUS,
     "wrongturn fingerprint golden/tau2 --html fingerprints.html",
 ))]
 pub(crate) struct Arguments {
@@ -79,9 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             let graphs = found.groups.iter().map(|group| (group.name.as_str(), group.fingerprint.to_dot()));
             write_each(folder, "dot", graphs)?;
         }
-        arguments.files.write(&document)?;
-        arguments.files.write_json(&found)?;
-        arguments.files.print(&tables::text(&document, arguments.full))?;
+        arguments.files.report(&document, &found, arguments.full)?;
     }
     metadata.tell(run_table.as_ref());
     inputs.told()

@@ -18,7 +18,7 @@ use crate::common::{self, FAILED, Failure};
 
 /// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI.
 #[derive(Parser)]
-#[command(after_help = common::notes(
+#[command(after_help = common::notes_with(
     "the JSON of a hook on standard input, and the session file that it names.",
     "what the hooks of the agent take as an answer, or settings, on standard output.",
     "Exit status: 0; 1 if a hook or its state cannot be read, which lets the call pass; 2 usage error.",
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 
 /// Prints the findings of a session while it grows.
 #[derive(Parser)]
-#[command(after_help = common::notes(
+#[command(after_help = common::notes_with(
     "a session file of any format with one event per line, or a session on standard input.",
     "a line per finding, as it is confirmed: id, steps, message.",
     "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",

@@ -38,7 +38,7 @@ pub(crate) struct Detectors {
 
 /// Prints a script that completes the command line in a shell.
 #[derive(clap::Args)]
-#[command(after_help = common::notes("none.", "the script on standard output.", common::STATUS, "wrongturn completions bash"))]
+#[command(after_help = common::notes("none.", "the script on standard output.", "wrongturn completions bash"))]
 pub(crate) struct Completions {
     /// The shell
     shell: Shell,
@@ -46,7 +46,7 @@ pub(crate) struct Completions {
 
 /// Writes the manual pages into a directory.
 #[derive(clap::Args)]
-#[command(after_help = common::notes("none.", "a page for each subcommand, such as wrongturn-check.1; the directory on standard output.", common::STATUS, "wrongturn man target/man"))]
+#[command(after_help = common::notes("none.", "a page for each subcommand, such as wrongturn-check.1; the directory on standard output.", "wrongturn man target/man"))]
 pub(crate) struct Man {
     /// The directory
     directory: PathBuf,
@@ -54,7 +54,7 @@ pub(crate) struct Man {
 
 /// Prints the JSON Schema of wrongturn.toml, for editors.
 #[derive(clap::Args)]
-#[command(after_help = common::notes("none.", "the schema on standard output.", common::STATUS, "wrongturn schema"))]
+#[command(after_help = common::notes("none.", "the schema on standard output.", "wrongturn schema"))]
 pub(crate) struct Schema {}
 
 pub(crate) fn completions(arguments: &Completions, mut program: clap::Command) -> Result<u8, Failure> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use crate::common::arguments::Threads;
-use crate::common::inputs;
+use crate::common::inputs::Inputs;
 use crate::common::output::{self, Output};
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
@@ -20,7 +20,6 @@ use wrongturn::merge::{FlaggedRun, PartialContent, PartialState};
     "states that `check --partial` or `replicate --partial` wrote, all of one kind and with the same options. A part \
      that comes twice counts once.",
     "what one process prints over all inputs, with the options of the states, and files where they are asked for.",
-    common::STATUS,
     "wrongturn merge parts/ --html report.html",
 ))]
 pub(crate) struct Arguments {
@@ -63,19 +62,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                 return Err("--out and --chart are of replications; these are states of a scan".into());
             }
             parts::write_scan(&part, &outputs.files)?;
-            let files = part.files.clone();
+            let inputs = Inputs::from(part.files.clone());
             let read = parts::read_options(&options)?;
             let text = Some(&arguments.text);
             parts::report_scan(*part, |flagged| flagged.read(&read), &outputs.files, text, "")?;
-            inputs::told(&files)
+            inputs.told()
         }
         PartialContent::Replication(part) => {
             let options: Options = serde_json::from_value(options)?;
-            let files = part.files.clone();
-            if !inputs::is_nothing_read([&files]) {
+            let inputs = Inputs::from(part.files.clone());
+            if !inputs.is_nothing_read() {
                 replicated::report(*part, &options, outputs, arguments.threads)?;
             }
-            inputs::told(&files)
+            inputs.told()
         }
         _ => Err("the states are of a kind that has no report here".into()),
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::common;
 use crate::common::arguments::{Reading, Surety, detector};
-use crate::common::config::{Choice, Config, Judges};
-use crate::common::inputs::{Inputs, find_run};
+use crate::common::config::{Config, Judges};
+use crate::common::inputs::find_run;
 use crate::common::terminal::name;
 use clap::Parser;
 use wrongturn::{
@@ -22,7 +22,6 @@ use wrongturn::{
 #[command(after_help = common::notes(
     "a file or directory of runs of any format.",
     "one run, or the list of runs where there are several, on standard output.",
-    common::STATUS,
     "wrongturn show golden/tau2/scripted-quitter_airline.json --run 6",
 ))]
 pub(crate) struct Arguments {
@@ -53,25 +52,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let asked: Vec<String> = arguments.explain.iter().cloned().collect();
-    let Judges { own, profiles } = Config::load(arguments.config.as_deref())?.build(&Choice {
-        ids: &asked,
-        preset: Preset::Default,
-        actors: Actors::Agent,
-        min_confidence: arguments.surety.min_confidence,
-    })?;
-    let (mut runs, mut inputs) = (Vec::new(), Inputs::default());
-    let (mut path, mut sources) = (Arc::from(arguments.path.as_path()), Vec::new());
-    arguments.reading.read(&[&arguments.path], |event| -> Result<(), common::Failure> {
+    let (settings, least) = (Config::load(arguments.config.as_deref())?, arguments.surety.min_confidence);
+    let Judges { own, profiles } =
+        settings.build(arguments.explain.as_slice(), Preset::Default, Actors::Agent, least)?;
+    let (mut path, mut runs, mut sources) = (Arc::from(arguments.path.as_path()), Vec::new(), Vec::new());
+    let inputs = arguments.reading.read(&[&arguments.path], |event| {
         match event {
             ScanEvent::Begin(begun) => path = begun,
             ScanEvent::Record(trace) => runs.push(trace),
-            other => {
-                if let ScanEvent::End(summary) = &other {
-                    sources.resize(runs.len(), (Arc::clone(&path), summary.format));
-                }
-                inputs.take(other);
-            }
+            ScanEvent::End(summary) => sources.resize(runs.len(), (Arc::clone(&path), summary.format)),
+            _ => {}
         }
         Ok(())
     })?;

@@ -12,14 +12,13 @@ use crate::common::tables::TableFiles;
 use crate::common::{self, Failure, Unread, output};
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
-use serde_json::Value;
 use wrongturn::benchmarks::{
     Candidate, ComparedTrial, InheritancePair, ReplayMode, Results, SelectionRule, Trial, TrialFormat,
     compare, inherit, read_results, replay_commands, select, transcript,
 };
 use wrongturn::report::{
-    inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
-    transcript_tables,
+    Table, inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables,
+    selection_tables, transcript_tables,
 };
 
 /// Computes Recovery-Bench: what it costs to go on from where a failed trial stood.
@@ -29,7 +28,6 @@ use wrongturn::report::{
      ATIF, or {\"responses\": [{\"episode\", \"text\"}]} of Terminus v1; files *.jsonl hold one JSON object per line. \
      Without any, the bundled generated data of golden/recovery.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
-    common::STATUS,
     "wrongturn bench recovery compare --seed 7 --json out.json",
 ))]
 pub(crate) struct Arguments {
@@ -133,14 +131,26 @@ struct Inherit {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Faults::reported_after(|faults| match &arguments.command {
-        Command::Read(arguments) => run_read(arguments, faults),
+        Command::Read(Files { files, out }) => {
+            let files = inputs(files, &["results.json", "harbor/result.json"]);
+            list(&files, out, "Results of trials", results, result_tables, faults)
+        }
         Command::Select(arguments) => run_select(arguments, faults),
-        Command::Commands(arguments) => run_commands(arguments, faults),
-        Command::Transcript(arguments) => run_transcript(arguments, faults),
+        Command::Commands(Commands { files, mode, out }) => {
+            let commands = |bytes: &[u8], _: &mut _| replay_commands(bytes, *mode);
+            list(&inputs(files, TRAJECTORIES), out, "Commands to type again", commands, replay_tables, faults)
+        }
+        Command::Transcript(Files { files, out }) => {
+            let parse = |bytes: &[u8], _: &mut _| transcript(bytes);
+            list(&inputs(files, TRAJECTORIES), out, "Transcripts", parse, transcript_tables, faults)
+        }
         Command::Compare(arguments) => run_compare(arguments, faults),
         Command::Inherit(arguments) => run_inherit(arguments, faults),
     })
 }
+
+/// The bundled trajectories.
+const TRAJECTORIES: &[&str] = &["harbor/agent/trajectory.json", "terminus.json"];
 
 /// Returns the given paths, or those of bundled files.
 fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
@@ -156,43 +166,20 @@ fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     records::input(path, &format!("recovery/{bundled}"))
 }
 
-/// Results by the name of their file.
-type Named<T> = Vec<(String, T)>;
-
-/// Reads each file and returns the results by file name. Faults are reported with the name.
-fn each<T>(
-    files: &[PathBuf],
+/// Reads a file; `None` if it could not be read, which is a fault.
+fn read<T>(
+    path: &Path,
     faults: &mut Faults,
-    read: impl Fn(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
-) -> Named<Option<T>> {
-    let mut found = Vec::new();
-    for path in files {
-        let result = match output::read(path) {
-            Ok(bytes) => {
-                let mut errors = Vec::new();
-                let result = read(&bytes, &mut errors).map_err(|error| errors.push(error)).ok();
-                faults.of(path, errors);
-                result
-            }
-            Err(error) => {
-                faults.push(error.to_string());
-                None
-            }
-        };
-        found.push((path.display().to_string(), result));
-    }
+    parse: impl FnOnce(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
+) -> Option<T> {
+    let bytes = output::read(path).map_err(|error| faults.push(error.to_string())).ok()?;
+    let mut errors = Vec::new();
+    let found = parse(&bytes, &mut errors).map_err(|error| errors.push(error)).ok();
+    faults.of(path, errors);
     found
 }
 
-/// Returns all results for JSON, those of readable files for tables, and the exit status.
-fn apart<T: Serialize>(found: Named<Option<T>>) -> Result<(Vec<Value>, Named<T>, u8), Failure> {
-    let all = found.iter().map(|(_, result)| serde_json::to_value(result)).collect::<Result<Vec<_>, _>>()?;
-    let read: Vec<_> = found.into_iter().filter_map(|(name, result)| Some((name, result?))).collect();
-    let status = if read.len() == all.len() { 0 } else { common::UNREAD };
-    Ok((all, read, status))
-}
-
-/// Reads the results of a file. Errors in single trials are added to `errors`.
+/// Parses the results of a file. Errors in single trials are added to `errors`.
 fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Result<Results> {
     let mut results = read_results(bytes)?;
     if let Results::Trials { errors: of_trials, .. } = &mut results {
@@ -201,14 +188,23 @@ fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Resul
     Ok(results)
 }
 
-fn run_read(arguments: &Files, faults: &mut Faults) -> Result<u8, Failure> {
-    let files = inputs(&arguments.files, &["results.json", "harbor/result.json"]);
-    let (found, read, status) = apart(each(&files, faults, results))?;
-    arguments.out.write_result(&found, "Results of trials", Vec::new(), result_tables(&read))?;
-    Ok(status)
+/// Reads each file. The JSON has all results, the tables those of readable files.
+fn list<T: Serialize>(
+    files: &[PathBuf],
+    out: &TableFiles,
+    title: &'static str,
+    parse: impl Fn(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
+    tables: impl FnOnce(&[(String, T)]) -> Vec<Table>,
+    faults: &mut Faults,
+) -> Result<(), Failure> {
+    let found: Vec<Option<T>> = files.iter().map(|path| read(path, faults, &parse)).collect();
+    let figures = serde_json::to_value(&found)?;
+    let named =
+        files.iter().zip(found).filter_map(|(path, found)| Some((path.display().to_string(), found?)));
+    out.write_result(&figures, title, Vec::new(), tables(&named.collect::<Vec<_>>()))
 }
 
-fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
+fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
     let files = inputs(&arguments.files, &["candidates.jsonl"]);
     let mut candidates = Vec::new();
     for path in &files {
@@ -218,16 +214,16 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
             candidates.extend(lines.into_records());
             continue;
         }
-        match each(std::slice::from_ref(path), faults, results).pop() {
-            Some((_, Some(Results::Trials { trials, .. }))) => {
+        match read(path, faults, results) {
+            Some(Results::Trials { trials, .. }) => {
                 let is_alone = trials.len() == 1;
                 let of = |trial| {
                     Candidate::of(trial, interactions(path, trial, is_alone), prompt_bytes(path, trial))
                 };
                 candidates.extend(trials.iter().map(of));
             }
-            Some((name, Some(_))) => faults.push(format!("{name}: no trials")),
-            _ => {}
+            Some(_) => faults.push(format!("{}: no trials", path.display())),
+            None => {}
         }
     }
     if candidates.is_empty() {
@@ -235,8 +231,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<u8, Failure> {
     }
     let selection = select(&candidates, arguments.mode);
     let tables = selection_tables(&selection);
-    arguments.out.write_result(&selection, "Failed trials", Vec::new(), tables)?;
-    Ok(0)
+    arguments.out.write_result(&selection, "Failed trials", Vec::new(), tables)
 }
 
 /// Returns the number of replies of the model, from the files next to the result.
@@ -257,26 +252,11 @@ fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     Some(folders.filter(|entry| entry.file_name().to_str().is_some_and(is_episode)).count() as u64)
 }
 
-fn run_commands(arguments: &Commands, faults: &mut Faults) -> Result<u8, Failure> {
-    let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
-    let (found, read, status) =
-        apart(each(&files, faults, |bytes, _| replay_commands(bytes, arguments.mode)))?;
-    arguments.out.write_result(&found, "Commands to type again", Vec::new(), replay_tables(&read))?;
-    Ok(status)
-}
-
 /// Returns the size of a recovery prompt with the transcript next to a Harbor result.
 fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
     let trajectory = output::read(&result.parent()?.join("agent/trajectory.json")).ok()?;
     let known = transcript(&trajectory).ok().filter(|_| trial.format == TrialFormat::Harbor)?;
     Some(known.prompt_bytes)
-}
-
-fn run_transcript(arguments: &Files, faults: &mut Faults) -> Result<u8, Failure> {
-    let files = inputs(&arguments.files, &["harbor/agent/trajectory.json", "terminus.json"]);
-    let (found, read, status) = apart(each(&files, faults, |bytes, _| transcript(bytes)))?;
-    arguments.out.write_result(&found, "Transcripts", Vec::new(), transcript_tables(&read))?;
-    Ok(status)
 }
 
 /// Results of a model in a context.
@@ -326,15 +306,14 @@ fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Fai
     }
     let mut found = Vec::new();
     for path in files {
-        let results = each(std::slice::from_ref(&path), faults, results).pop();
-        let Some((name, Some(Results::Trials { trials, .. }))) = results else { continue };
+        let Some(Results::Trials { trials, .. }) = read(&path, faults, results) else { continue };
         let is_alone = trials.len() == 1;
         found.extend(trials.iter().enumerate().map(|(place, trial)| ComparedTrial {
             model: side.model.clone(),
             context: side.context.clone(),
             source: side.source.clone(),
             task: trial.task.clone(),
-            trial: trial.trial.clone().unwrap_or_else(|| format!("{name}#{place}")),
+            trial: trial.trial.clone().unwrap_or_else(|| format!("{}#{place}", path.display())),
             resolved: trial.resolved,
             scored: Some(trial.scored),
             reward: trial.reward,
@@ -345,7 +324,7 @@ fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Fai
     Ok(found)
 }
 
-fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, Failure> {
+fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<(), Failure> {
     let path = input(arguments.trials.as_ref(), "trials.jsonl");
     let trials = if arguments.results.is_empty() {
         valid(&path, lines::<ComparedTrial>(&path)?, faults)?
@@ -366,15 +345,13 @@ fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<u8, Failure> 
         "Recovery against a fresh start",
         recovery_charts(&comparison),
         recovery_tables(&comparison),
-    )?;
-    Ok(0)
+    )
 }
 
-fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<u8, Failure> {
+fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<(), Failure> {
     let path = input(arguments.pairs.as_ref(), "pairs.jsonl");
     let pairs = valid(&path, lines::<InheritancePair>(&path)?, faults)?;
     let inheritance = inherit(&pairs);
     let tables = inheritance_tables(&inheritance);
-    arguments.out.write_result(&inheritance, "Inherited errors", Vec::new(), tables)?;
-    Ok(0)
+    arguments.out.write_result(&inheritance, "Inherited errors", Vec::new(), tables)
 }

@@ -13,7 +13,7 @@ use wrongturn::{
 };
 
 use super::streams::OutputFormat;
-use crate::common::{self, terminal::name};
+use crate::common::{self, config::findings_of as findings, terminal::name};
 
 /// A run in an output.
 pub(crate) struct Entry {
@@ -47,10 +47,6 @@ pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry,
         _ => Vec::new(),
     };
     Ok(Entry { bytes, is_flagged: findings(record).next().is_some() })
-}
-
-fn findings(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
-    record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
 }
 
 /// A column: its name, and its cell for a `T`.

@@ -31,27 +31,15 @@ impl FromStr for FailOn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, limit) = match text.split_once('>') {
-            None => (text, Limit::Runs(0)),
-            Some((name, limit)) => {
-                let number = limit.trim();
-                let limit = match number.strip_suffix('%') {
-                    Some(percent) => percent
-                        .trim()
-                        .parse()
-                        .ok()
-                        .filter(|share| (0.0..=100.0).contains(share))
-                        .map(Limit::Percent),
-                    None => number.parse().ok().map(Limit::Runs),
-                };
-                (
-                    name,
-                    limit.ok_or_else(|| {
-                        format!("expected a number of runs or a percentage, got `{number}`")
-                    })?,
-                )
-            }
+        let (name, number) = text.split_once('>').unwrap_or((text, "0"));
+        let number = number.trim();
+        let limit = match number.strip_suffix('%').map(|percent| percent.trim().parse()) {
+            Some(Ok(share)) if (0.0..=100.0).contains(&share) => Some(Limit::Percent(share)),
+            Some(_) => None,
+            None => number.parse().ok().map(Limit::Runs),
         };
+        let limit =
+            limit.ok_or_else(|| format!("expected a number of runs or a percentage, got `{number}`"))?;
         let detector = match name.trim() {
             "any" => None,
             id => Some(detector_info(id).map_err(|error| error.to_string())?.id),
@@ -68,15 +56,11 @@ impl FailOn {
             None => ("any detector", (summary.flagged(), summary.runs())),
             Some(id) => (id, summary.detectors().get(id).copied().unwrap_or_default()),
         };
-        match self.limit {
-            Limit::Runs(most) if flagged > most => {
-                Some(format!("{name} flags {flagged} of {applicable} runs, more than {most}"))
-            }
-            Limit::Percent(most) if flagged as f64 * 100.0 > most * applicable as f64 => {
-                Some(format!("{name} flags {flagged} of {applicable} runs, more than {most}%"))
-            }
-            Limit::Runs(_) | Limit::Percent(_) => None,
-        }
+        let (is_broken, most) = match self.limit {
+            Limit::Runs(most) => (flagged > most, most.to_string()),
+            Limit::Percent(most) => (flagged as f64 * 100.0 > most * applicable as f64, format!("{most}%")),
+        };
+        is_broken.then(|| format!("{name} flags {flagged} of {applicable} runs, more than {most}"))
     }
 }
 
@@ -117,16 +101,12 @@ impl Baseline {
 
     /// Removes known findings of a run and returns how many.
     pub(crate) fn remove_known(&self, record: &mut TraceRecord) -> u64 {
-        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-        let known = findings.filter(|finding| self.findings.contains(&Known::of(record, finding)));
-        let known: BTreeSet<String> = known.map(|finding| finding.id.clone()).collect();
-        config::remove(record, |finding| known.contains(&finding.id))
+        config::remove(record, |record, finding| self.findings.contains(&Known::of(record, finding)))
     }
 
     /// Returns the findings of a run as entries of a baseline.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
-        let findings = record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-        findings.map(|finding| Known::of(record, finding)).collect()
+        config::findings_of(record).map(|finding| Known::of(record, finding)).collect()
     }
 
     /// Adds findings.

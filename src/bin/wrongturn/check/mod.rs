@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common;
 use crate::common::arguments::{Scanning, Surety, detector};
-use crate::common::config::{Choice, Config, Judges};
+use crate::common::config::{Config, Judges};
 use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
@@ -34,7 +34,6 @@ use streams::{FormattedFile, OutputFormat, Stream};
 #[command(after_help = common::notes(
     "runs of any format that `wrongturn formats` lists; directories are searched.",
     "the worst runs with their findings, and totals, on standard output. No output replaces an input.",
-    common::STATUS,
     "wrongturn check golden/tau2 --output findings.csv",
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -200,12 +199,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     let settings =
         if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
-    let judges = settings.build(&Choice {
-        ids: &arguments.detectors,
-        preset: arguments.preset,
-        actors: arguments.actors,
-        min_confidence: arguments.surety.min_confidence,
-    })?;
+    let Arguments { detectors, preset, actors, surety, .. } = arguments;
+    let judges = settings.build(detectors, *preset, *actors, surety.min_confidence)?;
     Ok((settings, judges))
 }
 

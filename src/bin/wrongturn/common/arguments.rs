@@ -13,10 +13,10 @@ use wrongturn::{
     stats::Resampling,
 };
 
-use super::{Failure, output};
+use super::{Failure, inputs::Inputs, output};
 
 /// How the inputs are read.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Clone, Copy, Default)]
 pub(crate) struct Reading {
     /// Format of the inputs, as in `wrongturn formats`; default: recognised by their content
     #[arg(long)]
@@ -30,18 +30,23 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    pub(crate) fn options(&self) -> ReadOptions {
+    pub(crate) fn options(self) -> ReadOptions {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
     }
 
     /// Reads the runs of files and directories.
     pub(crate) fn read<P: AsRef<Path>>(
-        &self,
+        self,
         paths: &[P],
-        each: impl FnMut(ScanEvent<Trace>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let options = self.options();
-        if self.join { read_joined(paths, &options, each) } else { read_files(paths, &options, each) }
+        mut each: impl FnMut(ScanEvent<Trace>) -> Result<(), Failure>,
+    ) -> Result<Inputs, Failure> {
+        let (mut inputs, options) = (Inputs::default(), self.options());
+        let each = |event| {
+            inputs.take(&event);
+            each(event)
+        };
+        if self.join { read_joined(paths, &options, each) } else { read_files(paths, &options, each) }?;
+        Ok(inputs)
     }
 }
 

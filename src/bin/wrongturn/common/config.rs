@@ -1,5 +1,6 @@
 //! `wrongturn.toml`: the detectors, thresholds, profiles, ignored findings and gate of a project.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,15 +62,6 @@ struct RunProfile {
 pub(crate) struct Judges {
     pub(crate) own: Vec<Arc<dyn Detector>>,
     pub(crate) profiles: Vec<Profile>,
-}
-
-/// The options about detectors on the command line.
-pub(crate) struct Choice<'c> {
-    /// Detectors that run; empty means those of the file.
-    pub(crate) ids: &'c [String],
-    pub(crate) preset: Preset,
-    pub(crate) actors: Actors,
-    pub(crate) min_confidence: Confidence,
 }
 
 /// An ignore rule: drops findings that meet all conditions given.
@@ -156,14 +148,21 @@ impl Config {
         Ok(profiles)
     }
 
-    /// Builds the detectors, and those of each profile. A run uses the first profile that matches.
-    pub(crate) fn build(&self, choice: &Choice<'_>) -> Result<Judges, Failure> {
-        let least = self.min_confidence.unwrap_or(Confidence::Likely).max(choice.min_confidence);
+    /// Builds the detectors, and those of each profile. A run uses the first profile that matches. If `ids` is empty,
+    /// the file selects.
+    pub(crate) fn build(
+        &self,
+        ids: &[String],
+        preset: Preset,
+        actors: Actors,
+        min_confidence: Confidence,
+    ) -> Result<Judges, Failure> {
+        let least = self.min_confidence.unwrap_or(Confidence::Likely).max(min_confidence);
         let build = |select: &[String], detectors: &Map<String, Value>| {
-            let ids = if choice.ids.is_empty() { select } else { choice.ids };
+            let ids = if ids.is_empty() { select } else { ids };
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let configured = Value::Object(detectors.clone());
-            let built = Registry::default().build(&ids, choice.preset, choice.actors, &configured)?;
+            let built = Registry::default().build(&ids, preset, actors, &configured)?;
             Ok::<_, Failure>(at_least(built, least))
         };
         let own = build(&self.select, &self.detectors)?;
@@ -176,10 +175,10 @@ impl Config {
                 build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
             // Profiles share detectors that have the same configuration.
             for detector in &mut judging {
-                let same = own.iter().find(|known| known.id() == detector.id());
-                let same =
-                    same.filter(|_| configured.get(&*detector.id()) == self.detectors.get(&*detector.id()));
-                if let Some(same) = same {
+                let id = detector.id();
+                if let Some(same) = own.iter().find(|known| known.id() == id)
+                    && configured.get(&*id) == self.detectors.get(&*id)
+                {
                     *detector = Arc::clone(same);
                 }
             }
@@ -200,17 +199,13 @@ impl Config {
 
     /// Removes the findings of a run that the file ignores.
     pub(crate) fn remove_ignored(&self, record: &mut TraceRecord) {
-        if self.ignore.is_empty() {
-            return;
-        }
-        let mut ignored: Vec<String> = Vec::new();
-        for finding in record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings()) {
-            if let Some(ignore) = self.ignore.iter().find(|ignore| ignore.fits(record, finding)) {
+        remove(record, |record, finding| {
+            let ignore = self.ignore.iter().find(|ignore| ignore.fits(record, finding));
+            ignore.is_some_and(|ignore| {
                 ignore.used.fetch_add(1, Ordering::Relaxed);
-                ignored.push(finding.id.clone());
-            }
-        }
-        remove(record, |finding| ignored.contains(&finding.id));
+                true
+            })
+        });
     }
 
     /// Reports `ignore` entries that left nothing out.
@@ -221,13 +216,20 @@ impl Config {
     }
 }
 
+/// Returns the findings of a run.
+pub(crate) fn findings_of(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
+    record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
+}
+
 /// Removes findings of a run and returns how many. A detector without findings no longer flags the run.
-pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&Finding) -> bool) -> u64 {
+pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&TraceRecord, &Finding) -> bool) -> u64 {
+    let gone = findings_of(record).filter(|finding| goes(record, finding)).map(|finding| finding.id.clone());
+    let gone: BTreeSet<String> = gone.collect();
     let mut removed = 0;
     for (_, verdict) in &mut record.verdicts {
         if let Verdict::Judged(judgement) = verdict {
             let before = judgement.findings.len();
-            judgement.findings.retain(|finding| !goes(finding));
+            judgement.findings.retain(|finding| !gone.contains(&finding.id));
             removed += (before - judgement.findings.len()) as u64;
             judgement.detected &= before == 0 || !judgement.findings.is_empty();
         }

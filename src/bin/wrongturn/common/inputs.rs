@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use wrongturn::{
@@ -35,7 +36,7 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// Records an event about a file. Runs are ignored.
-    pub(crate) fn take<T>(&mut self, event: ScanEvent<T>) {
+    pub(crate) fn take<T>(&mut self, event: &ScanEvent<T>) {
         match event {
             ScanEvent::Error(error) => {
                 self.foreign += u64::from(error.kind() == ErrorKind::Format);
@@ -45,11 +46,11 @@ impl Inputs {
             }
             ScanEvent::End(summary) => {
                 let errors = std::mem::take(&mut self.errors);
-                let report = FileReport::of(&summary, &errors, std::mem::take(&mut self.foreign));
+                let report = FileReport::of(summary, &errors, std::mem::take(&mut self.foreign));
                 self.files.add(&summary.path, summary.is_reachable, &report);
             }
             ScanEvent::NotRead { directory, endings, .. } => {
-                self.not_read.push((directory.to_path_buf(), endings));
+                self.not_read.push((directory.to_path_buf(), endings.clone()));
             }
             _ => {}
         }
@@ -57,30 +58,36 @@ impl Inputs {
 
     /// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
     pub(crate) fn status(&self) -> u8 {
-        status([&self.files])
+        status(slice::from_ref(self))
     }
 
     /// Returns true if no file could be read.
     pub(crate) fn is_nothing_read(&self) -> bool {
-        is_nothing_read([&self.files])
+        is_nothing_read(slice::from_ref(self))
     }
 
     /// Reports on stderr what was not read.
     pub(crate) fn tell(&self) {
-        tell([self]);
+        tell(slice::from_ref(self));
     }
 
     /// Like [`Inputs::tell`], and returns the exit status. Fails if nothing could be read.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
-        self.tell();
-        status_or_failure(&self.files)
+        told(slice::from_ref(self))
+    }
+}
+
+/// The inputs of merged states.
+impl From<Files> for Inputs {
+    fn from(files: Files) -> Self {
+        Self { files, ..Self::default() }
     }
 }
 
 /// Reports on stderr what was not read of these inputs.
-pub(crate) fn tell<'i>(inputs: impl IntoIterator<Item = &'i Inputs> + Clone) {
-    tell_errors(inputs.clone().into_iter().map(|inputs| &inputs.files));
-    for (directory, endings) in inputs.into_iter().flat_map(|inputs| &inputs.not_read) {
+pub(crate) fn tell(inputs: &[Inputs]) {
+    tell_errors(inputs);
+    for (directory, endings) in inputs.iter().flat_map(|inputs| &inputs.not_read) {
         let files: u64 = endings.values().sum();
         let what = if files == 1 { "file is" } else { "files are" };
         note(&format!(
@@ -110,14 +117,10 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     named.join(", ")
 }
 
-/// Reports what was not read of merged files, and returns the exit status. Fails if nothing could be read.
-pub(crate) fn told(files: &Files) -> Result<u8, Failure> {
-    tell_errors([files]);
-    status_or_failure(files)
-}
-
-fn status_or_failure(files: &Files) -> Result<u8, Failure> {
-    if is_nothing_read([files]) { Err(Unread::nothing_read()) } else { Ok(status([files])) }
+/// Like [`tell`], and returns the exit status. Fails if nothing could be read.
+pub(crate) fn told(inputs: &[Inputs]) -> Result<u8, Failure> {
+    tell(inputs);
+    if is_nothing_read(inputs) { Err(Unread::nothing_read()) } else { Ok(status(inputs)) }
 }
 
 /// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. A failure of `each` takes
@@ -150,7 +153,7 @@ pub(crate) fn scan<T: Send>(
                 failure = (!closed).then(|| error.to_string());
             }
         }
-        other => inputs.take(other),
+        other => inputs.take(&other),
     })?;
     bar.finish_and_clear();
     if closed {
@@ -162,33 +165,22 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// Returns the numbers of files read in full, in part and not at all.
-fn counts<'f>(files: impl IntoIterator<Item = &'f Files>) -> [u64; 3] {
-    let sum = |[whole, some, none]: [u64; 3], files: &Files| {
-        let [more_whole, more_some, more_none] = files.read_counts();
-        [whole.saturating_add(more_whole), some.saturating_add(more_some), none.saturating_add(more_none)]
-    };
-    files.into_iter().fold([0; 3], sum)
-}
-
 /// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
-pub(crate) fn status<'f>(files: impl IntoIterator<Item = &'f Files>) -> u8 {
-    match counts(files) {
-        [whole, 0, 0] if whole > 0 => 0,
-        _ => UNREAD,
-    }
+fn status(inputs: &[Inputs]) -> u8 {
+    let is_whole = |inputs: &Inputs| matches!(inputs.files.read_counts(), [_, 0, 0]);
+    if inputs.iter().all(is_whole) && !is_nothing_read(inputs) { 0 } else { UNREAD }
 }
 
 /// Returns true if no file could be read.
-pub(crate) fn is_nothing_read<'f>(files: impl IntoIterator<Item = &'f Files>) -> bool {
-    matches!(counts(files), [0, 0, _])
+pub(crate) fn is_nothing_read(inputs: &[Inputs]) -> bool {
+    inputs.iter().all(|inputs| matches!(inputs.files.read_counts(), [0, 0, _]))
 }
 
 /// The most errors that are printed; further ones are counted.
 const MOST_ERRORS: usize = 20;
 
 /// Prints the first errors of each file, one per line, and the number of further ones.
-pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
+fn tell_errors(inputs: &[Inputs]) {
     let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
     let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
         let mut told = 0;
@@ -203,7 +195,7 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
             more => untold += more,
         }
     };
-    for files in files {
+    for Inputs { files, .. } in inputs {
         for (path, report) in files.listed().unwrap_or_default() {
             tell(path, &mut report.first_errors(), report.counts.errors);
         }
@@ -211,8 +203,12 @@ pub(crate) fn tell_errors<'f>(files: impl IntoIterator<Item = &'f Files>) {
             tell(path, &mut first.into_iter(), errors);
         }
     }
-    if untold > 0 {
-        note(&format!("error: {}", counted(untold, "more error")));
+    tell_more_errors(untold);
+}
+
+fn tell_more_errors(count: u64) {
+    if count > 0 {
+        note(&format!("error: {}", counted(count, "more error")));
     }
 }
 
@@ -243,17 +239,14 @@ impl Faults {
     }
 
     /// Runs a command, then reports faults on stderr. The exit status is [`UNREAD`] if there are any.
-    pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<u8, Failure>) -> Result<u8, Failure> {
+    pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<u8, Failure> {
         let mut faults = Self::default();
-        let status = run(&mut faults);
+        let done = run(&mut faults);
         for fault in faults.0.iter().take(MOST_ERRORS) {
             note(&format!("error: {fault}"));
         }
-        let untold = faults.0.len().saturating_sub(MOST_ERRORS);
-        if untold > 0 {
-            note(&format!("error: {}", counted(untold as u64, "more error")));
-        }
-        status.map(|status| if status == 0 && !faults.0.is_empty() { UNREAD } else { status })
+        tell_more_errors(faults.0.len().saturating_sub(MOST_ERRORS) as u64);
+        done.map(|()| if faults.0.is_empty() { 0 } else { UNREAD })
     }
 }
 

@@ -47,7 +47,12 @@ impl Unread {
 }
 
 /// Returns the end of a help text: inputs, outputs, exit statuses, and an example.
-pub(crate) fn notes(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
+pub(crate) fn notes(inputs: &str, outputs: &str, example: &str) -> String {
+    notes_with(inputs, outputs, STATUS, example)
+}
+
+/// Like [`notes`], for a subcommand with exit statuses of its own.
+pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &str) -> String {
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 

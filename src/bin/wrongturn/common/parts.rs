@@ -90,6 +90,27 @@ pub(crate) struct TextOptions {
     quiet: bool,
 }
 
+impl TextOptions {
+    fn render(&self, part: &ScanPart) -> String {
+        let mut text = String::new();
+        if self.verbose {
+            text += &format!("{}\n", printable(&render_files(&part.files)));
+        }
+        if self.stats || self.verbose {
+            text += &format!("{}\n", printable(&part.summary.render()));
+        }
+        let mut runs: Vec<&FlaggedRun> = part.worst.iter().take(self.top.into()).collect();
+        match self.sort {
+            Sort::Worst => {}
+            Sort::Path => runs.sort_by_key(|run| run.file()),
+            Sort::Model => runs.sort_by_key(|run| run.model()),
+            Sort::Findings => runs.sort_by_key(|run| Reverse(run.findings().len())),
+            Sort::Steps => runs.sort_by_key(|run| Reverse(run.steps())),
+        }
+        text + &findings::render(part, &runs, super::width())
+    }
+}
+
 /// The order of the runs shown.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Sort {
@@ -100,18 +121,6 @@ pub(crate) enum Sort {
     Steps,
 }
 
-impl Sort {
-    fn apply(self, runs: &mut [&FlaggedRun]) {
-        match self {
-            Self::Worst => {}
-            Self::Path => runs.sort_by_key(|run| run.file()),
-            Self::Model => runs.sort_by_key(|run| run.model()),
-            Self::Findings => runs.sort_by_key(|run| Reverse(run.findings().len())),
-            Self::Steps => runs.sort_by_key(|run| Reverse(run.steps())),
-        }
-    }
-}
-
 /// Prints the findings of a scan according to `text`, then `more`, and writes its page.
 pub(crate) fn report_scan(
     part: ScanPart,
@@ -120,22 +129,7 @@ pub(crate) fn report_scan(
     text: Option<&TextOptions>,
     more: &str,
 ) -> Result<(), Failure> {
-    let rendered = text.map(|options| {
-        let mut rendered = String::new();
-        if options.verbose {
-            rendered += &format!("{}\n", printable(&render_files(&part.files)));
-        }
-        if options.stats || options.verbose {
-            rendered += &format!("{}\n", printable(&part.summary.render()));
-        }
-        rendered
-            + &{
-                let mut runs: Vec<_> = part.worst.iter().take(options.top.into()).collect();
-                options.sort.apply(&mut runs);
-                findings::render(&part, &runs, super::width())
-            }
-            + &printable(more)
-    });
+    let rendered = text.map(|options| options.render(&part) + &printable(more));
     if let (Some(path), Some(text)) = (&files.text, &rendered) {
         write_text(path, text)?;
     }

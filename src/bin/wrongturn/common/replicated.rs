@@ -20,7 +20,7 @@ use wrongturn::{
 use super::Failure;
 use super::arguments::{Resamples, Threads};
 use super::output::{Output, write_jsonl, write_text};
-use super::tables::{self, TableFiles};
+use super::tables::TableFiles;
 
 /// Which copies of a run count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
@@ -134,72 +134,72 @@ pub(crate) fn report(
 ) -> Result<(), Failure> {
     let ReplicationPart { files, mut runs, .. } = part;
     let pool = threads.pool()?;
-    let writing = Writing { options, outputs, files: &files, pool: &pool };
-    if let Some(rows) = runs.rows() {
-        let mut rows = rows.to_vec();
-        if !options.as_published {
-            mark_duplicates(&mut rows);
-        }
-        if let Some(path) = &outputs.out {
-            write_rows(path, &rows)?;
-        }
-        if options.as_published { writing.published(&rows) } else { writing.analysed(&rows) }
-    } else {
-        let summed = pool.install(|| SummedReplication::of(&runs, &options.analysis()))?;
-        writing.summed(&summed.ok_or("neither runs nor sums are kept")?)
+    let writing = Writing { options, outputs, files: &files };
+    let analysis = options.analysis();
+    let Some(rows) = runs.rows() else {
+        let summed = pool.install(|| SummedReplication::of(&runs, &analysis))?;
+        return writing.summed(&summed.ok_or("neither runs nor sums are kept")?);
+    };
+    let mut rows = rows.to_vec();
+    if !options.as_published {
+        mark_duplicates(&mut rows);
     }
+    if let Some(path) = &outputs.out {
+        write_rows(path, &rows)?;
+    }
+    if options.as_published {
+        let pass_k = options.pass_k.then(|| pass_k_by_pair(&rows));
+        return writing.published(&Replication::of(&rows), pass_k.as_deref());
+    }
+    let by = &options.group_by;
+    let found = pool.install(|| ReplicationAnalysis::of(&rows, &analysis))?;
+    let grouped = (!by.is_empty())
+        .then(|| pool.install(|| GroupedReplication::of(&rows, by, &analysis)))
+        .transpose()?;
+    let regression = options.regression.then(|| RewardRegression::of(&rows, &analysis));
+    writing.analysed(&found, grouped.as_ref(), regression.as_ref())
 }
 
 struct Writing<'w> {
     options: &'w Options,
     outputs: &'w Outputs,
     files: &'w Files,
-    pool: &'w rayon::ThreadPool,
 }
 
 impl Writing<'_> {
-    fn summary<F: Serialize>(
+    fn summary<'r, F: Serialize>(
         &self,
-        figures: &F,
-        pass_k: Option<&[PassK]>,
+        figures: &'r F,
+        pass_k: Option<&'r [PassK]>,
+        grouped: Option<&'r GroupedReplication>,
+        regression: Option<&'r RewardRegression>,
+    ) -> impl Serialize {
+        let Options { actors, threshold, .. } = *self.options;
+        let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
+        Summary { figures, pass_k, grouped, regression, inputs: self.files.figures(), config }
+    }
+
+    fn published(&self, replication: &Replication, pass_k: Option<&[PassK]>) -> Result<(), Failure> {
+        let files = &self.outputs.files;
+        files.write_json(&self.summary(replication, pass_k, None, None))?;
+        let more = pass_k.map(render_pass_k).unwrap_or_default();
+        files.print(&(render_replication(replication) + &more))
+    }
+
+    fn analysed(
+        &self,
+        analysis: &ReplicationAnalysis,
         grouped: Option<&GroupedReplication>,
         regression: Option<&RewardRegression>,
     ) -> Result<(), Failure> {
-        let Options { actors, threshold, .. } = *self.options;
-        let config = Config { actors, threshold, version: env!("CARGO_PKG_VERSION") };
-        let summary = Summary { figures, pass_k, grouped, regression, inputs: self.files.figures(), config };
-        self.outputs.files.write_json(&summary)
-    }
-
-    fn published(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
-        let pass_k = self.options.pass_k.then(|| pass_k_by_pair(rows));
-        let replication = Replication::of(rows);
-        self.summary(&replication, pass_k.as_deref(), None, None)?;
-        let more = pass_k.as_deref().map(render_pass_k).unwrap_or_default();
-        self.outputs.files.print(&(render_replication(&replication) + &more))
-    }
-
-    fn analysed(&self, rows: &[SimulationRow]) -> Result<(), Failure> {
-        let (options, by) = (self.options.analysis(), &self.options.group_by);
-        let analysis = self.pool.install(|| ReplicationAnalysis::of(rows, &options))?;
-        let grouped = (!by.is_empty())
-            .then(|| self.pool.install(|| GroupedReplication::of(rows, by, &options)))
-            .transpose()?;
-        let regression = self.options.regression.then(|| RewardRegression::of(rows, &options));
-        let view = ReplicationView {
-            pass_k: self.options.pass_k,
-            duplicates: self.options.duplicates == Duplicates::List,
-            grouped: grouped.as_ref(),
-            regression: regression.as_ref(),
-        };
-        let document = replication_document(&analysis, &view);
-        self.outputs.files.write(&document)?;
+        let duplicates = self.options.duplicates == Duplicates::List;
+        let view = ReplicationView { pass_k: self.options.pass_k, duplicates, grouped, regression };
         if let Some(path) = &self.outputs.chart {
-            write_text(path, &forest_chart(&analysis, Relation::RecoveryWithErrors).svg())?;
+            write_text(path, &forest_chart(analysis, Relation::RecoveryWithErrors).svg())?;
         }
         let pass_k = self.options.pass_k.then(|| pass_k_by_pair(&analysis.runs));
-        self.summary(&analysis, pass_k.as_deref(), grouped.as_ref(), regression.as_ref())?;
-        self.outputs.files.print(&tables::text(&document, self.outputs.full))
+        let summary = self.summary(analysis, pass_k.as_deref(), grouped, regression);
+        self.outputs.files.report(&replication_document(analysis, &view), &summary, self.outputs.full)
     }
 
     /// Reports a replication from sums.
@@ -213,14 +213,10 @@ impl Writing<'_> {
         }
         let pass_k = self.options.pass_k.then_some(summed.pass_k.as_slice());
         if self.options.as_published {
-            self.summary(&summed.published, pass_k, None, None)?;
-            let more = pass_k.map(render_pass_k).unwrap_or_default();
-            return self.outputs.files.print(&(render_replication(&summed.published) + &more));
+            return self.published(&summed.published, pass_k);
         }
         let document = summed_document(summed, self.options.pass_k);
-        self.outputs.files.write(&document)?;
-        self.summary(summed, pass_k, None, None)?;
-        self.outputs.files.print(&tables::text(&document, self.outputs.full))
+        self.outputs.files.report(&document, &self.summary(summed, pass_k, None, None), self.outputs.full)
     }
 }
 

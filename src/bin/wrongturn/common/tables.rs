@@ -72,7 +72,19 @@ impl TableFiles {
         self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
     }
 
-    /// Writes and prints a result in all forms.
+    /// Writes and prints a document and its figures in all forms.
+    pub(crate) fn report(
+        &self,
+        document: &Document,
+        figures: &impl Serialize,
+        full: bool,
+    ) -> Result<(), Failure> {
+        self.write(document)?;
+        self.write_json(figures)?;
+        self.print(&text(document, full))
+    }
+
+    /// Writes and prints charts and tables in all forms.
     pub(crate) fn write_result(
         &self,
         figures: &impl Serialize,
@@ -84,10 +96,7 @@ impl TableFiles {
         for chart in charts {
             document.chart(chart);
         }
-        document.tables_of(tables);
-        self.write(&document)?;
-        self.write_json(figures)?;
-        self.print(&document.text(Detail::Full))
+        self.report(document.tables_of(tables), figures, true)
     }
 }
 

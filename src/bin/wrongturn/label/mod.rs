@@ -9,17 +9,13 @@ mod sheet;
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use crate::common::arguments::{Seed, detector};
+use crate::common::arguments::{Reading, Seed, detector};
 use crate::common::inputs::{Inputs, find_run};
 use crate::common::output::protect;
 use cells::Span;
 use clap::Parser;
 use entry::Label;
-use wrongturn::{
-    ReadOptions, Trace,
-    calibrate::Difficulty,
-    scan::{ScanEvent, read_files},
-};
+use wrongturn::{Trace, calibrate::Difficulty, read::Format, scan::ScanEvent};
 
 /// Labels recorded runs by hand.
 ///
@@ -33,7 +29,6 @@ use wrongturn::{
 #[command(verbatim_doc_comment, after_help = common::notes(
     "files of runs of any format; with --filled and --second, sheets or golden entries.",
     "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
-    common::STATUS,
     "wrongturn label --sample golden/tau2 --detector loop --out sheet.jsonl",
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -127,28 +122,22 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
         run: name,
     };
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
-    entry::append(&out, &[entry.made(arguments, trace, &format, &out)?])?;
+    entry::append(&out, &[entry.made(arguments, trace, format, &out)?])?;
     inputs.tell();
     Ok(inputs.status())
 }
 
 /// Returns the runs of a file, its format, and what was not read.
-fn read(file: &Path) -> Result<(Vec<Trace>, String, Inputs), common::Failure> {
-    let (mut runs, mut format, mut inputs) = (Vec::new(), "recorded".to_owned(), Inputs::default());
+fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failure> {
+    let (mut runs, mut format) = (Vec::new(), "recorded");
     protect([file])?;
-    read_files([file], &ReadOptions::default(), |event| {
+    let inputs = Reading::default().read(&[file], |event| {
         match event {
             ScanEvent::Record(trace) => runs.push(trace),
-            other => {
-                if let ScanEvent::End(summary) = &other
-                    && let Some(read) = summary.format
-                {
-                    read.name().clone_into(&mut format);
-                }
-                inputs.take(other);
-            }
+            ScanEvent::End(summary) => format = summary.format.map_or(format, Format::name),
+            _ => {}
         }
-        Ok::<(), common::Failure>(())
+        Ok(())
     })?;
     if runs.is_empty() {
         inputs.tell();

@@ -9,15 +9,16 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
-    ReadOptions, Trace,
+    Trace,
     calibrate::{Difficulty, GoldenEntry, RunFeatures, run_of, sample_runs, trace_digest},
     report::{Document, render_run},
-    scan::{ScanEvent, read_files},
+    scan::ScanEvent,
 };
 
 use super::cells::{Labelled, Span, labelled};
 use super::entry::{Label, append, blind};
 use super::{Arguments, read, required};
+use crate::common::arguments::Reading;
 use crate::common::inputs::Inputs;
 use crate::common::output::{Output, is_stdout, protect, write_text};
 use crate::common::{Failure, Unread, json_line, print};
@@ -58,20 +59,17 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         );
     }
     let (mut features, mut numbers) = (Vec::new(), Vec::new());
-    let (mut digests, mut number, mut inputs) = (BTreeSet::new(), 0_usize, Inputs::default());
-    read_files(&arguments.sample, &ReadOptions::default(), |event| {
-        match event {
-            ScanEvent::Record(trace) => {
-                // Only the first of equal runs is a candidate.
-                if digests.insert(trace_digest(&trace)) {
-                    numbers.push(number);
-                    features.push(RunFeatures::of(&trace));
-                }
-                number += 1;
+    let (mut digests, mut number) = (BTreeSet::new(), 0_usize);
+    let inputs = Reading::default().read(&arguments.sample, |event| {
+        if let ScanEvent::Record(trace) = event {
+            // Only the first of equal runs is a candidate.
+            if digests.insert(trace_digest(&trace)) {
+                numbers.push(number);
+                features.push(RunFeatures::of(&trace));
             }
-            other => inputs.take(other),
+            number += 1;
         }
-        Ok::<(), Failure>(())
+        Ok(())
     })?;
     let drawn = sample_runs(&features, arguments.n, arguments.seed.seed);
     if drawn.is_empty() {
@@ -82,7 +80,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let mut wanted: BTreeMap<usize, usize> = drawn.collect();
     let mut rows: BTreeMap<usize, (Row, Trace)> = BTreeMap::new();
     let (mut file, mut position, mut number) = (Arc::from(Path::new("")), 0_usize, 0_usize);
-    read_files(&arguments.sample, &ReadOptions::default(), |event| {
+    Reading::default().read(&arguments.sample, |event| {
         match event {
             ScanEvent::Begin(path) => (file, position) = (path, 0),
             ScanEvent::Record(trace) => {
@@ -106,7 +104,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
             }
             _ => {}
         }
-        Ok::<(), Failure>(())
+        Ok(())
     })?;
     let mut sheet = Output::create(&out)?;
     let mut page = Document::new(format!("{} runs to read for {detector}", rows.len()));
@@ -136,7 +134,7 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
     if rows.is_empty() {
         return Err(format!("{}: no row has a label", sheet.display()).into());
     }
-    let mut files: BTreeMap<PathBuf, (Vec<Trace>, String, Inputs)> = BTreeMap::new();
+    let mut files: BTreeMap<PathBuf, (Vec<Trace>, &'static str, Inputs)> = BTreeMap::new();
     let mut made: BTreeMap<PathBuf, Vec<GoldenEntry>> = BTreeMap::new();
     for Labelled { key, detector, label, range, difficulty, description, row } in &rows {
         let place = |error: &dyn std::fmt::Display| format!("{}: {key}: {error}", sheet.display());

@@ -16,7 +16,6 @@ use wrongturn::benchmarks::{Definition, EvolutionScorer, ModeRules};
     "files of one JSON object per line (reflect --episodes: a BenchTrace file); without any, the bundled generated data \
      of golden/benchtrace.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
-    common::STATUS,
     "wrongturn bench benchtrace evolve --mode code --json out.json",
 ))]
 pub(crate) struct Arguments {

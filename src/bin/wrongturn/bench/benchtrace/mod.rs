@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })
 }
 
-fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::Failure> {
     let (gold, predictions) = if let Some(path) = &arguments.episodes {
         by_detectors(path, faults)?
     } else {
@@ -80,8 +80,7 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<u8, common::F
         "Reflection on failures",
         vec![reflection_chart(&report, &all), funnel_chart(&report)],
         reflection_tables(&report, &all, &dataset(&gold)),
-    )?;
-    Ok(0)
+    )
 }
 
 /// Annotated episodes and the predictions of a model.
@@ -124,7 +123,7 @@ fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::F
     Ok((gold, predictions))
 }
 
-fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Failure> {
     let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
     let cases = valid(&path, lines::<EvolutionCase>(&path)?, faults)?;
     let report = evolve(&cases, arguments.mode);
@@ -155,11 +154,10 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<u8, common::Fai
         "Failures avoided after learning",
         vec![evolution_chart(&report), distance_chart(&report)],
         evolution_tables(&report, &all, &report.by_setting(&cases)),
-    )?;
-    Ok(0)
+    )
 }
 
-fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
         pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
     };
@@ -167,13 +165,13 @@ fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, com
     tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found), faults)
 }
 
-fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
     let place = (&arguments.input, "annotators.jsonl");
     tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
 }
 
-fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Failure> {
     let records: Vec<ReflectionRecord> = if let Some(path) = &arguments.cases {
         let (gold, predictions) = annotated(arguments.gold.as_ref(), arguments.predictions.as_ref(), faults)?;
         let cases = valid(path, lines::<EvolutionCase>(path)?, faults)?;
@@ -189,11 +187,10 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<u8, common::Fai
     };
     let found = relate(&records);
     let tables = relation_tables(&found);
-    arguments.out.write_result(&found, "Reflection and avoidance", Vec::new(), tables)?;
-    Ok(0)
+    arguments.out.write_result(&found, "Reflection and avoidance", Vec::new(), tables)
 }
 
-fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failure> {
     let path = bundled(arguments.input.as_ref(), "episodes.jsonl");
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
@@ -201,11 +198,10 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<u8, common::Failu
     let episodes = valid(&path, lines, faults)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
     let tables = mode_tables(&reports);
-    arguments.out.write_result(&reports, "Rule-based failures of text games", Vec::new(), tables)?;
-    Ok(0)
+    arguments.out.write_result(&reports, "Rule-based failures of text games", Vec::new(), tables)
 }
 
-fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<u8, common::Failure> {
+fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
     let place = (&arguments.input, "calls.jsonl");
     tabled(
@@ -226,13 +222,12 @@ fn tabled<T: Record, R: Serialize>(
     evaluate: impl FnOnce(&[T]) -> R,
     tables: impl FnOnce(&R) -> Vec<Table>,
     faults: &mut Faults,
-) -> Result<u8, common::Failure> {
+) -> Result<(), common::Failure> {
     let path = bundled(path.as_ref(), by_default);
     let records = valid(&path, lines::<T>(&path)?, faults)?;
     let found = evaluate(&records);
     let tables = tables(&found);
-    out.write_result(&found, title, Vec::new(), tables)?;
-    Ok(0)
+    out.write_result(&found, title, Vec::new(), tables)
 }
 
 /// Returns the given path, or that of a bundled file.
