@@ -25,6 +25,14 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Returns the object, or the members of each item or line.
+    pub(super) fn each(&self) -> Vec<Members<'a>> {
+        match self {
+            Self::Object(members) => vec![members.clone()],
+            document => document.items().iter().map(|item| Members::from(*item)).collect(),
+        }
+    }
+
     /// Returns the items of a list, or the values in lines.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {

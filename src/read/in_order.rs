@@ -1,50 +1,65 @@
 //! Assigns answers without an id to the oldest open call, or to the oldest of the same name.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use crate::trace::{Assembler, CallNumber};
+use crate::trace::{Assembler, CallNumber, TextMap};
 
 /// The calls of a run in order. Free until the first answer without an id.
 #[derive(Debug, Default)]
 pub(super) struct InOrder<'a> {
     /// Number of entries of the run that were checked.
-    seen: usize,
+    seen: u64,
+    all: Queue<'a>,
     without_id: Queue<'a>,
-    with_id: Queue<'a>,
 }
 
-#[derive(Debug, Default)]
-struct Queue<'a> {
-    all: VecDeque<CallNumber>,
-    by_name: BTreeMap<Cow<'a, str>, VecDeque<CallNumber>>,
-}
+/// Calls by tool, and all of them under `None`.
+type Queue<'a> = TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>;
 
 impl<'a> InOrder<'a> {
-    /// Returns the oldest unanswered call of this name, or of any name; one without an id comes first.
-    pub(super) fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
+    /// Returns the oldest unanswered call of this name, or of any name.
+    pub(super) fn oldest(
+        &mut self,
+        name: Option<&Cow<'a, str>>,
+        steps: &mut Assembler<'a>,
+    ) -> Option<CallNumber> {
+        self.update(steps);
+        first(&mut self.all, name, steps)
+    }
+
+    /// Like [`Self::oldest`], but calls without an id come first.
+    pub(super) fn without_id_first(
+        &mut self,
+        name: Option<&Cow<'a, str>>,
+        steps: &mut Assembler<'a>,
+    ) -> Option<CallNumber> {
+        self.update(steps);
+        first(&mut self.without_id, name, steps).or_else(|| first(&mut self.all, name, steps))
+    }
+
+    fn update(&mut self, steps: &mut Assembler<'a>) {
         steps.pair_new();
         for (number, call) in steps.calls_from(self.seen) {
-            let queue = if call.id.is_none() { &mut self.without_id } else { &mut self.with_id };
-            queue.all.push_back(number);
-            queue.by_name.entry(call.name.clone()).or_default().push_back(number);
+            let queues = [Some(&mut self.all), Some(&mut self.without_id).filter(|_| call.id.is_none())];
+            for queue in queues.into_iter().flatten() {
+                queue.entry(None).or_default().push_back(number);
+                queue.entry(Some(call.name.clone())).or_default().push_back(number);
+            }
         }
-        self.seen = steps.entries().len();
-        self.without_id.take(name, steps).or_else(|| self.with_id.take(name, steps))
+        self.seen = steps.next_number();
     }
 }
 
-impl<'a> Queue<'a> {
-    fn take(&mut self, name: Option<&str>, steps: &mut Assembler<'a>) -> Option<CallNumber> {
-        let queue = match name {
-            Some(name) => self.by_name.get_mut(name)?,
-            None => &mut self.all,
-        };
-        loop {
-            let call = queue.pop_front()?;
-            if !steps.is_answered(call) {
-                return Some(call);
-            }
-        }
+/// Returns the first unanswered call.
+fn first<'a>(
+    queue: &mut Queue<'a>,
+    name: Option<&Cow<'a, str>>,
+    steps: &mut Assembler<'a>,
+) -> Option<CallNumber> {
+    let calls = queue.get_mut(&name.cloned())?;
+    while calls.front().is_some_and(|call| steps.is_answered(*call)) {
+        calls.pop_front();
     }
+    calls.front().copied()
 }

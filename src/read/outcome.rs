@@ -20,6 +20,9 @@ impl Outcome {
     /// An answer without a mark.
     pub(super) const UNMARKED: Self = Self::ok(Provenance::None);
 
+    /// A call that a flag says was refused.
+    pub(super) const REFUSED: Self = Self::unknown(UnknownReason::Refused, Provenance::Flag);
+
     pub(super) const fn ok(provenance: Provenance) -> Self {
         Self { status: Status::Ok, provenance, reason: None }
     }
@@ -40,6 +43,16 @@ impl Outcome {
     /// Outcome by an exit code: any but 0 is an error.
     pub(super) const fn exit_code(failed: bool) -> Self {
         if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }
+    }
+
+    /// Outcome by a flag, if there is one.
+    pub(super) fn of_flag(failed: Option<bool>) -> Self {
+        failed.map_or(Self::UNMARKED, Self::flag)
+    }
+
+    /// Outcome by an exit code, if it is one.
+    pub(super) fn of_code(code: Option<Raw<'_>>) -> Self {
+        code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)
     }
 
     /// Makes an answer with this outcome.

@@ -117,7 +117,7 @@ impl<'a> Assembler<'a> {
     pub(crate) fn call(&mut self, call: Call<'a>) -> CallNumber {
         self.actions += 1;
         self.queue.push_back(Entry::Call(call, None, None));
-        CallNumber(self.gone + self.queue.len() as u64 - 1)
+        CallNumber(self.next_number() - 1)
     }
 
     /// Adds an answer to the call of this id. Without an id it has no call.
@@ -155,12 +155,18 @@ impl<'a> Assembler<'a> {
         &self.queue
     }
 
-    /// Returns the calls among the entries from this position on, for a run that is held.
-    pub(crate) fn calls_from(&self, place: usize) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
+    /// Returns the calls that were not emitted among the entries from this number on.
+    pub(crate) fn calls_from(&self, first: u64) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
+        let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
         self.queue.iter().zip(self.gone..).skip(place).filter_map(|(entry, number)| match entry {
             Entry::Call(call, ..) => Some((CallNumber(number), call)),
             _ => None,
         })
+    }
+
+    /// Returns the number of the next entry.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.gone + self.queue.len() as u64
     }
 
     /// Takes the entries of a held run, to be added again in another form.
@@ -194,7 +200,7 @@ impl<'a> Assembler<'a> {
 
     /// Pairs the entries added since the last call.
     pub(crate) fn pair_new(&mut self) {
-        for number in self.seen..self.gone + self.queue.len() as u64 {
+        for number in self.seen..self.next_number() {
             match self.entry(number) {
                 Some(Entry::Call(call, None, _)) => {
                     if let Some(id) = call.id.as_deref().map(Digest::of_text) {
@@ -217,7 +223,7 @@ impl<'a> Assembler<'a> {
                 _ => {}
             }
         }
-        self.seen = self.gone + self.queue.len() as u64;
+        self.seen = self.next_number();
     }
 
     /// Registers an unanswered call.

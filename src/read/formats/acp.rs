@@ -217,11 +217,7 @@ impl<'a> Called<'a> {
         self.content = call.get("content").filter(|content| content.bytes() != b"[]").or(self.content);
         self.output = call.get("rawOutput").or(self.output);
         if let Some(failed) = status(call) {
-            let outcome = if failed && self.is_rejected {
-                Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
-            } else {
-                Outcome::flag(failed)
-            };
+            let outcome = if failed && self.is_rejected { Outcome::REFUSED } else { Outcome::flag(failed) };
             run.answer_call(self.number, observation(self.content, self.output), outcome);
         }
     }

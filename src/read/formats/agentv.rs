@@ -18,10 +18,7 @@ const RESULT: Mark =
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut transcripts = Recordings::of_agent("agentv");
-    let own: Vec<_> = match document {
-        Document::Object(result) => vec![result.clone()],
-        document => document.items().iter().map(|item| Members::from(*item)).collect(),
-    };
+    let own = document.each();
     let (mut others, mut without) = (0, 0);
     for object in &own {
         if MESSAGE.fits(object) {

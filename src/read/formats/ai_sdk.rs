@@ -76,7 +76,7 @@ fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
         Some("result") => run.answer_call(number, call.result("result"), Outcome::UNMARKED),
         Some("output-error") => run.answer_call(number, call.result("errorText"), Outcome::flag(true)),
         Some("output-denied") => {
-            run.answer_call(number, None, Outcome::unknown(UnknownReason::Refused, Provenance::Flag));
+            run.answer_call(number, None, Outcome::REFUSED);
         }
         _ => {}
     }

@@ -22,12 +22,8 @@ fn has_pairs(object: &Members<'_>) -> bool {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let objects = match document {
-        Document::Object(object) => vec![object.clone()],
-        document => document.items().iter().map(|item| Members::from(*item)).collect(),
-    };
     let mut others = 0;
-    for object in objects {
+    for object in document.each() {
         let row = object.get("value").and_then(Raw::string).filter(|_| ROW.fits(&object));
         if let Some(value) = row.as_deref().and_then(json) {
             conversation(&Members::from(value), runs);
@@ -67,7 +63,7 @@ fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
         for result in items(results.member("tool_use_results")) {
             let outcome = match result.member("status").and_then(Raw::string).as_deref() {
-                _ if cancelled.is_some() => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                _ if cancelled.is_some() => Outcome::REFUSED,
                 Some("Success") => Outcome::flag(false),
                 Some("Error") => Outcome::flag(true),
                 _ => Outcome::UNMARKED,

@@ -1,7 +1,7 @@
 //! BFCL: results of the Berkeley Function Calling Leaderboard, with the log of each step if present.
 
 use super::prelude::*;
-use super::recorded::{items, members, text};
+use super::recorded::{fitting, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Bfcl,
@@ -16,19 +16,9 @@ const ENTRY: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let entries = match document {
-        Document::Object(entry) => vec![entry.clone()],
-        document => document.items().iter().map(|item| Members::from(*item)).collect(),
-    };
-    let mut others = 0;
-    for entry in entries {
-        if ENTRY.fits(&entry) {
-            read_entry(&entry, runs);
-        } else {
-            others += 1;
-        }
+    for entry in fitting(&ENTRY, document.each(), "objects of other types", runs) {
+        read_entry(&entry, runs);
     }
-    runs.pass_over("objects of other types", others);
 }
 
 fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {

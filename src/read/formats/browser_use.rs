@@ -1,7 +1,7 @@
 //! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
 
 use super::prelude::*;
-use super::recorded::{elements, text};
+use super::recorded::{elements, fitting, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::BrowserUse,
@@ -14,16 +14,10 @@ const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), I
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
-    let mut others = 0;
-    for item in elements(document, &["history"]) {
-        let item = Members::from(item);
-        if ENTRY.fits(&item) {
-            entry(&item, &mut run);
-        } else {
-            others += 1;
-        }
+    let items = elements(document, &["history"]).into_iter().map(Members::from);
+    for item in fitting(&ENTRY, items, "elements of other types", runs) {
+        entry(&item, &mut run);
     }
-    runs.pass_over("elements of other types", others);
     run.give(runs);
 }
 

@@ -231,7 +231,7 @@ impl<'a> Block<'a> {
     pub(in crate::read) fn into_answer(self) -> Answer<'a> {
         let flag = match self.unknown {
             Some(reason) => Outcome::unknown(reason, Provenance::Flag),
-            None => self.is_error.map_or(Outcome::UNMARKED, Outcome::flag),
+            None => Outcome::of_flag(self.is_error),
         };
         let Some(text) = self.content else { return flag.answer(Content::Absent) };
         let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };

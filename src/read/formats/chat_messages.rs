@@ -259,7 +259,7 @@ impl<'a> Conversation<'a> {
                 self.call(call, None);
             } else {
                 let (id, name) = (block.answers.take(), block.name.take());
-                self.answer(turn, id, name.as_deref(), block.into_answer());
+                self.answer(turn, id, name.as_ref(), block.into_answer());
             }
         }
     }
@@ -290,13 +290,19 @@ impl<'a> Conversation<'a> {
             None => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
         };
         let id = if by_name { None } else { element.answers.take() };
-        self.answer(turn, id, element.name.as_deref(), answer);
+        self.answer(turn, id, element.name.as_ref(), answer);
     }
 
     /// Gives an answer to the call of this id, or, without one, to the oldest open call of this name.
-    fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, name: Option<&str>, answer: Answer<'a>) {
+    fn answer(
+        &mut self,
+        turn: u64,
+        id: Option<Cow<'a, str>>,
+        name: Option<&Cow<'a, str>>,
+        answer: Answer<'a>,
+    ) {
         if id.is_none()
-            && let Some(call) = self.in_order.take(name, &mut self.assembler)
+            && let Some(call) = self.in_order.without_id_first(name, &mut self.assembler)
         {
             self.assembler.answer_call(call, answer);
             return;

@@ -68,12 +68,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let call =
                     id("tool_use_id").or_else(|| id("mcp_tool_use_id")).or_else(|| id("custom_tool_use_id"));
                 let is_error = event.flag("is_error");
-                let outcome = is_error.map_or(Outcome::UNMARKED, Outcome::flag);
+                let outcome = Outcome::of_flag(is_error);
                 run.answer(call, None, content.and_then(words::result), outcome);
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
                 let observed = event.result("deny_message");
-                let refused = Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
+                let refused = Outcome::REFUSED;
                 run.answer(id("tool_use_id"), None, observed, refused);
             }
             Some("span.model_request_end") => {

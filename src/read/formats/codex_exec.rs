@@ -42,9 +42,9 @@ fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
     let outcome = match item.name("status").as_deref() {
         Some("failed") => Outcome::flag(true),
         Some("completed") => Outcome::flag(false),
-        Some("declined") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+        Some("declined") => Outcome::REFUSED,
         Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
-        _ => item.get("exit_code").and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code),
+        _ => Outcome::of_code(item.get("exit_code")),
     };
     outcome.answer(observation)
 }
@@ -107,7 +107,7 @@ impl<'a> Session<'a> for Threads<'a> {
     /// The first thread is the one that grows, as a rule. A call is complete when its item is.
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
         if let Some(first) = self.open.first_mut() {
-            runs.hand_on(&mut first.steps, u64::MAX);
+            first.run.hand_on(runs);
         }
     }
 
@@ -133,16 +133,14 @@ impl<'a> Threads<'a> {
     fn terminate(&mut self, termination: &'static str) {
         let place = self.current.or_else(|| self.places.get(&None).copied());
         if let Some(thread) = place.and_then(|place| self.open.get_mut(place)) {
-            thread.termination = Some(termination);
+            thread.run.metadata.termination = Some(termination.to_owned());
         }
     }
 }
 
 /// A thread that is being read.
 struct Thread<'a> {
-    id: Option<Cow<'a, str>>,
-    termination: Option<&'static str>,
-    steps: Assembler<'a>,
+    run: Recording<'a>,
     /// Number of items.
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
@@ -160,14 +158,9 @@ struct Sight {
 
 impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
-        Self {
-            id,
-            termination: None,
-            steps: Assembler::default(),
-            count: 0,
-            items: TextMap::default(),
-            calls: Vec::new(),
-        }
+        let mut run = Recording::of_agent("codex");
+        run.metadata.id = id.map(Cow::into_owned);
+        Self { run, count: 0, items: TextMap::default(), calls: Vec::new() }
     }
 
     /// An item is placed where it was first seen, with its latest arguments.
@@ -184,10 +177,10 @@ impl<'a> Thread<'a> {
             return;
         }
         if let Some((call, given)) = seen.call.and_then(|place| self.calls.get(place)) {
-            if let Some(call) = self.steps.call_mut(*call) {
+            if let Some(call) = self.run.call_mut(*call) {
                 call.arguments = given.clone();
             }
-            self.steps.answer_call(*call, answer_of(item));
+            self.run.steps.answer_call(*call, answer_of(item));
             return;
         }
         let (actor, key) = match item.name("type").as_deref() {
@@ -195,16 +188,16 @@ impl<'a> Thread<'a> {
             Some("error") => (Actor::Environment, "message"),
             _ => return,
         };
-        if let Some(text) = item.get(key).and_then(words::message) {
-            self.steps.message(actor, seen.ordinal, text);
-        }
+        self.run.at(seen.ordinal, None);
+        self.run.say(actor, item.message(key));
     }
 
     fn new_item(&mut self, id: Option<Cow<'a, str>>, call: Option<&Cow<'a, str>>) -> Sight {
         let ordinal = self.count;
         self.count += 1;
         let call = call.map(|name| {
-            let call = self.steps.call(Call::new(ordinal, id.clone(), name.clone()));
+            self.run.at(ordinal, None);
+            let call = self.run.call(id.clone(), Some(name.clone()), None);
             self.calls.push((call, Content::Absent));
             self.calls.len() - 1
         });
@@ -217,16 +210,10 @@ impl<'a> Thread<'a> {
     fn end(mut self, runs: &mut Runs<'_>) {
         // Items that never completed.
         for (call, given) in self.calls {
-            if let Some(call) = self.steps.call_mut(call) {
+            if let Some(call) = self.run.call_mut(call) {
                 call.arguments = given;
             }
         }
-        let metadata = Metadata {
-            id: self.id.map(Cow::into_owned),
-            agent: Some("codex".into()),
-            termination: self.termination.map(Into::into),
-            ..Metadata::default()
-        };
-        runs.give_unrouted(&mut self.steps, metadata, None);
+        self.run.give(runs);
     }
 }

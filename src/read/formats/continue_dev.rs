@@ -1,7 +1,7 @@
 //! Continue: sessions of the editor. The state of a call says how it ended.
 
 use super::prelude::*;
-use super::recorded::{ident, items, members, text};
+use super::recorded::{fitting, ident, items, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Continue,
@@ -14,13 +14,7 @@ const SESSION: Mark =
     All(&[Has(&["sessionId", "workspaceDirectory"]), Holds("history", &Is(Kind::Object, &["message"]))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let sessions = match document {
-        Document::Object(session) => vec![session.clone()],
-        document => document.items().iter().map(|item| Members::from(*item)).collect(),
-    };
-    let (known, others): (Vec<_>, Vec<_>) = sessions.into_iter().partition(|session| SESSION.fits(session));
-    runs.pass_over("objects of other types", others.len() as u64);
-    for session in known {
+    for session in fitting(&SESSION, document.each(), "objects of other types", runs) {
         let mut run = Recording::of_agent("continue");
         run.metadata.id = session.name("sessionId").map(Into::into);
         run.model(session.name("chatModelTitle"));
@@ -82,7 +76,7 @@ fn outcome(state: Raw<'_>) -> Option<Outcome> {
     Some(match state.member("status").and_then(Raw::string).as_deref() {
         Some("done") => Outcome::flag(false),
         Some("errored") => Outcome::flag(true),
-        Some("canceled") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+        Some("canceled") => Outcome::REFUSED,
         _ => return None,
     })
 }

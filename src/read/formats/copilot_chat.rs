@@ -67,68 +67,52 @@ type Calls<'a> = BTreeMap<Cow<'a, str>, CallNumber>;
 
 /// An agent of a chat that is being read.
 struct Agent<'a> {
-    steps: Assembler<'a>,
-    metadata: Metadata,
-    turn: u64,
+    run: Recording<'a>,
     /// Number of items among calls that are not calls.
     others: u64,
 }
 
 impl<'a> Agent<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
-        Self { steps: Assembler::default(), metadata, turn: 0, others: 0 }
+        let mut run = Recording::of_agent("copilot");
+        (run.metadata.id, run.metadata.parent) = (id, parent);
+        Self { run, others: 0 }
     }
 
-    fn end(mut self, runs: &mut Runs<'_>) {
+    fn end(self, runs: &mut Runs<'_>) {
         runs.pass_over("items among calls that are no calls", self.others);
-        runs.give_unrouted(&mut self.steps, self.metadata, None);
-    }
-
-    fn say(&mut self, actor: Actor, text: Option<Raw<'a>>, time: Option<u64>) {
-        if let Some(text) = text.and_then(words::message) {
-            self.steps.message_at(actor, self.turn, text, time);
-        }
+        self.run.give(runs);
     }
 
     /// Reads the user's text, and the texts and calls of each round.
     fn request(&mut self, request: &Members<'a>) -> Calls<'a> {
-        let time = request.get("timestamp").and_then(time::of_milliseconds);
+        let run = &mut self.run;
+        run.time(request.get("timestamp").and_then(time::of_milliseconds));
         let message = request.get("message");
-        self.say(Actor::User, message.and_then(|message| message.member("text")).or(message), time);
-        let details = request.get("result").and_then(|result| result.member("metadata"));
-        let detail = |key: &str| details.and_then(|details| details.member(key));
-        let model = detail("resolvedModel").and_then(common::name).or_else(|| request.name("modelId"));
-        self.metadata.model = self.metadata.model.take().or(model.map(|model| model.as_ref().into()));
-        let rounds = detail("toolCallRounds").and_then(Raw::items).unwrap_or_default();
+        let asked = message.and_then(|message| message.member("text")).or(message);
+        run.say(Actor::User, asked.and_then(words::message));
+        let details = request.object("result").object("metadata");
+        run.model(details.name("resolvedModel").or_else(|| request.name("modelId")));
+        let rounds = details.list("toolCallRounds");
         if rounds.is_empty() {
             let texts =
                 parts(request, false).filter(|part| !part.has("kind")).filter_map(|part| part.name("value"));
-            let text: String = texts.collect();
-            if !common::is_blank(&text) {
-                self.steps.message_at(Actor::Agent, self.turn, text, time);
-            }
+            run.say(Actor::Agent, Some(texts.collect::<String>().into()));
         }
         let mut calls = Calls::new();
-        for round in rounds {
-            let time = round.member("timestamp").and_then(time::of_milliseconds);
-            self.say(Actor::Agent, round.member("response"), time);
-            for call in round.member("toolCalls").and_then(Raw::items).unwrap_or_default() {
+        for round in rounds.into_iter().map(Members::from) {
+            run.time(round.get("timestamp").and_then(time::of_milliseconds));
+            run.say(Actor::Agent, round.message("response"));
+            for call in round.list("toolCalls") {
                 if call.kind() != Kind::Object {
                     self.others += 1;
                     continue;
                 }
-                let id = call.member("id").and_then(common::name);
-                let name = call.member("name").and_then(common::name).unwrap_or_default();
-                let mut found = Call::new(self.turn, id.clone(), name);
-                found.arguments = call.member("arguments").map_or(Content::Absent, common::arguments);
-                found.time = time;
-                let number = self.steps.call(found);
-                if let Some(id) = id {
-                    calls.insert(short(&id).to_owned().into(), number);
-                }
+                let call = Members::from(call);
+                let number = run.call(call.name("id"), call.name("name"), call.get("arguments"));
+                calls.extend(call.name("id").map(|id| (short(&id).to_owned().into(), number)));
             }
-            self.turn += 1;
+            run.turn(None);
         }
         calls
     }
@@ -138,15 +122,16 @@ impl<'a> Agent<'a> {
         let outcome = shown(part);
         let result = part.get("resultDetails").and_then(|details| details.member("output").or(Some(details)));
         let number = known.unwrap_or_else(|| {
-            let mut call =
-                Call::new(self.turn, part.name("toolCallId"), part.name("toolId").unwrap_or_default());
+            let mut call = Call::new(0, part.name("toolCallId"), part.name("toolId").unwrap_or_default());
             call.arguments = arguments(part);
-            self.turn += 1;
-            self.steps.call(call)
+            self.run.time(None);
+            let number = self.run.add(call);
+            self.run.turn(None);
+            number
         });
         if known.is_none() && (outcome.is_some() || result.is_some() || is_true(part.get("isComplete"))) {
             let text = result.and_then(words::result).map_or(Content::NotRecorded, Content::Present);
-            self.steps.answer_call(number, outcome.unwrap_or(Outcome::UNMARKED).answer(text));
+            self.run.steps.answer_call(number, outcome.unwrap_or(Outcome::UNMARKED).answer(text));
         }
     }
 
@@ -166,21 +151,22 @@ impl<'a> Agent<'a> {
                 marked.unwrap_or_else(|| text.as_ref().map_or(Outcome::UNMARKED, |text| told(text.text())));
             let answer = outcome.answer(text.into());
             match calls.get(id) {
-                Some(number) => drop(self.steps.answer_call(*number, answer)),
-                None => self.steps.answer(self.turn, None, answer),
+                Some(number) => _ = self.run.steps.answer_call(*number, answer),
+                None => self.run.answer_with(None, answer),
             }
         }
         // A refused call may have no result.
         for (id, outcome) in shown {
             if let Some(number) = calls.get(&id) {
-                self.steps.answer_call(*number, outcome.answer(Content::Absent));
+                self.run.answer_call(*number, None, outcome);
             }
         }
-        self.metadata.termination = is_true(request.get("isCanceled")).then(|| "canceled".to_owned());
+        self.run.metadata.termination = is_true(request.get("isCanceled")).then(|| "canceled".to_owned());
         if let Some(error) = result.and_then(|result| result.member("errorDetails")) {
             let code = error.member("code").and_then(common::name);
-            self.metadata.termination = Some(code.map_or_else(|| "error".to_owned(), Cow::into_owned));
-            self.say(Actor::Environment, error.member("message"), None);
+            self.run.metadata.termination = Some(code.map_or_else(|| "error".to_owned(), Cow::into_owned));
+            self.run.time(None);
+            self.run.say(Actor::Environment, error.member("message").and_then(words::message));
         }
     }
 }

@@ -116,7 +116,7 @@ pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     let confirmed = part.get("isConfirmed");
     let kind = confirmed.and_then(|confirmed| confirmed.member("type")).and_then(Raw::integer);
     if confirmed.and_then(Raw::boolean) == Some(false) || matches!(kind, Some(0 | 5)) {
-        return Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag));
+        return Some(Outcome::REFUSED);
     }
     let state = part.get("toolSpecificData").and_then(|data| data.member("terminalCommandState"));
     let exit_code = state.and_then(|state| state.member("exitCode")).and_then(is_failure_code);

@@ -57,9 +57,7 @@ pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     let text =
         text.or_else(|| error.map(|error| error.member("message").unwrap_or(error))).and_then(words::result);
     let outcome = match data.flag("success") {
-        _ if matches!(code.as_deref(), Some("rejected" | "denied")) => {
-            Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
-        }
+        _ if matches!(code.as_deref(), Some("rejected" | "denied")) => Outcome::REFUSED,
         Some(false) => Outcome::flag(true),
         success => match text.as_ref().and_then(|text| exit_code(text.text())) {
             Some(failed) => Outcome::exit_code(failed),

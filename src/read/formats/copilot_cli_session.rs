@@ -8,18 +8,11 @@ use super::prelude::*;
 /// A session that is being read: its agents by the call that started them, with the main agent under an empty id.
 #[derive(Default)]
 pub(super) struct Session<'a> {
-    agents: Vec<Agent<'a>>,
+    agents: Vec<Recording<'a>>,
     places: BTreeMap<Option<Cow<'a, str>>, usize>,
     calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
     id: Option<String>,
     others: u64,
-}
-
-#[derive(Default)]
-struct Agent<'a> {
-    steps: Assembler<'a>,
-    metadata: Metadata,
-    turn: u64,
 }
 
 impl<'a> Session<'a> {
@@ -31,7 +24,7 @@ impl<'a> Session<'a> {
     /// Emits complete steps of the first agent.
     pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
         if let Some(first) = self.agents.first_mut() {
-            runs.hand_on(&mut first.steps, first.turn);
+            first.hand_on_before_turn(runs);
         }
     }
 
@@ -40,10 +33,7 @@ impl<'a> Session<'a> {
         // If only sub-agents acted, the calling agent still has a run.
         self.agent(None);
         runs.pass_over("lines of other types", self.others);
-        for agent in self.agents {
-            let Agent { mut steps, metadata, .. } = agent;
-            runs.give_unrouted(&mut steps, metadata, None);
-        }
+        self.agents.into_iter().for_each(|agent| agent.give(runs));
     }
 
     /// Returns the index of the agent that this call started.
@@ -53,9 +43,8 @@ impl<'a> Session<'a> {
         let id = caller.as_deref().map(str::to_owned);
         let place = *self.places.entry(caller).or_insert(next);
         if place == next {
-            let id = if id.is_some() { id } else { self.id.clone() };
-            let metadata = Metadata { id, parent, agent: Some("copilot".into()), ..Metadata::default() };
-            let agent = Agent { metadata, ..Agent::default() };
+            let mut agent = Recording::of_agent("copilot");
+            (agent.metadata.id, agent.metadata.parent) = (id.or_else(|| self.id.clone()), parent);
             self.agents.push(agent);
         }
         place
@@ -63,8 +52,7 @@ impl<'a> Session<'a> {
 
     /// Reads a line.
     pub(super) fn line(&mut self, line: &Members<'a>) {
-        let data = line.get("data").map(Members::from).unwrap_or_default();
-        let time = line.time("timestamp");
+        let data = line.object("data");
         let kind = line.name("type").unwrap_or_default();
         if kind == "session.start" {
             self.id = data.name("sessionId").map(Cow::into_owned);
@@ -76,40 +64,30 @@ impl<'a> Session<'a> {
         let place = self.agent(caller);
         let Some(agent) = self.agents.get_mut(place) else { return };
         let model = ["selectedModel", "newModel", "model"].into_iter().find_map(|key| data.name(key));
-        if agent.metadata.model.is_none() {
-            agent.metadata.model = model.map(|model| model.as_ref().into());
-        }
-        let say = |agent: &mut Agent<'a>, actor, key: &str| {
-            if let Some(text) = data.get(key).and_then(words::message) {
-                agent.steps.message_at(actor, agent.turn, text, time);
-            }
-        };
+        agent.model(model);
+        agent.time(line.time("timestamp"));
         match &*kind {
-            "user.message" => say(agent, Actor::User, "content"),
-            "system.message" => say(agent, Actor::System, "content"),
+            "user.message" => agent.say(Actor::User, data.message("content")),
+            "system.message" => agent.say(Actor::System, data.message("content")),
             "assistant.message" => {
-                say(agent, Actor::Agent, "content");
-                let count = data.count("outputTokens");
-                let usage = count.map(|output| Usage { output_tokens: Some(output), ..Usage::default() });
-                agent.steps.spent(agent.turn, usage);
-                for request in data.list("toolRequests") {
-                    let request = Members::from(request);
-                    self.call(place, &request, request.name("name"), time, usage);
+                agent.say(Actor::Agent, data.message("content"));
+                let output_tokens = data.count("outputTokens");
+                agent.spent(Some(Usage { output_tokens, ..Usage::default() }));
+                for request in data.objects("toolRequests") {
+                    self.call(place, &request, request.name("name"));
                 }
                 if let Some(agent) = self.agents.get_mut(place) {
-                    agent.turn += 1;
+                    agent.turn(None);
                 }
             }
-            "tool.execution_start" | "tool.user_requested" => {
-                self.call(place, &data, data.name("toolName"), time, None);
-            }
+            "tool.execution_start" | "tool.user_requested" => self.call(place, &data, data.name("toolName")),
             "tool.execution_complete" => {
                 let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).copied());
                 let (place, number) = call.map_or((place, None), |(place, number)| (place, Some(number)));
                 let Some(agent) = self.agents.get_mut(place) else { return };
                 match number {
-                    Some(number) => drop(agent.steps.answer_call(number, answer(&data))),
-                    None => agent.steps.answer(agent.turn, None, answer(&data)),
+                    Some(number) => _ = agent.steps.answer_call(number, answer(&data)),
+                    None => agent.answer_with(None, answer(&data)),
                 }
             }
             "subagent.started" => {
@@ -117,7 +95,7 @@ impl<'a> Session<'a> {
             }
             "session.error" => {
                 agent.metadata.termination = data.name("errorType").map(Cow::into_owned);
-                say(agent, Actor::Environment, "message");
+                agent.say(Actor::Environment, data.message("message"));
             }
             "abort" => agent.metadata.termination = Some("abort".into()),
             "session.shutdown" => agent.metadata.termination = data.name("shutdownType").map(Cow::into_owned),
@@ -135,24 +113,11 @@ impl<'a> Session<'a> {
     }
 
     /// Adds a call, unless it was requested before.
-    fn call(
-        &mut self,
-        place: usize,
-        data: &Members<'a>,
-        name: Option<Cow<'a, str>>,
-        time: Option<u64>,
-        usage: Option<Usage>,
-    ) {
+    fn call(&mut self, place: usize, data: &Members<'a>, name: Option<Cow<'a, str>>) {
         let id = data.name("toolCallId");
         let is_known = id.as_ref().is_some_and(|id| self.calls.contains_key(id));
         let Some(agent) = self.agents.get_mut(place).filter(|_| !is_known) else { return };
-        let mut call = Call::new(agent.turn, id.clone(), name.unwrap_or_default());
-        call.arguments = data.arguments("arguments");
-        call.time = time;
-        call.usage = usage.map(Box::new);
-        let number = agent.steps.call(call);
-        if let Some(id) = id {
-            self.calls.insert(id, (place, number));
-        }
+        let number = agent.call(id.clone(), name, data.get("arguments"));
+        self.calls.extend(id.map(|id| (id, (place, number))));
     }
 }

@@ -2,7 +2,7 @@
 //! is an entry with its result.
 
 use super::prelude::*;
-use super::recorded::{items, json, members};
+use super::recorded::{fitting, items, json, members};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CopilotDebug,
@@ -16,9 +16,8 @@ const ENTRY: Mark =
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("copilot-chat");
-    let lines = document.items().iter().map(|line| Members::from(*line));
-    let (mut entries, others): (Vec<_>, Vec<_>) = lines.partition(|line| ENTRY.fits(line));
-    let mut others = others.len() as u64;
+    let mut entries = fitting(&ENTRY, document.each(), "entries of other types", runs);
+    let mut others = 0;
     entries.sort_by_key(|entry| entry.integer("ts"));
     for entry in &entries {
         let run = sessions.run(entry.name("sid"));

@@ -291,9 +291,7 @@ impl<'a> Event<'a> {
                 _ => None,
             });
         let outcome = match (failed, code.and_then(is_failure_code)) {
-            _ if said.is_some_and(|(word, _)| word == "rejected") => {
-                Outcome::unknown(UnknownReason::Refused, Provenance::Flag)
-            }
+            _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),

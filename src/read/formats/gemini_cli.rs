@@ -17,30 +17,33 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 const SESSION: Mark = Is(Kind::String, &["sessionId", "projectHash"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut session = Session::default();
+    let mut session = Session { run: Recording::of_agent("gemini-cli"), others: 0, no_calls: 0, rewinds: 0 };
     let (members, messages) = match document {
         Document::Object(members) => (members.clone(), members.objects("messages").collect()),
         document => session.replay(document.items()),
     };
     for (turn, message) in (0..).zip(messages) {
+        session.run.at(turn, message.time("timestamp"));
         match message.name("type").as_deref() {
-            Some("user") => session.say(Actor::User, &message, turn),
+            Some("user") => session.run.say(Actor::User, message.message("content")),
             Some("gemini") => {
-                session.model = session.model.take().or_else(|| message.name("model"));
-                session.say(Actor::Agent, &message, turn);
-                session.calls(&message, turn);
+                session.run.model(message.name("model"));
+                session.run.say(Actor::Agent, message.message("content"));
+                session.calls(&message);
             }
             _ => session.others += 1,
         }
     }
-    session.end(&members, runs);
+    runs.pass_over("messages of neither the user nor the model", session.others);
+    runs.pass_over("items among calls that are no calls", session.no_calls);
+    runs.pass_over("rewinds (what they took back is kept)", session.rewinds);
+    session.run.metadata.id = members.name("sessionId").map(Cow::into_owned);
+    session.run.give(runs);
 }
 
 /// A session that is being read.
-#[derive(Default)]
 struct Session<'a> {
-    steps: Assembler<'a>,
-    model: Option<Cow<'a, str>>,
+    run: Recording<'a>,
     /// Number of skipped messages, and of items among calls that are not calls.
     others: u64,
     no_calls: u64,
@@ -75,44 +78,20 @@ impl<'a> Session<'a> {
         (header, messages)
     }
 
-    fn say(&mut self, actor: Actor, message: &Members<'a>, turn: u64) {
-        if let Some(text) = message.message("content") {
-            self.steps.message_at(actor, turn, text, message.time("timestamp"));
-        }
-    }
-
-    fn calls(&mut self, message: &Members<'a>, turn: u64) {
-        let usage = usage(&message.object("tokens"));
+    fn calls(&mut self, message: &Members<'a>) {
         let (calls, others): (Vec<_>, Vec<_>) =
             message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
         self.no_calls += others.len() as u64;
-        self.steps.spent(turn, usage.filter(|_| calls.is_empty()));
+        self.run.spent(usage(&message.object("tokens")));
         for call in calls.into_iter().map(Members::from) {
+            self.run.time(call.time("timestamp"));
             let name = call.name("name").unwrap_or_default();
             let answer = answer(&call, &name);
-            let mut made = Call::new(turn, call.name("id"), name);
-            made.arguments = call.arguments("args");
-            made.time = call.time("timestamp");
-            made.usage = usage.map(Box::new);
-            let number = self.steps.call(made);
+            let number = self.run.call(call.name("id"), Some(name), call.get("args"));
             if let Some(answer) = answer {
-                self.steps.answer_call(number, answer);
+                self.run.steps.answer_call(number, answer);
             }
         }
-    }
-
-    /// Emits the trace.
-    fn end(mut self, members: &Members<'_>, runs: &mut Runs<'_>) {
-        runs.pass_over("messages of neither the user nor the model", self.others);
-        runs.pass_over("items among calls that are no calls", self.no_calls);
-        runs.pass_over("rewinds (what they took back is kept)", self.rewinds);
-        let metadata = Metadata {
-            id: members.name("sessionId").map(Cow::into_owned),
-            agent: Some("gemini-cli".into()),
-            model: self.model.map(|model| model.as_ref().into()),
-            ..Metadata::default()
-        };
-        runs.give_unrouted(&mut self.steps, metadata, None);
     }
 }
 
@@ -131,7 +110,7 @@ fn usage(counts: &Members<'_>) -> Option<Usage> {
 fn answer<'a>(call: &Members<'a>, name: &str) -> Option<Answer<'a>> {
     let observation = call.get("result").and_then(result);
     let outcome = match call.name("status").as_deref()? {
-        "cancelled" => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+        "cancelled" => Outcome::REFUSED,
         "error" => Outcome::flag(true),
         "success" if name == "run_shell_command" && observation.as_ref().is_some_and(has_failed) => {
             Outcome::exit_code(true)

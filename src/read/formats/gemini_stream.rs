@@ -120,7 +120,7 @@ impl<'a> Session<'a> {
                 let is_shell = id.as_ref().is_some_and(|id| self.shells.contains(id));
                 let failed = is_shell && observation.as_ref().is_some_and(has_failed);
                 let outcome = match line.name("status").as_deref() {
-                    Some("cancelled") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                    Some("cancelled") => Outcome::REFUSED,
                     Some("error") => Outcome::flag(true),
                     Some("success") if failed => Outcome::exit_code(true),
                     Some("success") => Outcome::flag(false),

@@ -24,14 +24,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
-    let mut steps = Assembler::default();
+    let mut run = Recording::default();
     let history = episode.get("turn_history");
     let list = |key| history.and_then(|history| history.member(key)?.items()).unwrap_or_default();
     let [thoughts, actions, observations, valid] =
         [list("thoughts"), list("actions"), list("observations"), list("valid_action")];
-    if let Some(query) = episode.message("query") {
-        steps.message(Actor::User, 0, query);
-    }
+    run.say(Actor::User, episode.message("query"));
     let environment = episode.name("environment");
     let tool = environment.as_deref().map_or("action", |name| name.strip_prefix("ic_").unwrap_or(name));
     let argument = match tool {
@@ -40,33 +38,28 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
         "python" => "code",
         _ => "action",
     };
-    for (index, (turn, action)) in (1..).zip(&actions).enumerate() {
-        if let Some(thought) = thoughts.get(index).and_then(|thought| words::message(*thought)) {
-            steps.message(Actor::Agent, turn, thought);
-        }
+    for (index, action) in actions.iter().enumerate() {
+        run.turn(None);
+        run.say(Actor::Agent, thoughts.get(index).and_then(|thought| words::message(*thought)));
         let text = action.string().unwrap_or_else(|| action.spelling());
         let (name, argument, text) = match submitted(&text) {
             Some(answer) => ("submit", "answer", answer),
             None => (tool, argument, executed(&text)),
         };
-        let mut call = Call::new(turn, None, name.to_owned());
-        call.arguments = Content::Present(common::sole_text(argument, text));
-        let call = steps.call(call);
+        let call = run.call_text(name.to_owned(), argument, text);
         if let Some(observation) = observations.get(index) {
             let text = words::result(*observation);
             let outcome = outcome(valid.get(index).and_then(|valid| valid.boolean()), text.as_ref());
-            steps.answer_call(call, outcome.answer(text.into()));
+            run.answer_call(call, text, outcome);
         }
     }
     let unasked = observations.len().saturating_sub(actions.len());
     runs.pass_over("observations without an action", unasked as u64);
-    let metadata = Metadata {
-        id: Some(key),
-        task: episode.ident("task_id").map(Cow::into_owned),
-        domain: environment.map(|name| name.as_ref().into()),
-        ..Metadata::default()
-    };
-    runs.give_unrouted(&mut steps, metadata, reward(episode));
+    run.metadata.id = Some(key);
+    run.metadata.task = episode.ident("task_id").map(Cow::into_owned);
+    run.metadata.domain = environment.map(|name| name.as_ref().into());
+    run.reward = episode.object("summary").number("max_reward");
+    run.give(runs);
 }
 
 /// Returns the answer that an action submits.
@@ -87,9 +80,4 @@ fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome
         None if observation.is_some_and(complains) => Outcome::error(Provenance::Text),
         None => Outcome::UNMARKED,
     }
-}
-
-fn reward(episode: &Members<'_>) -> Option<f64> {
-    let reward = episode.get("summary")?.member("max_reward")?;
-    (reward.kind() == Kind::Number).then(|| reward.json().float().ok()).flatten()
 }

@@ -206,7 +206,7 @@ fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let is_error = is_error.or_else(|| result.name("type").map(|kind| kind == "ToolError"));
     let (message, output) = (part("message"), part("output"));
     if is_error != Some(true) {
-        return (output.or(message), is_error.map_or(Outcome::UNMARKED, Outcome::flag));
+        return (output.or(message), Outcome::of_flag(is_error));
     }
     let refused = message.as_ref().or(output.as_ref()).and_then(|message| refused(message.text()));
     let parts: Vec<_> = message.into_iter().chain(output).collect();

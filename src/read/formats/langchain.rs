@@ -55,10 +55,7 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let held: Vec<_> = match document {
-        Document::Object(object) => vec![within(object)],
-        document => document.items().iter().map(|item| within(&Members::from(*item))).collect(),
-    };
+    let held: Vec<_> = document.each().iter().map(within).collect();
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
     let mut others = held.iter().filter(|held| held.is_empty()).count() as u64;

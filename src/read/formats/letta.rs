@@ -1,7 +1,7 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident, number};
+use super::recorded::{any_of_first, elements, ident};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Letta,
@@ -76,7 +76,7 @@ fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     if let Document::Object(results) = document {
         run.metadata.domain = results.name("suite").as_deref().map(Into::into);
     }
-    run.reward = number(result.get("grade").and_then(|grade| grade.member("score")));
+    run.reward = result.object("grade").number("score");
     run.say(Actor::User, sample.text("input"));
     let mut others = 0;
     for sent in result.list("trajectory").into_iter().filter_map(Raw::items).flatten() {

@@ -15,13 +15,9 @@ const EVENT: Mark = Has(&["qualified_name", "__is_pydantic", "value"]);
 const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_output"]));
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let responses = match document {
-        Document::Object(object) => vec![object.clone()],
-        document => document.items().iter().map(|item| Members::from(*item)).collect(),
-    };
     let mut run = Recording::of_agent("llama-index");
     let mut others = 0;
-    for response in responses.into_iter().filter(|response| RESPONSE.fits(response)) {
+    for response in document.each().iter().filter(|response| RESPONSE.fits(response)) {
         run.turn(None);
         for source in response.objects("sources") {
             let given = source.object("raw_input");
@@ -82,5 +78,5 @@ fn said<'a>(message: &Members<'a>) -> Option<TextCow<'a>> {
 /// Returns the text and outcome of a `ToolOutput`.
 fn output<'a>(output: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let text = said(output).or_else(|| output.result("raw_output"));
-    (text, output.flag("is_error").map_or(Outcome::UNMARKED, Outcome::flag))
+    (text, Outcome::of_flag(output.flag("is_error")))
 }

@@ -4,9 +4,8 @@
 use super::chat::Form;
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
-use super::llm_code::Coder;
-use super::llm_stream;
 use super::prelude::*;
+use super::{llm_code, llm_stream};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LlmCalls,
@@ -187,9 +186,10 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     let prompt = if last.is_whole { count(first) } else { 0 };
     let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
     if last.is_whole
-        && let Some(mut coder) = Coder::of(examples, said, &response)
+        && let Some(mut run) = llm_code::run(examples, said, &response)
     {
-        runs.give_unrouted(&mut coder.steps, metadata, None);
+        run.metadata = metadata;
+        run.give(runs);
         return Ok(());
     }
     let mut conversation = Conversation::new(form);
@@ -199,7 +199,7 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     for example in examples {
-        super::llm_code::prompt(*example, &mut conversation.assembler);
+        llm_code::prompt(*example, &mut conversation.assembler);
     }
     let mut others = 0;
     for (place, message) in (prompt..).zip(said) {

@@ -2,46 +2,36 @@
 
 use super::prelude::*;
 
-/// A run that is being read.
-pub(in crate::read) struct Coder<'a> {
-    pub(in crate::read) steps: Assembler<'a>,
-}
-
-impl<'a> Coder<'a> {
-    /// Reads the messages after a prompt, and the last response. `None` if no response has a code block.
-    pub(in crate::read) fn of(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Self> {
-        let mut steps = Assembler::default();
-        for example in examples {
-            prompt(*example, &mut steps);
-        }
-        let (mut asked, mut is_response) = (None, false);
-        let responses = response.iter().map(|message| (message, true));
-        for (turn, (message, is_last)) in
-            (1..).zip(said.iter().map(|message| (message, false)).chain(responses))
-        {
-            let is_agent = is_last || role(*message) == "assistant";
-            let Some(text) = message.member("content").and_then(words::message) else { continue };
-            match asked.take() {
-                Some(call) if !is_agent => {
-                    let outcome = outcome(&text);
-                    steps.answer_call(call, outcome.answer(Content::Present(text)));
-                }
-                _ if is_agent => {
-                    let code =
-                        block(&text.text().to_str()).map(|(name, code)| (name.to_owned(), code.to_owned()));
-                    steps.message(Actor::Agent, turn, text);
-                    if let Some((name, code)) = code {
-                        let mut call = Call::new(turn, None, name);
-                        call.arguments = Content::Present(common::sole_text("code", &code));
-                        asked = Some(steps.call(call));
-                        is_response = true;
-                    }
-                }
-                _ => steps.message(words::actor_of(&role(*message)), turn, text),
-            }
-        }
-        is_response.then_some(Self { steps })
+/// Reads the messages after a prompt, and the last response. `None` if no response has a code block.
+pub(super) fn run<'a>(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Recording<'a>> {
+    let mut run = Recording::default();
+    for example in examples {
+        prompt(*example, &mut run.steps);
     }
+    let (mut asked, mut is_response) = (None, false);
+    let responses = response.iter().map(|message| (message, true));
+    for (message, is_last) in said.iter().map(|message| (message, false)).chain(responses) {
+        run.turn(None);
+        let is_agent = is_last || role(*message) == "assistant";
+        let Some(text) = message.member("content").and_then(words::message) else { continue };
+        match asked.take() {
+            Some(call) if !is_agent => {
+                let outcome = outcome(&text);
+                run.answer_call(call, Some(text), outcome);
+            }
+            _ if is_agent => {
+                let code =
+                    block(&text.text().to_str()).map(|(name, code)| (name.to_owned(), code.to_owned()));
+                run.say(Actor::Agent, Some(text));
+                if let Some((name, code)) = code {
+                    asked = Some(run.call_text(name, "code", &code));
+                    is_response = true;
+                }
+            }
+            _ => run.say(words::actor_of(&role(*message)), Some(text)),
+        }
+    }
+    is_response.then_some(run)
 }
 
 fn role(message: Raw<'_>) -> String {
@@ -49,7 +39,7 @@ fn role(message: Raw<'_>) -> String {
 }
 
 /// Adds a message of the prompt. The model's messages there are examples.
-pub(in crate::read) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
+pub(super) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     let actor = match words::actor_of(&role(message)) {
         Actor::Agent => Actor::System,
         other => other,

@@ -1,7 +1,7 @@
 //! Mastra: traces as its server gives them. A span of a tool is a call with its result.
 
 use super::prelude::*;
-use super::recorded::elements;
+use super::recorded::{elements, fitting};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Mastra,
@@ -26,8 +26,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
         document => elements(document, &["spans"]),
     };
-    let (mut spans, others): (Vec<_>, Vec<_>) =
-        items.into_iter().map(Members::from).partition(|span| SPAN.fits(span));
+    let items = items.into_iter().map(Members::from);
+    let mut spans = fitting(&SPAN, items, "objects that are no spans", runs);
     spans.sort_by_key(|span| span.time("startedAt"));
     for span in &spans {
         let run = traces.run(span.name("traceId"));
@@ -57,7 +57,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             _ => {}
         }
     }
-    runs.pass_over("objects that are no spans", others.len() as u64);
     traces.give(runs);
 }
 

@@ -18,25 +18,21 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
-    let mut steps = Assembler::default();
+    let mut run = Recording::of_agent("mini-swe-agent");
     let (mut asked, mut no_objects) = (None, 0);
     for (turn, message) in (0..).zip(members.list("messages")) {
         if message.kind() == Kind::Object {
-            asked = step(&Members::from(message), turn, asked, &mut steps);
+            asked = step(&Members::from(message), turn, asked, &mut run);
         } else {
             asked = None;
             no_objects += 1;
         }
     }
     runs.pass_over("messages that are no objects", no_objects);
-    let metadata = Metadata {
-        agent: Some("mini-swe-agent".into()),
-        task: members.name("instance_id").map(Cow::into_owned),
-        model: members.get("info").and_then(model_of).map(|model| model.as_ref().into()),
-        termination: common::exit_status(members).map(Cow::into_owned),
-        ..Metadata::default()
-    };
-    runs.give_unrouted(&mut steps, metadata, None);
+    run.metadata.task = members.name("instance_id").map(Cow::into_owned);
+    run.model(members.get("info").and_then(model_of));
+    run.metadata.termination = common::exit_status(members).map(Cow::into_owned);
+    run.give(runs);
 }
 
 /// Returns the model, from the configuration in `info`.
@@ -69,26 +65,25 @@ fn step<'a>(
     message: &Members<'a>,
     turn: u64,
     asked: Option<CallNumber>,
-    steps: &mut Assembler<'a>,
+    run: &mut Recording<'a>,
 ) -> Option<CallNumber> {
     let role = message.name("role").unwrap_or_default();
     if let (Some(call), "user") = (asked, &*role) {
         let content = message.get("content");
         let text = content.and_then(|content| wire::message_text(&mut content.json()).ok().flatten());
         let text = text.unwrap_or_else(|| "".into());
-        steps.answer_call(call, outcome(text.text()).answer(Content::Present(text)));
+        let outcome = outcome(text.text());
+        run.answer_call(call, Some(text), outcome);
         return None;
     }
     let text = message.message("content")?;
     let extra = Extra::of(&message.object("extra"));
     let actor = words::actor_of(&role);
     let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
-    steps.message_at(actor, turn, text, extra.time);
-    steps.spent(turn, extra.usage.filter(|_| command.is_none()));
-    let mut call = Call::new(turn, None, "bash");
-    call.arguments = Content::Present(common::sole_text("command", &command?));
-    (call.time, call.usage) = (extra.time, extra.usage.map(Box::new));
-    Some(steps.call(call))
+    run.at(turn, extra.time);
+    run.say(actor, Some(text));
+    run.spent(extra.usage);
+    Some(run.call_text("bash", "command", &command?))
 }
 
 /// Returns the command of a text with exactly one fenced block.

@@ -2,7 +2,6 @@
 //! order of expansion.
 
 use super::prelude::*;
-use crate::json::spelling_of;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Moatless,
@@ -56,57 +55,46 @@ fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
-    let mut steps = Assembler::default();
+    let mut run = Recording::of_agent("moatless");
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
-    if let Some(text) = task.and_then(words::message) {
-        steps.message(Actor::User, 0, text);
-    }
+    run.say(Actor::User, task.and_then(words::message));
     let mut others = 0;
     match transitions(members) {
         Some(transitions) => {
-            for (turn, transition) in (1..).zip(transitions) {
+            for transition in transitions {
+                run.turn(None);
                 let state = transition.member("name").or_else(|| transition.member("state")?.member("name"));
                 for action in transition.member("actions").and_then(Raw::items).unwrap_or_default() {
                     let outcome = ["output", "observation"].iter().find_map(|key| action.member(key));
                     let refused = action.member("retry_message").filter(|text| text.kind() == Kind::String);
                     let asked = action.member("action").unwrap_or(action);
-                    others += u64::from(!add(asked, state, refused.or(outcome), turn, &mut steps));
+                    others += u64::from(!add(asked, state, refused.or(outcome), &mut run));
                 }
             }
         }
         None => {
-            for (turn, node) in (1..).zip(nodes(members)) {
-                if let Some(text) =
-                    ["user_message", "message"].iter().find_map(|key| words::message(node.member(key)?))
-                {
-                    steps.message(Actor::User, turn, text);
-                }
-                if let Some(text) = node.member("assistant_message").and_then(words::message) {
-                    steps.message(Actor::Agent, turn, text);
-                }
+            for node in nodes(members) {
+                run.turn(None);
+                let message = |key: &&str| node.member(key).and_then(words::message);
+                run.say(Actor::User, ["user_message", "message"].iter().find_map(message));
+                run.say(Actor::Agent, message(&"assistant_message"));
                 let several = node.member("action_steps").and_then(Raw::items).unwrap_or_default();
                 for step in if several.is_empty() { vec![node] } else { several } {
                     let action = step.member("action").filter(|action| action.kind() == Kind::Object);
                     let observation = step.member("observation").or_else(|| step.member("output"));
-                    others += u64::from(
-                        action.is_some_and(|action| !add(action, None, observation, turn, &mut steps)),
-                    );
+                    others +=
+                        u64::from(action.is_some_and(|action| !add(action, None, observation, &mut run)));
                 }
             }
         }
     }
     runs.pass_over("actions without a name", others);
-    let info = |key: &str| members.get("info").and_then(|info| info.member(key)).and_then(common::name);
-    let instance =
-        members.get("metadata").and_then(|metadata| metadata.member("instance_id")).and_then(common::name);
-    let metadata = Metadata {
-        id: info("trace_id").map(Cow::into_owned),
-        task: info("instance_id").or(instance).map(Cow::into_owned),
-        agent: Some("moatless".into()),
-        termination: info("status").map(Cow::into_owned),
-        ..Metadata::default()
-    };
-    runs.give_unrouted(&mut steps, metadata, None);
+    let info = members.object("info");
+    let instance = info.name("instance_id").or_else(|| members.object("metadata").name("instance_id"));
+    run.metadata.id = info.name("trace_id").map(Cow::into_owned);
+    run.metadata.task = instance.map(Cow::into_owned);
+    run.metadata.termination = info.name("status").map(Cow::into_owned);
+    run.give(runs);
 }
 
 /// Adds an action with its outcome, or returns false if it has no name.
@@ -114,14 +102,11 @@ fn add<'a>(
     action: Raw<'a>,
     state: Option<Raw<'a>>,
     outcome: Option<Raw<'a>>,
-    turn: u64,
-    steps: &mut Assembler<'a>,
+    run: &mut Recording<'a>,
 ) -> bool {
     // An outer action around another only has its thoughts.
     for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
-        if let Some(text) = words::message(thoughts) {
-            steps.message(Actor::Agent, turn, text);
-        }
+        run.say(Actor::Agent, words::message(thoughts));
     }
     let action = action.member("action").filter(|inner| inner.kind() == Kind::Object).unwrap_or(action);
     let class = action.member("action_args_class").and_then(common::name);
@@ -130,24 +115,23 @@ fn add<'a>(
     let named = ["action_name", "name"].iter().find_map(|key| action.member(key).and_then(common::name));
     let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
     let Some(name) = name else { return false };
-    let mut call = Call::new(turn, None, name);
+    let mut call = Call::new(0, None, name);
     call.arguments = arguments(action.member("input").unwrap_or(action));
-    let call = steps.call(call);
+    let call = run.add(call);
     let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return true };
     let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
     let text = words::result(message.unwrap_or(outcome));
-    steps.answer_call(call, self::outcome(outcome).answer(text.into()));
+    run.answer_call(call, text, self::outcome(outcome));
     true
 }
 
 /// Returns the members of an action, without its class and the model's thoughts.
-fn arguments(action: Raw<'_>) -> Content<Arguments<'static>> {
-    let members = Members::from(action);
-    let kept =
-        members.iter().filter(|(key, _)| !matches!(*key, "thoughts" | "scratch_pad" | "action_args_class"));
-    let kept: Vec<_> =
-        kept.map(|(key, value)| format!("\"{}\":{}", spelling_of(key), value.spelling())).collect();
-    common::arguments_of_text(Cow::Owned(format!("{{{}}}", kept.join(","))))
+fn arguments(action: Raw<'_>) -> Content<Arguments<'_>> {
+    const NO_ARGUMENTS: [&[u8]; 3] = [b"thoughts", b"scratch_pad", b"action_args_class"];
+    if action.kind() != Kind::Object {
+        return common::arguments_of_text("{}".into());
+    }
+    common::arguments_without(action, |key| NO_ARGUMENTS.contains(&key))
 }
 
 fn outcome(observation: Raw<'_>) -> Outcome {

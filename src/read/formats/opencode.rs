@@ -17,26 +17,19 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
-    let (mut steps, mut metadata) = (Assembler::default(), metadata(members));
+    let mut run = Recording::of_agent("opencode");
+    let info = members.object("info");
+    run.metadata.id = info.name("id").map(Cow::into_owned);
+    run.metadata.parent = info.name("parentID").map(Cow::into_owned);
     let mut others = 0;
     for (turn, message) in (0..).zip(members.list("messages")) {
         others += u64::from(message.kind() != Kind::Object);
         let message = Members::from(message);
         let parts: Vec<_> = message.objects("parts").map(Part).collect();
-        add(&Info::of(&message.object("info")), &parts, turn, &mut steps, &mut metadata);
+        add(Info::of(&message.object("info")), &parts, turn, &mut run);
     }
     runs.pass_over("messages that are no objects", others);
-    runs.give_unrouted(&mut steps, metadata, None);
-}
-
-fn metadata(members: &Members<'_>) -> Metadata {
-    let info = members.object("info");
-    Metadata {
-        id: info.name("id").map(Cow::into_owned),
-        parent: info.name("parentID").map(Cow::into_owned),
-        agent: Some("opencode".into()),
-        ..Metadata::default()
-    }
+    run.give(runs);
 }
 
 /// Facts about a message.
@@ -78,30 +71,18 @@ pub(in crate::read) fn usage(tokens: Raw<'_>) -> Option<Usage> {
 }
 
 /// Adds a message with its parts.
-pub(in crate::read) fn add<'a>(
-    info: &Info<'a>,
-    parts: &[Part<'a>],
-    turn: u64,
-    steps: &mut Assembler<'a>,
-    metadata: &mut Metadata,
-) {
+pub(super) fn add<'a>(info: Info<'a>, parts: &[Part<'a>], turn: u64, run: &mut Recording<'a>) {
     let actor = words::actor_of(&info.role);
     if actor == Actor::Agent {
-        if metadata.model.is_none() {
-            metadata.model = info.model.as_deref().map(Into::into);
-        }
-        metadata.termination =
-            info.error.as_ref().or(info.finish.as_ref()).map(|end| end.clone().into_owned());
+        run.model(info.model);
+        run.metadata.termination = info.error.or(info.finish).map(Cow::into_owned);
     }
     let texts = parts.iter().filter(|part| part.is("text") && part.0.flag("synthetic") != Some(true));
-
-    let text = wire::joined(texts.filter_map(|part| part.0.string("text")).collect());
-    if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
-        steps.message_at(actor, turn, text, info.time);
-        steps.spent(turn, info.usage);
-    }
+    run.at(turn, info.time);
+    run.say(actor, wire::joined(texts.filter_map(|part| part.0.string("text")).collect()));
+    run.spent(info.usage);
     for part in parts.iter().filter(|part| part.is("tool") && actor == Actor::Agent) {
-        part.call(turn, info.usage, steps);
+        part.call(run);
     }
 }
 
@@ -115,19 +96,15 @@ impl<'a> Part<'a> {
     }
 
     /// Adds a call with its result.
-    fn call(&self, turn: u64, usage: Option<Usage>, steps: &mut Assembler<'a>) {
+    fn call(&self, run: &mut Recording<'a>) {
         let state = self.0.object("state");
         let time = state.object("time");
         let [start, end] = ["start", "end"].map(|key| time.get(key).and_then(time::of_milliseconds));
-        let mut call = Call::new(turn, self.0.name("callID"), self.0.name("tool").unwrap_or_default());
-        call.arguments = state.arguments("input");
-        call.time = start;
-        let duration_ns = end.and_then(|end| end.checked_sub(start?));
-        let usage = Usage { duration_ns, ..usage.unwrap_or_default() };
-        call.usage = (!usage.is_empty()).then(|| Box::new(usage));
-        let call = steps.call(call);
+        run.time(start);
+        let call = run.call(self.0.name("callID"), self.0.name("tool"), state.get("input"));
+        run.lasted(call, start, end);
         if let Some(answer) = answer(&state) {
-            steps.answer_call(call, answer);
+            run.steps.answer_call(call, answer);
         }
     }
 }

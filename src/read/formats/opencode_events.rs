@@ -178,19 +178,16 @@ impl<'a> Session<'a> {
 
     /// Emits the trace.
     fn end(self, runs: &mut Runs<'_>) {
-        let mut steps = Assembler::default();
-        let mut metadata = Metadata {
-            id: Some(self.id.into_owned()).filter(|id| !id.is_empty()),
-            parent: self.parent.map(Cow::into_owned),
-            agent: Some("opencode".into()),
-            ..Metadata::default()
-        };
+        let mut run = Recording::of_agent("opencode");
+        run.metadata.id = Some(self.id.into_owned()).filter(|id| !id.is_empty());
+        run.metadata.parent = self.parent.map(Cow::into_owned);
         for (turn, message) in (0..).zip(self.messages) {
             let (info, parts) = message.read();
-            opencode::add(&info, &parts, turn, &mut steps, &mut metadata);
+            opencode::add(info, &parts, turn, &mut run);
         }
-        metadata.termination = self.termination.map(Cow::into_owned).or(metadata.termination);
-        runs.give_unrouted(&mut steps, metadata, None);
+        let end = &mut run.metadata.termination;
+        *end = self.termination.map(Cow::into_owned).or(end.take());
+        run.give(runs);
     }
 }
 

@@ -135,7 +135,7 @@ impl<'a> Event<'a> {
         let extras = self.members.object("extras");
         let exit_code = extras.present("exit_code").or_else(|| extras.object("metadata").get("exit_code"));
         if observation == "user_rejected" {
-            return Outcome::unknown(UnknownReason::Refused, Provenance::Flag);
+            return Outcome::REFUSED;
         }
         if exit_code.and_then(Raw::integer) == Some(-1) {
             return Outcome::unknown(UnknownReason::Running, Provenance::ExitCode);
@@ -146,21 +146,20 @@ impl<'a> Event<'a> {
         if observation == "error" {
             return Outcome::flag(true);
         }
-        exit_code.and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code)
+        Outcome::of_code(exit_code)
     }
 }
 
 /// A log that is being read.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Log<'a> {
-    steps: Assembler<'a>,
+    run: Recording<'a>,
     /// Ids of calls with or without an observation.
     calls: BTreeSet<Cow<'a, str>>,
     /// The turns of the model's responses.
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
-    model: Option<Cow<'a, str>>,
     uncaused: u64,
     /// Number of lines that are not events.
     others: u64,
@@ -169,11 +168,12 @@ pub(super) struct Log<'a> {
 impl<'a> Log<'a> {
     /// Emits the trace. `metadata` comes from outside the events.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
-        let model = metadata.model.or(self.model.map(|model| model.as_ref().into()));
-        let metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
+        let model = metadata.model.or(self.run.metadata.model);
+        self.run.metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
+        self.run.reward = reward;
         runs.pass_over("observations that no call caused", self.uncaused);
         runs.pass_over("lines of other types", self.others);
-        runs.give_unrouted(&mut self.steps, metadata, reward);
+        self.run.give(runs);
     }
 
     /// Reads a line, which may not be an event.
@@ -204,7 +204,7 @@ impl<'a> Log<'a> {
         if action.is_call() {
             let number = self.call(&action);
             if !is_empty {
-                self.steps.answer_call(number, observation.answer());
+                self.run.steps.answer_call(number, observation.answer());
             }
         } else {
             self.event(&action);
@@ -220,27 +220,26 @@ impl<'a> Log<'a> {
             return;
         }
         let members = &event.members;
-        if event.kind("action").as_deref() == Some("message")
-            && let Some(text) = members.object("args").get("content").and_then(words::message)
-        {
+        self.run.at(self.turn, event.time());
+        if event.kind("action").as_deref() == Some("message") {
             let actor = match &*event.source {
                 "agent" => Actor::Agent,
                 "user" => Actor::User,
                 _ => Actor::Environment,
             };
-            self.steps.message_at(actor, self.turn, text, event.time());
+            self.run.say(actor, members.object("args").message("content"));
         }
         let Some(observation) = event.kind("observation") else { return };
         match members.ident("cause") {
             Some(cause) if self.calls.contains(&cause) => {
-                self.steps.answer(self.turn, Some(cause), event.answer());
+                self.run.answer_with(Some(cause), event.answer());
             }
             // The call was recorded elsewhere, but its answer repeats it.
             Some(cause) if members.object("tool_call_metadata").name("function_name").is_some() => {
                 self.repeated_call(cause, event);
             }
             // A call that could not be read has no event of its own.
-            _ if observation == "error" => self.steps.answer(self.turn, None, event.answer()),
+            _ if observation == "error" => self.run.answer_with(None, event.answer()),
             _ => self.uncaused += 1,
         }
     }
@@ -249,13 +248,13 @@ impl<'a> Log<'a> {
     fn repeated_call(&mut self, cause: Cow<'a, str>, event: &Event<'a>) {
         let written = event.members.object("tool_call_metadata");
         let response = written.object("model_response");
-        let mut call = Call::new(self.turn, Some(cause), written.name("function_name").unwrap_or_default());
-        call.arguments = written_arguments(&written, &response).map_or(Content::Absent, common::arguments);
-        call.usage = response.usage("usage").map(Box::new);
-        self.model = self.model.take().or_else(|| response.name("model"));
+        let arguments = written_arguments(&written, &response);
+        self.run.time(None);
+        self.run.spent(response.usage("usage"));
+        self.run.model(response.name("model"));
+        let number = self.run.call(Some(cause), written.name("function_name"), arguments);
         self.turn += 1;
-        let number = self.steps.call(call);
-        self.steps.answer_call(number, event.answer());
+        self.run.steps.answer_call(number, event.answer());
     }
 
     fn call(&mut self, event: &Event<'a>) -> CallNumber {
@@ -266,17 +265,17 @@ impl<'a> Log<'a> {
             None => self.turn,
         };
         self.turn = self.turn.max(turn + 1);
-        self.model = self.model.take().or_else(|| response.name("model"));
+        self.run.model(response.name("model"));
+        self.run.at(turn, event.time());
+        self.run.spent(response.usage("usage"));
         let action = event.kind("action").unwrap_or_default();
         let is_finish = action == "finish";
         // The thought is the argument of thinking.
         let arguments = event.members.get("args").map(|arguments| arguments_of(arguments, action == "think"));
         let id = event.members.ident("id");
-        let mut call = Call::new(turn, id.clone(), written.name("function_name").unwrap_or(action));
+        let mut call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
         call.arguments = arguments.unwrap_or_default();
-        call.time = event.time();
-        call.usage = response.usage("usage").map(Box::new);
-        let number = self.steps.call(call);
+        let number = self.run.add(call);
         // A finish has no answer.
         if let Some(id) = id.filter(|_| !is_finish) {
             self.calls.insert(id);

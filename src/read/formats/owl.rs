@@ -1,7 +1,7 @@
 //! OWL, of CAMEL: the exchanges of two agents. Those with tools are the run; each call has its result.
 
 use super::prelude::*;
-use super::recorded::items;
+use super::recorded::{fitting, items};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Owl,
@@ -22,11 +22,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             give(Recording::of_agent("owl"), document.items(), runs);
         }
         document => {
-            let tasks = document.items().iter().map(|task| Members::from(*task));
-            let (known, others): (Vec<_>, Vec<_>) = tasks.partition(|task| TASK.fits(task));
-            runs.pass_over("elements of other types", others.len() as u64);
-            for task in &known {
-                run(task, runs);
+            for task in fitting(&TASK, document.each(), "elements of other types", runs) {
+                run(&task, runs);
             }
         }
     }

@@ -112,7 +112,7 @@ pub(super) fn answer<'a>(
         (flag, status) => match detail("exitCode").and_then(is_failure_code) {
             Some(failed) => Outcome::exit_code(failed),
             None if matches!(status, Some("error" | "failed")) => Outcome::flag(true),
-            None => flag.map_or(Outcome::UNMARKED, Outcome::flag),
+            None => Outcome::of_flag(flag),
         },
     };
     outcome.answer(text.into())

@@ -7,9 +7,7 @@ use super::prelude::*;
 
 /// A branch of a session that is being read.
 pub(super) struct Branch<'a> {
-    steps: Assembler<'a>,
-    metadata: Metadata,
-    turn: u64,
+    run: Recording<'a>,
     /// Number of calls and answers per id, which a second kind of line repeats.
     called: BTreeMap<Cow<'a, str>, u64>,
     answered: BTreeMap<Cow<'a, str>, u64>,
@@ -18,21 +16,15 @@ pub(super) struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     pub(super) fn new(id: Option<String>, parent: Option<String>) -> Self {
-        let metadata = Metadata { id, parent, agent: Some("pi".into()), ..Metadata::default() };
-        Self {
-            steps: Assembler::default(),
-            metadata,
-            turn: 0,
-            called: BTreeMap::new(),
-            answered: BTreeMap::new(),
-            others: 0,
-        }
+        let mut run = Recording::of_agent("pi");
+        (run.metadata.id, run.metadata.parent) = (id, parent);
+        Self { run, called: BTreeMap::new(), answered: BTreeMap::new(), others: 0 }
     }
 
     /// Emits the trace.
-    pub(super) fn end(mut self, runs: &mut Runs<'_>) {
+    pub(super) fn end(self, runs: &mut Runs<'_>) {
         runs.pass_over("lines of other types", self.others);
-        runs.give_unrouted(&mut self.steps, self.metadata, None);
+        self.run.give(runs);
     }
 
     /// Reads a line. Of the kinds with messages, `whole` counts.
@@ -49,12 +41,15 @@ impl<'a> Branch<'a> {
                     self.message(Some(message), time);
                 }
             }
-            "custom_message" => self.say(Actor::Environment, line.get("content"), time),
+            "custom_message" => {
+                self.run.time(time);
+                self.run.say(Actor::Environment, line.message("content"));
+            }
             "tool_execution_start" => {
                 let id = line.name("toolCallId");
                 if !id.as_ref().is_some_and(|id| repeats(&mut self.called, id)) {
-                    let name = line.name("toolName").unwrap_or_default();
-                    self.call(id, name, line.get("args"), None, time);
+                    self.run.time(time);
+                    self.run.call(id, line.name("toolName"), line.get("args"));
                 }
             }
             "tool_execution_end" => {
@@ -65,7 +60,7 @@ impl<'a> Branch<'a> {
                 if let Some(id) = &id {
                     *self.answered.entry(id.clone()).or_default() += 1;
                 }
-                self.steps.answer(self.turn, id, answer);
+                self.run.answer_with(id, answer);
             }
             "session"
             | "agent_start"
@@ -81,84 +76,61 @@ impl<'a> Branch<'a> {
         }
     }
 
-    fn call(
-        &mut self,
-        id: Option<Cow<'a, str>>,
-        name: Cow<'a, str>,
-        arguments: Option<Raw<'a>>,
-        usage: Option<Usage>,
-        time: Option<u64>,
-    ) {
-        let mut call = Call::new(self.turn, id, name);
-        call.arguments = arguments.map_or(Content::Absent, common::arguments);
-        call.usage = usage.map(Box::new);
-        call.time = time;
-        self.steps.call(call);
-    }
-
-    fn say(&mut self, actor: Actor, text: Option<Raw<'a>>, time: Option<u64>) {
-        if let Some(text) = text.and_then(words::message) {
-            self.steps.message_at(actor, self.turn, text, time);
-        }
-    }
-
     fn message(&mut self, message: Option<Raw<'a>>, time: Option<u64>) {
         let Some(message) = message.map(Members::from) else { return };
-        let time = message.get("timestamp").and_then(time::of_milliseconds).or(time);
+        self.run.time(message.get("timestamp").and_then(time::of_milliseconds).or(time));
         match message.name("role").as_deref() {
-            Some("assistant") => self.response(&message, time),
+            Some("assistant") => self.response(&message),
             Some("toolResult") => {
                 let id = message.name("toolCallId");
                 if !id.as_ref().is_some_and(|id| repeats(&mut self.answered, id)) {
                     let answer =
                         answer(message.get("content"), message.get("details"), message.get("isError"));
-                    self.steps.answer(self.turn, id, answer);
+                    self.run.answer_with(id, answer);
                 }
             }
-            Some("bashExecution") => self.command(&message, time),
-            Some("user") => self.say(Actor::User, message.get("content"), time),
-            Some("system") => self.say(Actor::System, message.get("content"), time),
-            Some(_) => self.say(Actor::Environment, message.get("content").or(message.get("summary")), time),
+            Some("bashExecution") => self.command(&message),
+            Some("user") => self.run.say(Actor::User, message.message("content")),
+            Some("system") => self.run.say(Actor::System, message.message("content")),
+            Some(_) => {
+                let text = message.get("content").or(message.get("summary"));
+                self.run.say(Actor::Environment, text.and_then(words::message));
+            }
             None => self.others += 1,
         }
     }
 
-    fn response(&mut self, message: &Members<'a>, time: Option<u64>) {
-        self.metadata.model =
-            self.metadata.model.take().or(message.name("model").map(|model| model.as_ref().into()));
-        self.metadata.termination = message.name("stopReason").map(Cow::into_owned);
-        let usage = message.get("usage").and_then(usage);
-        self.say(Actor::Agent, message.get("content"), time);
-        self.steps.spent(self.turn, usage);
-        for part in message.list("content") {
-            let part = Members::from(part);
+    fn response(&mut self, message: &Members<'a>) {
+        self.run.model(message.name("model"));
+        self.run.metadata.termination = message.name("stopReason").map(Cow::into_owned);
+        self.run.say(Actor::Agent, message.message("content"));
+        self.run.spent(message.get("usage").and_then(usage));
+        for part in message.objects("content") {
             if let Some("toolCall") = part.name("type").as_deref() {
                 let id = part.name("id");
                 if let Some(id) = &id {
                     *self.called.entry(id.clone()).or_default() += 1;
                 }
-                self.call(id, part.name("name").unwrap_or_default(), part.get("arguments"), usage, time);
+                self.run.call(id, part.name("name"), part.get("arguments"));
             }
         }
-        self.say(Actor::Environment, message.get("errorMessage"), time);
-        self.turn += 1;
+        self.run.say(Actor::Environment, message.message("errorMessage"));
+        self.run.turn(None);
     }
 
     /// A command that the user ran.
-    fn command(&mut self, message: &Members<'a>, time: Option<u64>) {
-        let mut call = Call::new(self.turn, None, "bash");
-        call.actor = Actor::User;
-        let command = message.name("command").unwrap_or_default();
-        call.arguments = Content::Present(common::sole_text("command", &command));
-        call.time = time;
+    fn command(&mut self, message: &Members<'a>) {
+        let call = self.run.call_text("bash", "command", &message.name("command").unwrap_or_default());
+        if let Some(call) = self.run.call_mut(call) {
+            call.actor = Actor::User;
+        }
         let outcome = if message.flag("cancelled") == Some(true) {
             Outcome::unknown(UnknownReason::Interrupted, Provenance::Flag)
         } else {
-            message.get("exitCode").and_then(is_failure_code).map_or(Outcome::UNMARKED, Outcome::exit_code)
+            Outcome::of_code(message.get("exitCode"))
         };
-        let number = self.steps.call(call);
-        self.steps.answer_call(number, outcome.answer(message.result("output").into()));
-        self.turn += 1;
+        self.run.answer_call(call, message.result("output"), outcome);
+        self.run.turn(None);
     }
 }
 

@@ -100,7 +100,7 @@ impl<'a> Reading<'a> {
                 let outcome = match part.name("outcome").as_deref() {
                     Some("success") => Outcome::flag(false),
                     Some("failed") => Outcome::flag(true),
-                    Some("denied") => Outcome::unknown(UnknownReason::Refused, Provenance::Flag),
+                    Some("denied") => Outcome::REFUSED,
                     _ => Outcome::UNMARKED,
                 };
                 run.answer(id, name.as_ref(), content.and_then(words::result), outcome);

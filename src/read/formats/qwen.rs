@@ -48,7 +48,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn outcome(status: Raw<'_>) -> Option<Outcome> {
     match status.string()?.as_ref() {
         "error" => Some(Outcome::flag(true)),
-        "cancelled" => Some(Outcome::unknown(UnknownReason::Refused, Provenance::Flag)),
+        "cancelled" => Some(Outcome::REFUSED),
         _ => None,
     }
 }

@@ -1,16 +1,16 @@
 //! Runs that are read message by message, with pairing of answers without ids.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use crate::json::{Json, Kind, Raw};
-use crate::read::common;
 use crate::read::document::Document;
+use crate::read::in_order::InOrder;
 use crate::read::members::Members;
 use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
-use crate::read::wire;
-use crate::trace::{Actor, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
+use crate::read::signature::Mark;
+use crate::read::{common, wire, words};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
 
 /// Number of elements of a list, or of lines, that show the format.
 pub(super) const SHOWN: usize = 64;
@@ -32,6 +32,18 @@ pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a
     }
 }
 
+/// Returns the objects that meet a condition, and counts the others as skipped.
+pub(super) fn fitting<'a>(
+    mark: &Mark,
+    objects: impl IntoIterator<Item = Members<'a>>,
+    others: &'static str,
+    runs: &mut Runs<'_>,
+) -> Vec<Members<'a>> {
+    let (known, unknown): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| mark.fits(object));
+    runs.pass_over(others, unknown.len() as u64);
+    known
+}
+
 /// Returns the members of an object; none for any other value.
 pub(super) fn members(value: Option<Raw<'_>>) -> Members<'_> {
     value.map(|value| Members::of(&mut value.json())).unwrap_or_default()
@@ -49,11 +61,6 @@ pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     is_sound.then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
-/// Returns a number.
-pub(super) fn number(value: Option<Raw<'_>>) -> Option<f64> {
-    value.filter(|value| value.kind() == Kind::Number).and_then(|value| value.json().float().ok())
-}
-
 /// Returns a name or id, which may be a number.
 pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     value.and_then(common::ident)
@@ -61,12 +68,7 @@ pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
 
 /// Returns the text of a message: a string, text parts, or one text part.
 pub(super) fn text(value: Option<Raw<'_>>) -> Option<TextCow<'_>> {
-    let value = value?;
-    let words = match value.kind() {
-        Kind::Object => wire::part_text(&mut value.json()),
-        _ => wire::message_text(&mut value.json()),
-    };
-    words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
+    value.and_then(words::text)
 }
 
 /// A run that is read message by message.
@@ -74,12 +76,11 @@ pub(super) fn text(value: Option<Raw<'_>>) -> Option<TextCow<'_>> {
 pub(super) struct Recording<'a> {
     pub(super) metadata: Metadata,
     pub(super) reward: Option<f64>,
-    steps: Assembler<'a>,
+    pub(super) steps: Assembler<'a>,
     turn: u64,
     time: Option<u64>,
     usage: Option<Usage>,
-    /// Calls in order by tool name, and all of them under `None`, for answers without an id.
-    waiting: TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>,
+    in_order: InOrder<'a>,
 }
 
 impl<'a> Recording<'a> {
@@ -91,9 +92,17 @@ impl<'a> Recording<'a> {
 
     /// Begins a message with its time.
     pub(super) fn turn(&mut self, time: Option<u64>) {
-        self.turn += 1;
+        self.at(self.turn + 1, time);
+    }
+
+    /// Begins or continues a message in this turn.
+    pub(super) fn at(&mut self, turn: u64, time: Option<u64>) {
+        (self.turn, self.time, self.usage) = (turn, time, None);
+    }
+
+    /// Sets the time of what follows in the current message.
+    pub(super) fn time(&mut self, time: Option<u64>) {
         self.time = time;
-        self.usage = None;
     }
 
     /// Sets the tokens of the current message's response.
@@ -123,21 +132,28 @@ impl<'a> Recording<'a> {
         name: Option<Cow<'a, str>>,
         arguments: Option<Raw<'a>>,
     ) -> CallNumber {
-        let arguments = arguments.map_or(Content::Absent, common::arguments);
         let mut call = Call::new(self.turn, id, name.unwrap_or_default());
-        call.arguments = arguments;
+        call.arguments = arguments.map_or(Content::Absent, common::arguments);
+        self.add(call)
+    }
+
+    /// Adds a call of the agent with one argument, a text.
+    pub(super) fn call_text(
+        &mut self,
+        name: impl Into<Cow<'a, str>>,
+        argument: &str,
+        text: &str,
+    ) -> CallNumber {
+        let mut call = Call::new(self.turn, None, name);
+        call.arguments = Content::Present(common::sole_text(argument, text));
         self.add(call)
     }
 
     /// Adds a call.
     pub(super) fn add(&mut self, mut call: Call<'a>) -> CallNumber {
-        let name = Some(call.name.clone());
         (call.turn, call.time) = (self.turn, call.time.or(self.time));
         call.usage = call.usage.or_else(|| self.usage.map(Box::new));
-        let call = self.steps.call(call);
-        self.waiting.entry(name).or_default().push_back(call);
-        self.waiting.entry(None).or_default().push_back(call);
-        call
+        self.steps.call(call)
     }
 
     /// Changes a call.
@@ -165,6 +181,11 @@ impl<'a> Recording<'a> {
         self.steps.answer_call(call, outcome.answer(observation.into()));
     }
 
+    /// Adds an answer to the call of this id. Without an id it has no call.
+    pub(super) fn answer_with(&mut self, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
+        self.steps.answer(self.turn, id, answer);
+    }
+
     /// Answers this call with a text that is recorded for several calls together, at the last of them.
     pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
         self.steps.answer_call(call, outcome.answer(Content::NotRecorded));
@@ -182,29 +203,24 @@ impl<'a> Recording<'a> {
         let answer = outcome.answer(observation.into());
         let call = if id.is_none() { self.oldest(name) } else { None };
         match call {
-            Some(call) => {
-                self.steps.answer_call(call, answer);
-            }
+            Some(call) => _ = self.steps.answer_call(call, answer),
             None => self.steps.answer(self.turn, id, answer),
         }
     }
 
     /// Returns the oldest unanswered call of a tool.
     pub(super) fn oldest(&mut self, name: Option<&Cow<'a, str>>) -> Option<CallNumber> {
-        self.steps.pair_new();
-        let waiting = self.waiting.get_mut(&name.cloned())?;
-        while let Some(call) = waiting.front().copied() {
-            if !self.steps.is_answered(call) {
-                return Some(call);
-            }
-            waiting.pop_front();
-        }
-        None
+        self.in_order.oldest(name, &mut self.steps)
     }
 
     /// Emits the steps that are complete.
     pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
         runs.hand_on(&mut self.steps, u64::MAX);
+    }
+
+    /// Emits the steps before the current turn that are complete.
+    pub(super) fn hand_on_before_turn(&mut self, runs: &mut Runs<'_>) {
+        runs.hand_on(&mut self.steps, self.turn);
     }
 
     /// Emits the run.

@@ -24,12 +24,13 @@ const SAID: Mark =
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut steps = Assembler::default();
+    let mut run = Recording::default();
+    run.metadata = metadata(members);
     if SAID.fits(members) {
-        let others = said(&members.list("trajectory"), &mut steps);
+        let others = said(&members.list("trajectory"), &mut run);
         runs.pass_over("elements that are no messages", others);
-        let reward = members.flag("target").map(|is_resolved| f64::from(u8::from(is_resolved)));
-        runs.give_unrouted(&mut steps, metadata(members), reward);
+        run.reward = members.flag("target").map(|is_resolved| f64::from(u8::from(is_resolved)));
+        run.give(runs);
         return Ok(());
     }
     for (turn, item) in (0..).zip(members.list("trajectory")) {
@@ -37,9 +38,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         if !STEP.fits(&members) {
             return Err(words::unfit(item.offset(), "steps of SWE-agent"));
         }
-        step(&members, turn, &mut steps);
+        run.at(turn, None);
+        step(&members, &mut run);
     }
-    runs.give_unrouted(&mut steps, metadata(members), None);
+    run.give(runs);
     Ok(())
 }
 
@@ -62,7 +64,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
 }
 
 /// Reads messages, and returns the number of other elements.
-fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) -> u64 {
+fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) -> u64 {
     let (mut asked, mut others) = (None, 0);
     for (turn, message) in (0..).zip(messages) {
         let message = Members::from(*message);
@@ -72,52 +74,49 @@ fn said<'a>(messages: &[Raw<'a>], steps: &mut Assembler<'a>) -> u64 {
             continue;
         };
         let call = asked.take();
+        run.at(turn, None);
         match (message.name("role").as_deref(), call) {
             (Some("ai"), _) => {
                 let said = text.text().to_str().into_owned();
-                steps.message(Actor::Agent, turn, text);
+                run.say(Actor::Agent, Some(text));
                 let command =
                     said.rsplit("```").nth(1).map(common::trim).filter(|_| said.matches("```").count() > 1);
-                asked =
-                    command.filter(|command| !command.is_empty()).map(|command| ask(command, turn, steps));
+                asked = command.filter(|command| !command.is_empty()).map(|command| ask(command, run));
             }
             (_, Some(call)) => {
                 let outcome = outcome(text.text());
-                steps.answer_call(call, outcome.answer(Content::Present(text)));
+                run.answer_call(call, Some(text), outcome);
             }
-            (Some("system"), None) => steps.message(Actor::System, turn, text),
-            _ => steps.message(Actor::User, turn, text),
+            (Some("system"), None) => run.say(Actor::System, Some(text)),
+            _ => run.say(Actor::User, Some(text)),
         }
     }
     others
 }
 
 /// Adds the call of a command.
-fn ask(command: &str, turn: u64, steps: &mut Assembler<'_>) -> CallNumber {
-    let mut call = Call::new(turn, None, tool(command));
-    call.arguments = Content::Present(common::sole_text("command", command));
-    steps.call(call)
+fn ask(command: &str, run: &mut Recording<'_>) -> CallNumber {
+    run.call_text(tool(command), "command", command)
 }
 
-fn step<'a>(step: &Members<'a>, turn: u64, steps: &mut Assembler<'a>) {
+fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let action = step.get("action").and_then(Raw::string).unwrap_or_default();
     let command = common::trim(&action);
     let is_exit = EXITS.contains(&command);
-    if let Some(said) = step.message("response").or_else(|| step.message("thought")) {
-        steps.message(if is_exit { Actor::Environment } else { Actor::Agent }, turn, said);
-    }
+    let said = step.message("response").or_else(|| step.message("thought"));
+    run.say(if is_exit { Actor::Environment } else { Actor::Agent }, said);
     if command.is_empty() || is_exit {
         return;
     }
-    let call = ask(command, turn, steps);
+    let call = ask(command, run);
     if let Some(duration) = step.get("execution_time").and_then(time::of_seconds)
-        && let Some(call) = steps.call_mut(call)
+        && let Some(call) = run.call_mut(call)
     {
         call.usage = Some(Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     }
     if let Some(observation) = step.result("observation") {
         let outcome = outcome(observation.text());
-        steps.answer_call(call, outcome.answer(Content::Present(observation)));
+        run.answer_call(call, Some(observation), outcome);
     }
 }
 

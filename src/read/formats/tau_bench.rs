@@ -228,7 +228,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
             "tool" => {
                 let answer = answer(message.content.and_then(words::result));
                 let call = match message.id {
-                    None => in_order.take(message.name.as_deref(), steps),
+                    None => in_order.without_id_first(message.name.as_ref(), steps),
                     Some(_) => None,
                 };
                 match call {

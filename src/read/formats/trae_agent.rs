@@ -54,7 +54,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
             (Some(true) | None, Some(error)) => Some(error),
             _ => result.member("result").filter(|result| result.kind() != Kind::Null),
         };
-        let outcome = failed.or(error.map(|_| true)).map_or(Outcome::UNMARKED, Outcome::flag);
+        let outcome = Outcome::of_flag(failed.or(error.map(|_| true)));
         let name = result.member("name").and_then(common::name);
         run.answer(id(result), name.as_ref(), observed.and_then(words::result), outcome);
     }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use super::recorded::members;
 use crate::trace::Digest;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -19,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut session = Session::default();
+    let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new(), others: 0 };
     if let Some(entries) = members.get("trajectory") {
         entries.json().list(|json| {
             session.entry(&Members::of(json));
@@ -29,21 +28,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let unrecorded = session.asked.into_values().sum();
     runs.pass_over("calls of the model that no entry records as run", unrecorded);
     runs.pass_over("entries of other types", session.others);
-    let metadata = Metadata {
-        id: members.name("session_id").map(Cow::into_owned),
-        task: members.name("instance_id").map(Cow::into_owned),
-        agent: Some("vorflux".into()),
-        ..Metadata::default()
-    };
-    runs.give_unrouted(&mut session.steps, metadata, None);
+    session.run.metadata.id = members.name("session_id").map(Cow::into_owned);
+    session.run.metadata.task = members.name("instance_id").map(Cow::into_owned);
+    session.run.give(runs);
     Ok(())
 }
 
 /// A session that is being read.
-#[derive(Default)]
 struct Session<'a> {
-    steps: Assembler<'a>,
-    turn: u64,
+    run: Recording<'a>,
     /// The number of requested calls that were not executed yet, by tool and arguments.
     asked: BTreeMap<(Cow<'a, str>, Option<Digest>), u64>,
     others: u64,
@@ -52,9 +45,10 @@ struct Session<'a> {
 impl<'a> Session<'a> {
     fn entry(&mut self, entry: &Members<'a>) {
         let time = entry.time("timestamp");
+        self.run.time(time);
         match entry.name("type").as_deref() {
             Some("llm_call") => self.response(entry, time),
-            Some("tool_call") => self.call(entry, time),
+            Some("tool_call") => self.call(entry),
             // A judge looks at the work and takes no part in it.
             Some("judge_call") => {}
             _ => self.others += 1,
@@ -64,24 +58,20 @@ impl<'a> Session<'a> {
     fn response(&mut self, entry: &Members<'a>, time: Option<u64>) {
         for message in entry.list("task_prompt") {
             let role = message.member("role").and_then(Raw::string).unwrap_or_default();
-            if let Some(text) = message.member("content").and_then(words::message) {
-                self.steps.message_at(words::actor_of(&role), self.turn, text, time);
-            }
+            self.run.say(words::actor_of(&role), message.member("content").and_then(words::message));
         }
-        self.turn += 1;
-        let Some(output) = entry.get("output") else { return };
-        if let Some(text) = output.member("content").and_then(words::message) {
-            self.steps.message_at(Actor::Agent, self.turn, text, time);
-        }
-        for call in output.member("tool_calls").and_then(Raw::items).unwrap_or_default() {
-            let function = members(call.member("function"));
+        self.run.turn(time);
+        let output = entry.object("output");
+        self.run.say(Actor::Agent, output.message("content"));
+        for call in output.objects("tool_calls") {
+            let function = call.object("function");
             let name = function.name("name").unwrap_or_default();
             *self.asked.entry(key(name, function.get("arguments"))).or_default() += 1;
         }
     }
 
     /// Adds an executed call. If the model did not request it, it is the harness's own.
-    fn call(&mut self, entry: &Members<'a>, time: Option<u64>) {
+    fn call(&mut self, entry: &Members<'a>) {
         let name = entry.name("tool").unwrap_or_default();
         let is_asked = match self.asked.get_mut(&key(name.clone(), entry.get("arguments"))) {
             Some(left) if *left > 0 => {
@@ -91,15 +81,14 @@ impl<'a> Session<'a> {
             // Some files list no requests.
             _ => self.asked.is_empty(),
         };
-        let mut call = Call::new(self.turn, None, name);
+        let mut call = Call::new(0, None, name);
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
-        call.time = time;
         call.arguments = entry.arguments("arguments");
-        let call = self.steps.call(call);
+        let call = self.run.add(call);
         if let Some(result) = entry.present("result") {
             let text = printed(result).or_else(|| words::result(result));
             let outcome = outcome(result, text.as_ref());
-            self.steps.answer_call(call, outcome.answer(text.into()));
+            self.run.answer_call(call, text, outcome);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Trajectories of `WebArena`'s agents: pages and the actions on them, in turn.
 
 use super::prelude::*;
+use super::recorded::fitting;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::WebArena,
@@ -13,14 +14,8 @@ const RUN: Mark =
     All(&[Has(&["intent", "task_id"]), Holds("trajectory", &In("action", &Has(&["action_name"])))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let several = document.items().iter().map(|item| Members::from(*item));
-    let one = if let Document::Object(run) = document { Some(run.clone()) } else { None };
-    for run in one.into_iter().chain(several) {
-        if RUN.fits(&run) {
-            give(&run, runs);
-        } else {
-            runs.pass_over("items that are no trajectories", 1);
-        }
+    for run in fitting(&RUN, document.each(), "items that are no trajectories", runs) {
+        give(&run, runs);
     }
 }
 

@@ -43,12 +43,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// Emits a run. `around`: the object that holds its history.
 fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
-    let mut steps = Assembler::default();
+    let mut run = Recording::default();
     // Unanswered requests by agent, and the agent of code blocks under "".
     let mut asked: TextMap<Cow<'_, str>, CallNumber> = TextMap::default();
     let mut others = 0;
     let mut messages = (0..).zip(history).peekable();
     while let Some((turn, message)) = messages.next() {
+        run.at(turn, None);
         let (Some(role), Some(text)) =
             (message.member("role").and_then(Raw::string), message.member("content"))
         else {
@@ -58,14 +59,13 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
         let content = text.string().unwrap_or_default();
         let name = message.member("name").and_then(common::name);
         if let Some(agent) = role.strip_prefix("Orchestrator (-> ").and_then(|rest| rest.strip_suffix(')')) {
-            let mut call = Call::new(turn, None, agent.to_owned());
-            call.arguments = Content::Present(common::sole_text("request", &content));
-            asked.insert(Cow::Owned(agent.to_owned()), steps.call(call));
+            let call = run.call_text(agent.to_owned(), "request", &content);
+            asked.insert(Cow::Owned(agent.to_owned()), call);
             continue;
         }
         let answered = asked.remove(name.as_ref().unwrap_or(&role));
         if let Some(call) = answered {
-            steps.answer_call(call, outcome(&content).answer(words::result(text).into()));
+            run.answer_call(call, words::result(text), outcome(&content));
             continue;
         }
         let Some(text) = words::message(text) else { continue };
@@ -79,27 +79,23 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
         } else {
             Actor::Agent
         };
-        steps.message(actor, turn, text);
+        run.say(actor, Some(text));
         let next = messages.peek().map(|(_, next)| Members::from(**next)).unwrap_or_default();
         let is_executed = next.name("content").is_some_and(|text| exit_code(&text).is_some());
         if let (true, Some(executor)) = (is_executed, next.name("name"))
             && let Some((argument, code)) = code(&content)
         {
-            let mut call = Call::new(turn, None, executor.clone());
-            call.arguments = Content::Present(common::sole_text(argument, &code));
-            asked.insert(executor, steps.call(call));
+            let call = run.call_text(executor.clone(), argument, &code);
+            asked.insert(executor, call);
         }
     }
     runs.pass_over("messages without a role or content", others);
     let labels = ["mistake_agent", "mistake_step", "mistake_reason", "mistake_type", "level"];
     let label = |key: &&str| Some(((*key).to_owned(), around.ident(key)?.into_owned()));
-    let metadata = Metadata {
-        id: around.ident("question_ID").map(Cow::into_owned),
-        labels: labels.iter().filter_map(label).collect(),
-        ..Metadata::default()
-    };
-    let reward = around.flag("is_correct").map(|is_correct| f64::from(u8::from(is_correct)));
-    runs.give_unrouted(&mut steps, metadata, reward);
+    run.metadata.id = around.ident("question_ID").map(Cow::into_owned);
+    run.metadata.labels = labels.iter().filter_map(label).collect();
+    run.reward = around.flag("is_correct").map(|is_correct| f64::from(u8::from(is_correct)));
+    run.give(runs);
 }
 
 /// Returns the code blocks of a message, which are executed together, and the name of their argument.

@@ -75,6 +75,6 @@ fn call<'a>(used: &Members<'a>, run: &mut Recording<'a>) {
 fn answer<'a>(id: Option<Cow<'a, str>>, result: &Members<'a>, run: &mut Recording<'a>) {
     let content = result.get("content");
     let text = content.and_then(|content| content.member("Text")).or(content).and_then(words::result);
-    let outcome = result.flag("is_error").map_or(Outcome::UNMARKED, Outcome::flag);
+    let outcome = Outcome::of_flag(result.flag("is_error"));
     run.answer(id, result.name("tool_name").as_ref(), text, outcome);
 }
