@@ -87,71 +87,56 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
 }
 
 fn figures(report: &CalibrationReport) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "calibration",
         "Detectors on labelled runs",
+        &report.detectors,
         &[
-            "detector | n # | f1=F1 # | f1_ci95=95% CI ~ | always_fires=F1 always # | precision #",
-            "recall # | tier | pass_k=pass^k # | never_fires=F1 never # +",
+            ("detector", |one| Cell::text(&one.detector)),
+            ("n #", |one| Cell::Count(one.figures.n)),
+            ("f1=F1 #", |one| real(one.figures.f1)),
+            ("f1_ci95=95% CI ~", |one| interval(one.figures.f1_ci95.interval)),
+            ("always_fires=F1 always #", |one| real(one.baselines.always_fire_f1)),
+            ("precision #", |one| real(one.figures.precision)),
+            ("recall #", |one| real(one.figures.recall)),
+            ("tier", |one| {
+                Cell::text(format!("{}{}", one.tier.name(), if one.unproven { " (unproven)" } else { "" }))
+            }),
+            ("pass_k=pass^k #", |one| Cell::of(one.pass_k.pass, |pass| Cell::Count(pass.into()))),
+            ("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1)),
         ],
-    );
-    for detector in &report.detectors {
-        let figures = &detector.figures;
-        table.row([
-            Cell::text(&detector.detector),
-            Cell::Count(figures.n),
-            real(figures.f1),
-            interval(figures.f1_ci95.interval),
-            real(detector.baselines.always_fire_f1),
-            real(figures.precision),
-            real(figures.recall),
-            Cell::text(tier(detector)),
-            Cell::of(detector.pass_k.pass, |pass| Cell::Count(pass.into())),
-            real(detector.baselines.never_fire_f1),
-        ]);
-    }
-    table.note(
+    )
+    .noted(
         "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the highest whose thresholds are \
          met. unproven: the 95% CI of F1 (bootstrap) includes that of always firing. pass^k: 1 if the tier also holds on \
          each of k perturbed copies of the set (tools renamed, messages added), else 0.",
-    );
-    table
+    )
 }
 
 /// Returns the entries missing for the next tier, and for a proof against always firing.
 fn needs(report: &CalibrationReport) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "needs",
         "To reach the next tier",
+        &report.detectors,
         &[
-            "detector | next_tier=next tier | entries=more runs # | figures=F1 and precision",
-            "entries_to_prove=to prove #",
+            ("detector", |one| Cell::text(&one.detector)),
+            ("next_tier=next tier", |one| Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name()))),
+            ("entries=more runs #", |one| Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))),
+            ("figures=F1 and precision", |one| {
+                let figures = if one.needs.figures_suffice { "would do" } else { "too low" };
+                Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
+            }),
+            ("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count)),
         ],
     );
-    for detector in &report.detectors {
-        let needs = &detector.needs;
-        let figures = if needs.figures_suffice { "would do" } else { "too low" };
-        table.row([
-            Cell::text(&detector.detector),
-            Cell::of(needs.next_tier, |tier| Cell::text(tier.name())),
-            Cell::of(needs.next_tier, |_| Cell::Count(needs.entries)),
-            Cell::of(needs.next_tier.filter(|_| detector.figures.n > 0), |_| Cell::text(figures)),
-            Cell::of(needs.entries_to_prove, Cell::Count),
-        ]);
-    }
     for gate in &report.gates {
         table.note(format!("{}.", thresholds(gate)));
     }
-    table.note(
+    table.noted(
         "to prove: labelled runs to add for a power of 80% to show that F1 exceeds that of always firing, at the \
          present rates (normal approximation).",
-    );
-    table
-}
-
-fn tier(detector: &DetectorReport) -> String {
-    let mark = if detector.unproven { " (unproven)" } else { "" };
-    format!("{}{mark}", detector.tier.name())
+    )
 }
 
 /// Returns the figures of each detector by `what`: by difficulty, or by domain.
@@ -161,79 +146,70 @@ fn by_group<'r>(
     report: &'r CalibrationReport,
     groups: fn(&'r DetectorReport) -> Vec<(&'r str, &'r Figures)>,
 ) -> Table {
-    let columns = format!("{what} | n # | tp # | fp # | fn # | tn # | f1=F1 # | precision # | recall #");
-    let mut table = Table::new(name, format!("By {what}"), &["detector", &columns]).grouped();
-    for detector in &report.detectors {
-        for (group, figures) in groups(detector) {
-            let confusion = &figures.confusion;
-            table.row([
-                Cell::text(&detector.detector),
-                Cell::text(group),
-                Cell::Count(figures.n),
-                Cell::Count(confusion.tp),
-                Cell::Count(confusion.fp),
-                Cell::Count(confusion.fn_),
-                Cell::Count(confusion.tn),
-                real(figures.f1),
-                real(figures.precision),
-                real(figures.recall),
-            ]);
-        }
-    }
-    table
+    let groups =
+        report.detectors.iter().flat_map(|one| groups(one).into_iter().map(move |group| (one, group)));
+    Table::of(
+        name,
+        format!("By {what}"),
+        groups,
+        &[
+            ("detector", |(one, _)| Cell::text(&one.detector)),
+            (what, |(_, (group, _))| Cell::text(*group)),
+            ("n #", |(_, (_, figures))| Cell::Count(figures.n)),
+            ("tp #", |(_, (_, figures))| Cell::Count(figures.confusion.tp)),
+            ("fp #", |(_, (_, figures))| Cell::Count(figures.confusion.fp)),
+            ("fn #", |(_, (_, figures))| Cell::Count(figures.confusion.fn_)),
+            ("tn #", |(_, (_, figures))| Cell::Count(figures.confusion.tn)),
+            ("f1=F1 #", |(_, (_, figures))| real(figures.f1)),
+            ("precision #", |(_, (_, figures))| real(figures.precision)),
+            ("recall #", |(_, (_, figures))| real(figures.recall)),
+        ],
+    )
+    .grouped()
 }
 
 fn intervals(report: &CalibrationReport) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "intervals",
         "Intervals (Wilson) and localization (Jaccard)",
+        &report.detectors,
         &[
-            "detector | precision_ci95=precision, 95% ~ | recall_ci95=recall, 95% ~",
-            "undefined_resamples=undefined resamples # | with_a_place=with a place # | similarity #",
-            "localization_recall=localization recall #",
+            ("detector", |one| Cell::text(&one.detector)),
+            ("precision_ci95=precision, 95% ~", |one| interval(one.figures.precision_ci95)),
+            ("recall_ci95=recall, 95% ~", |one| interval(one.figures.recall_ci95)),
+            ("undefined_resamples=undefined resamples #", |one| {
+                Cell::Count(one.figures.f1_ci95.undefined as u64)
+            }),
+            ("with_a_place=with a place #", |one| Cell::Count(one.localization.entries)),
+            ("similarity #", |one| real(one.localization.similarity)),
+            ("localization_recall=localization recall #", |one| real(one.localization.recall)),
         ],
-    );
-    for detector in &report.detectors {
-        table.row([
-            Cell::text(&detector.detector),
-            interval(detector.figures.precision_ci95),
-            interval(detector.figures.recall_ci95),
-            Cell::Count(detector.figures.f1_ci95.undefined as u64),
-            Cell::Count(detector.localization.entries),
-            real(detector.localization.similarity),
-            real(detector.localization.recall),
-        ]);
-    }
-    table.note(
+    )
+    .noted(
         "undefined resamples: those of the interval of F1 in which it is undefined, which are left out. with a place: \
          entries that say where the failure is. similarity, localization recall: how far the places that are found, and \
          those that are labelled, overlap with the best of the others (Jaccard index of their steps).",
-    );
-    table
+    )
 }
 
 fn flips(report: &CalibrationReport) -> Table {
-    let mut table = Table::new(
+    let flips = report.detectors.iter().flat_map(|one| one.pass_k.flips.iter().map(move |flip| (one, flip)));
+    Table::of(
         "flips",
         "Verdicts that change on perturbed runs",
-        &["detector | entry | trial # | from | to | perturbations"],
+        flips,
+        &[
+            ("detector", |(one, _)| Cell::text(&one.detector)),
+            ("entry", |(_, flip)| Cell::text(&flip.entry)),
+            ("trial #", |(_, flip)| Cell::Count(flip.trial.into())),
+            ("from", |(_, flip)| Cell::text(fired(flip.from))),
+            ("to", |(_, flip)| Cell::text(fired(flip.to))),
+            ("perturbations", |(_, flip)| {
+                Cell::text(flip.perturbations.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "))
+            }),
+        ],
     )
-    .grouped();
-    for detector in &report.detectors {
-        for flip in &detector.pass_k.flips {
-            let names: Vec<&str> =
-                flip.perturbations.iter().map(|perturbation| perturbation.name()).collect();
-            table.row([
-                Cell::text(&detector.detector),
-                Cell::text(&flip.entry),
-                Cell::Count(flip.trial.into()),
-                Cell::text(fired(flip.from)),
-                Cell::text(fired(flip.to)),
-                Cell::text(names.join(", ")),
-            ]);
-        }
-    }
-    table
+    .grouped()
 }
 
 /// Returns a paragraph for each wrong verdict of a detector.
@@ -257,14 +233,22 @@ fn fired(detected: bool) -> &'static str {
 
 /// Returns the figures of a detector over the values of its main parameter, as a table.
 fn sweep_table(sweep: &Sweep) -> Table {
-    let mut table = Table::new(
+    let value = format!("value={} #", sweep.parameter);
+    Table::of(
         "sweep",
         format!("{} over {}", sweep.detector, sweep.parameter),
-        &[format!("value={} #", sweep.parameter), "f1=F1 # | precision # | recall #".to_owned()],
-    );
-    for point in &sweep.points {
-        let value = if point.value.is_null() { "no limit".to_owned() } else { point.value.to_string() };
-        table.row([Cell::text(value), real(point.f1), real(point.precision), real(point.recall)]);
-    }
-    table
+        &sweep.points,
+        &[
+            (&value, |point| {
+                Cell::text(if point.value.is_null() {
+                    "no limit".to_owned()
+                } else {
+                    point.value.to_string()
+                })
+            }),
+            ("f1=F1 #", |point| real(point.f1)),
+            ("precision #", |point| real(point.precision)),
+            ("recall #", |point| real(point.recall)),
+        ],
+    )
 }

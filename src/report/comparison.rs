@@ -4,7 +4,7 @@ use super::cell::{Cell, ci};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::table::Table;
-use crate::compare::{ComparedSide, Comparison, DetectionRate};
+use crate::compare::{Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 
 /// Returns the comparison of two agents as a document: the result, differences, detectors and tasks. The full text adds
@@ -97,101 +97,95 @@ fn measure_name(measure: &str) -> String {
 }
 
 fn sides(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "sides",
         "Sides",
+        [("first", &comparison.first), ("second", &comparison.second)],
         &[
-            "side= | label= | runs # | counted # | successes # | infrastructure_errors=infra #",
-            "without_task=no task # | of_other_tasks=other #",
+            ("side=", |(name, _)| Cell::text(*name)),
+            ("label=", |(_, side)| Cell::text(&side.label)),
+            ("runs #", |(_, side)| Cell::Count(side.runs)),
+            ("counted #", |(_, side)| Cell::Count(side.counted)),
+            ("successes #", |(_, side)| Cell::Count(side.successes)),
+            ("infrastructure_errors=infra #", |(_, side)| Cell::Count(side.infrastructure_errors)),
+            ("without_task=no task #", |(_, side)| Cell::Count(side.without_task)),
+            ("of_other_tasks=other #", |(_, side)| Cell::Count(side.of_other_tasks)),
         ],
-    );
-    for (name, side) in [("first", &comparison.first), ("second", &comparison.second)] {
-        let ComparedSide { label, runs, counted, successes, .. } = side;
-        table.row([
-            Cell::text(name),
-            Cell::text(label),
-            Cell::Count(*runs),
-            Cell::Count(*counted),
-            Cell::Count(*successes),
-            Cell::Count(side.infrastructure_errors),
-            Cell::Count(side.without_task),
-            Cell::Count(side.of_other_tasks),
-        ]);
-    }
-    table.note(
+    )
+    .noted(
         "Left out: infra, runs that ended in an infrastructure error; no task; other, tasks that the other side did \
          not try.",
-    );
-    table
+    )
 }
 
 fn outcomes(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    let table = Table::of(
         "outcomes",
         "Runs paired by task and trial",
-        &["both=both succeed # | first_only=only first # | second_only=only second # | neither # | p #"],
+        (comparison.tasks > 0).then_some(comparison.paired),
+        &[
+            ("both=both succeed #", |paired| Cell::Count(paired.both)),
+            ("first_only=only first #", |paired| Cell::Count(paired.first_only)),
+            ("second_only=only second #", |paired| Cell::Count(paired.second_only)),
+            ("neither #", |paired| Cell::Count(paired.neither)),
+            ("p #", |paired| Cell::of(paired.p, Cell::P)),
+        ],
     );
-    if comparison.tasks == 0 {
-        return table;
-    }
-    let paired = comparison.paired;
-    table.row([
-        Cell::Count(paired.both),
-        Cell::Count(paired.first_only),
-        Cell::Count(paired.second_only),
-        Cell::Count(paired.neither),
-        Cell::of(paired.p, Cell::P),
-    ]);
-    table.note("p: McNemar's exact test, which takes pairs of one task for independent.");
-    table
+    table.noted("p: McNemar's exact test, which takes pairs of one task for independent.")
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
-    let mut table = Table::new("pass_k", "pass^k over the shared tasks", &["k # | first # | second #"]);
-    for (k, (first, second)) in (1..).zip(&comparison.pass_k) {
-        table.row([Cell::Count(k), Cell::Real(*first, 4), Cell::Real(*second, 4)]);
-    }
-    table
+    Table::of(
+        "pass_k",
+        "pass^k over the shared tasks",
+        (1..).zip(&comparison.pass_k),
+        &[
+            ("k #", |(k, _)| Cell::Count(*k)),
+            ("first #", |(_, (first, _))| Cell::Real(*first, 4)),
+            ("second #", |(_, (_, second))| Cell::Real(*second, 4)),
+        ],
+    )
 }
 
 fn detectors(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    fn rate(rate: &DetectionRate) -> Cell {
+        Cell::of(rate.rate(), Cell::Share)
+    }
+    fn wilson(rate: &DetectionRate) -> Cell {
+        Cell::of(rate.ci95, |interval| Cell::Interval(interval, 2))
+    }
+    Table::of(
         "detectors",
         "Share of runs in which a detector fires",
+        &comparison.detectors,
         &[
-            "detector | first # | first_ci95=95% CI ~ + | second # | second_ci95=95% CI ~ + | difference #",
-            "difference_ci95=95% CI, by task ~",
+            ("detector", |one| Cell::text(&one.detector)),
+            ("first #", |one| rate(&one.first)),
+            ("first_ci95=95% CI ~ +", |one| wilson(&one.first)),
+            ("second #", |one| rate(&one.second)),
+            ("second_ci95=95% CI ~ +", |one| wilson(&one.second)),
+            ("difference #", |one| Cell::of(one.difference.as_ref(), |found| Cell::Signed(found.difference, 3))),
+            ("difference_ci95=95% CI, by task ~", |one| ci(one.difference.as_ref().and_then(interval))),
         ],
-    );
-    let rate = |rate: &DetectionRate| Cell::of(rate.rate(), Cell::Share);
-    let wilson = |rate: &DetectionRate| Cell::of(rate.ci95, |interval| Cell::Interval(interval, 2));
-    for one in &comparison.detectors {
-        let difference = one.difference.as_ref();
-        table.row([
-            Cell::text(&one.detector),
-            rate(&one.first),
-            wilson(&one.first),
-            rate(&one.second),
-            wilson(&one.second),
-            Cell::of(difference, |difference| Cell::Signed(difference.difference, 3)),
-            ci(difference.and_then(interval)),
-        ]);
-    }
-    table.note(
+    )
+    .noted(
         "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of detectors: of twenty that do \
          not differ, one would exclude 0 by chance.",
-    );
-    table
+    )
 }
 
 fn fingerprints(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "fingerprints",
         "Distance of the fingerprints (Jensen–Shannon)",
-        &["distance # | by_chance=by chance, 95% ~ | p #"],
+        &comparison.fingerprints,
+        &[
+            ("distance #", |found| Cell::Real(found.distance, 4)),
+            ("by_chance=by chance, 95% ~", |found| Cell::Interval(found.by_chance, 4)),
+            ("p #", |found| Cell::P(found.p)),
+        ],
     );
-    if let Some(found) = &comparison.fingerprints {
-        table.row([Cell::Real(found.distance, 4), Cell::Interval(found.by_chance, 4), Cell::P(found.p)]);
+    if !table.is_empty() {
         table.note(
             "How often one kind of event follows another, such as a message of the agent or a call of one tool. 0: equal, \
              1: nothing in common. by chance: runs change sides within their task.",
@@ -201,31 +195,27 @@ fn fingerprints(comparison: &Comparison) -> Table {
 }
 
 fn tasks(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "tasks",
         "Tasks in which success rates differ",
+        &comparison.differing,
         &[
-            "domain | task | first_successes=first # | first_runs=of # | second_successes=second #",
-            "second_runs=of # | flipped",
+            ("domain", |task| Cell::name(task.domain.as_deref())),
+            ("task", |task| Cell::text(&task.task)),
+            ("first_successes=first #", |task| Cell::Count(task.first.0)),
+            ("first_runs=of #", |task| Cell::Count(task.first.1)),
+            ("second_successes=second #", |task| Cell::Count(task.second.0)),
+            ("second_runs=of #", |task| Cell::Count(task.second.1)),
+            ("flipped", |task| {
+                let gained = task.second.0 * task.first.1 > task.first.0 * task.second.1;
+                Cell::text(match (task.flipped, gained) {
+                    (false, _) => "",
+                    (true, true) => "gained",
+                    (true, false) => "lost",
+                })
+            }),
         ],
     );
-    for task in &comparison.differing {
-        table.row([
-            Cell::name(task.domain.as_deref()),
-            Cell::text(&task.task),
-            Cell::Count(task.first.0),
-            Cell::Count(task.first.1),
-            Cell::Count(task.second.0),
-            Cell::Count(task.second.1),
-            Cell::text(if !task.flipped {
-                ""
-            } else if task.second.0 * task.first.1 > task.first.0 * task.second.1 {
-                "gained"
-            } else {
-                "lost"
-            }),
-        ]);
-    }
     if comparison.differing.iter().any(|task| task.flipped) {
         table.note("flipped: more than half of the runs succeed on one side, and not on the other.");
     }

@@ -82,6 +82,21 @@ impl Table {
         }
     }
 
+    /// Creates a table with a row for each record. A column is its heading, as in [`Table::new`], and its cell.
+    pub(super) fn of<T>(
+        name: &'static str,
+        title: impl Into<String>,
+        records: impl IntoIterator<Item = T>,
+        columns: &[(&str, fn(&T) -> Cell)],
+    ) -> Self {
+        let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
+        let mut table = Self::new(name, title, &headings);
+        for record in records {
+            table.row(columns.iter().map(|(_, cell)| cell(&record)).collect::<Vec<_>>());
+        }
+        table
+    }
+
     /// In text, each new value of the first column becomes a line of its own, and the column is dropped.
     #[must_use]
     pub(super) fn grouped(mut self) -> Self {
@@ -98,6 +113,12 @@ impl Table {
 
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
+    }
+
+    #[must_use]
+    pub(super) fn noted(mut self, note: impl Into<String>) -> Self {
+        self.note(note);
+        self
     }
 
     /// Returns the name, which is a valid file name.
