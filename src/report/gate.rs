@@ -1,8 +1,9 @@
-//! Renders a calibration for CI: the gate, the comparison with a baseline, JUnit XML and Markdown.
+//! Renders a calibration for CI: the gate and the comparison with a baseline, also as test suites.
 
 use super::calibration::calibration_document;
 use super::cell::Cell;
-use super::markup::xml_text;
+use super::document::Document;
+use super::junit::TestSuite;
 use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
@@ -77,108 +78,68 @@ pub(super) fn thresholds(gate: &TierGate) -> String {
     format!("{}: F1 ≥ {:.2}{precision}, n ≥ {}", gate.tier, gate.f1, gate.n)
 }
 
-/// Returns a calibration as JUnit XML, for CI.
+/// Returns a calibration as test suites, one for each detector, for JUnit XML.
 ///
-/// Each detector is a suite with cases for the gate, the baseline and every entry. A wrongly judged entry fails if the
-/// gate fails; otherwise it is skipped with the reason.
+/// A suite has cases for the gate, the baseline and every entry. A wrongly judged entry fails if the gate fails; otherwise
+/// it is skipped with the reason.
 #[must_use]
-pub fn junit(
+pub fn calibration_suites(
     report: &CalibrationReport,
     gate: Option<Tier>,
     require: bool,
     compared: &[BaselineComparison],
-) -> String {
-    let mut suites = String::new();
-    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
-    for detector in &report.detectors {
-        let mut suite =
-            Suite { name: &detector.detector, cases: String::new(), tests: 0, failures: 0, skipped: 0 };
-        let mut failed = false;
-        if let Some(gate) = gate {
-            let outcome = outcome(report, detector, gate);
-            let verdict = match detector.outcome() {
-                GateOutcome::Passed => Case::Passed,
-                GateOutcome::Untested if !require => Case::Skipped(&outcome),
-                _ => Case::Failed(&outcome),
-            };
-            failed = matches!(verdict, Case::Failed(_));
-            suite.case(&format!("gate {gate}"), &verdict);
-        }
-        for comparison in compared.iter().filter(|comparison| comparison.detector == detector.detector) {
-            let sentence = difference(comparison);
-            let case = if comparison.regression { Case::Failed(&sentence) } else { Case::Passed };
-            suite.case("baseline", &case);
-        }
-        for verdict in &detector.verdicts {
-            let wrong = detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry);
-            let reason =
-                wrong.map(|wrong| format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw));
-            suite.case(
-                &verdict.entry,
-                &match &reason {
-                    None => Case::Passed,
-                    Some(reason) if failed => Case::Failed(reason),
-                    Some(reason) => Case::Skipped(reason),
-                },
-            );
-        }
-        tests += suite.tests;
-        failures += suite.failures;
-        skipped += suite.skipped;
-        suites += &suite.render();
-    }
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"calibration\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">\n{suites}</testsuites>\n"
-    )
+) -> Vec<TestSuite> {
+    report.detectors.iter().map(|detector| suite(report, detector, gate, require, compared)).collect()
 }
 
-enum Case<'t> {
-    Passed,
-    Skipped(&'t str),
-    Failed(&'t str),
-}
-
-struct Suite<'n> {
-    name: &'n str,
-    cases: String,
-    tests: u64,
-    failures: u64,
-    skipped: u64,
-}
-
-impl Suite<'_> {
-    fn case(&mut self, name: &str, case: &Case<'_>) {
-        self.tests += 1;
-        let head = format!("    <testcase classname=\"{}\" name=\"{}\"", xml_text(self.name), xml_text(name));
-        self.cases += &match case {
-            Case::Passed => format!("{head}/>\n"),
-            Case::Skipped(why) => {
-                self.skipped += 1;
-                format!("{head}><skipped message=\"{}\"/></testcase>\n", xml_text(why))
+fn suite(
+    report: &CalibrationReport,
+    detector: &DetectorReport,
+    gate: Option<Tier>,
+    require: bool,
+    compared: &[BaselineComparison],
+) -> TestSuite {
+    let id = &detector.detector;
+    let mut suite = TestSuite::new(id);
+    let mut has_failed = false;
+    if let Some(gate) = gate {
+        let (name, why) = (format!("gate {gate}"), outcome(report, detector, gate));
+        match detector.outcome() {
+            GateOutcome::Passed => suite.case(id, &name, &[]),
+            GateOutcome::Untested if !require => suite.skipped(id, &name, &why),
+            _ => {
+                has_failed = true;
+                suite.case(id, &name, &[(None, &why, "")]);
             }
-            Case::Failed(why) => {
-                self.failures += 1;
-                format!("{head}><failure message=\"{}\"/></testcase>\n", xml_text(why))
+        }
+    }
+    for one in compared.iter().filter(|one| one.detector == *id) {
+        let failures = [(None, &*difference(one), "")];
+        suite.case(id, "baseline", if one.regression { &failures } else { &[] });
+    }
+    for verdict in &detector.verdicts {
+        match detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry) {
+            None => suite.case(id, &verdict.entry, &[]),
+            Some(wrong) => {
+                let why = format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw);
+                if has_failed {
+                    suite.case(id, &verdict.entry, &[(None, &why, "")]);
+                } else {
+                    suite.skipped(id, &verdict.entry, &why);
+                }
             }
-        };
+        }
     }
-
-    fn render(&self) -> String {
-        let Self { name, cases, tests, failures, skipped } = self;
-        let name = xml_text(name);
-        format!(
-            "  <testsuite name=\"{name}\" tests=\"{tests}\" failures=\"{failures}\" skipped=\"{skipped}\">\n{cases}  </testsuite>\n"
-        )
-    }
+    suite
 }
 
-/// Returns a calibration as Markdown for the summary of a CI job: gate, baseline, tables and wrong verdicts.
+/// Returns a calibration as a document for the summary of a CI job: gate, baseline, tables and wrong verdicts.
 #[must_use]
-pub fn calibration_markdown(
+pub fn gate_document(
     report: &CalibrationReport,
     gate: Option<Tier>,
     compared: &[BaselineComparison],
-) -> String {
+) -> Document {
     let mut document = calibration_document(report, &[]);
     document.section("Gate");
     if let Some(gate) = gate {
@@ -189,14 +150,11 @@ pub fn calibration_markdown(
         document.table(table);
     }
     for comparison in compared {
-        document.paragraph(format!(
-            "{} against the baseline: {}.",
-            comparison.detector,
-            difference(comparison)
-        ));
+        let difference = difference(comparison);
+        document.paragraph(format!("{} against the baseline: {difference}.", comparison.detector));
         for (kind, entries) in changes(comparison) {
             document.paragraph(format!("{kind}: {}", named(entries)));
         }
     }
-    document.markdown()
+    document
 }

@@ -78,8 +78,7 @@ impl Markup {
 }
 
 /// Returns a text for an attribute or the content of an XML element.
-#[must_use]
-pub fn xml_text(text: &str) -> String {
+pub(super) fn xml_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape(text, &mut out);
     out.replace('\n', "&#10;").replace('\t', "&#9;")

@@ -19,6 +19,7 @@ mod fingerprints;
 mod gate;
 mod graph;
 mod html;
+mod junit;
 mod markup;
 mod published;
 #[cfg(feature = "benchmarks")]
@@ -48,9 +49,9 @@ pub use evolution::{distance_chart, evolution_chart, evolution_tables};
 pub use explanation::render_explanation;
 pub use files::render_files;
 pub use fingerprints::fingerprint_document;
-pub use gate::{calibration_markdown, junit, render_gate};
+pub use gate::{calibration_suites, gate_document, render_gate};
 pub use graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
-pub use markup::xml_text;
+pub use junit::TestSuite;
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{

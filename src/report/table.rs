@@ -15,6 +15,9 @@ use super::wrap::{padded, shortened, width, wrapped};
 /// The width of a terminal for text tables.
 pub const TEXT_WIDTH: usize = 80;
 
+/// A column of records: its heading, as in [`Table::new`], and its cell for a record.
+pub(super) type CellOf<'h, T> = (&'h str, fn(&T) -> Cell);
+
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -82,12 +85,12 @@ impl Table {
         }
     }
 
-    /// Creates a table with a row for each record. A column is its heading, as in [`Table::new`], and its cell.
+    /// Creates a table with a row for each record.
     pub(super) fn of<T>(
         name: &'static str,
         title: impl Into<String>,
         records: impl IntoIterator<Item = T>,
-        columns: &[(&str, fn(&T) -> Cell)],
+        columns: &[CellOf<'_, T>],
     ) -> Self {
         let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
         let mut table = Self::new(name, title, &headings);

@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use crate::common::arguments::{Seed, Surety, Threads, detector};
 use crate::common::config::Config;
-use crate::common::output::{self, is_stdout, write_json, write_text};
+use crate::common::output::{self, Output};
+use crate::common::tables::{self, TableFiles};
 use crate::common::{self, Unread};
-use clap::{Parser, ValueEnum};
+use clap::{
+    Parser,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use serde::Serialize;
 use serde_json::Value;
 use wrongturn::{
@@ -18,7 +22,8 @@ use wrongturn::{
     },
     detect::{ALL, Preset, at_least},
     report::{
-        calibration_document, calibration_markdown, junit, render_explanation, render_gate, render_run,
+        TestSuite, calibration_document, calibration_suites, gate_document, render_explanation, render_gate,
+        render_run,
     },
     trace::Actors,
 };
@@ -49,21 +54,14 @@ pub(crate) struct Arguments {
     seed: Seed,
     #[command(flatten)]
     threads: Threads,
-    /// Write the figures as JSON to this file, a later --baseline (`-`: to standard output, instead of the tables)
-    #[arg(long, value_name = "OUT.json")]
-    json: Option<PathBuf>,
-    /// Write tables and charts to one HTML file
-    #[arg(long, value_name = "OUT.html")]
-    html: Option<PathBuf>,
-    /// Write the tables as Markdown to this file
-    #[arg(long, value_name = "OUT.md")]
-    markdown: Option<PathBuf>,
+    #[command(flatten)]
+    files: TableFiles,
     /// Write the gate's verdicts as JUnit XML to this file
     #[arg(long, value_name = "OUT.xml")]
     junit: Option<PathBuf>,
     /// Fail (exit status 1) if a detector is below this tier in any trial
-    #[arg(long, value_enum, value_name = "TIER")]
-    gate: Option<Gates>,
+    #[arg(long, value_parser = gates(), value_name = "TIER")]
+    gate: Option<Tier>,
     /// Let a detector without entries fail the gate
     #[arg(long, requires = "gate")]
     require: bool,
@@ -82,25 +80,13 @@ pub(crate) struct Arguments {
     sweep: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Gates {
-    Experimental,
-    Beta,
-    Production,
-}
-
-impl From<Gates> for Tier {
-    fn from(gate: Gates) -> Self {
-        match gate {
-            Gates::Experimental => Self::Experimental,
-            Gates::Beta => Self::Beta,
-            Gates::Production => Self::Production,
-        }
-    }
+fn gates() -> impl TypedValueParser<Value = Tier> {
+    let gates = [Tier::Experimental, Tier::Beta, Tier::Production];
+    PossibleValuesParser::new(gates.map(Tier::name)).try_map(|gate| gate.parse::<Tier>())
 }
 
 #[derive(Serialize)]
-struct Output<'r> {
+struct Figures<'r> {
     #[serde(flatten)]
     report: &'r CalibrationReport,
     sweeps: &'r [Sweep],
@@ -130,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = CalibrationOptions {
         trials: arguments.trials,
         seed: arguments.seed.seed,
-        gate: arguments.gate.map(Tier::from),
+        gate: arguments.gate,
         ..CalibrationOptions::default()
     };
     let report = arguments.threads.pool()?.install(|| calibrate(&set, &detectors, &options));
@@ -140,29 +126,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         }
         _ => Vec::new(),
     };
-    let swept = arguments.sweep || arguments.json.is_some() || arguments.html.is_some();
+    let files = &arguments.files;
+    let swept = arguments.sweep || files.json.is_some() || files.html.is_some();
     let least = arguments.surety.min_confidence;
     let judged = ALL.iter().filter(|info| swept && detectors.iter().any(|detector| detector.id() == info.id));
     let sweeps = judged.map(|info| sweep(&set, info, least)).collect::<Result<Vec<_>, _>>()?;
 
-    if let Some(path) = &arguments.json {
-        write_json(path, &Output { report: &report, sweeps: &sweeps, baseline: &compared })?;
-    }
-    if let Some(path) = &arguments.html {
-        write_text(path, &calibration_document(&report, &sweeps).html())?;
-    }
-    if let Some(path) = &arguments.markdown {
-        let text = calibration_markdown(&report, options.gate, &compared);
-        write_text(path, &text)?;
-    }
+    files.write_json(&Figures { report: &report, sweeps: &sweeps, baseline: &compared })?;
+    files.write_page(|| calibration_document(&report, &sweeps).html())?;
+    files.write_tables(&gate_document(&report, options.gate, &compared))?;
     if let Some(path) = &arguments.junit {
-        write_text(path, &junit(&report, options.gate, arguments.require, &compared))?;
+        let suites = calibration_suites(&report, options.gate, arguments.require, &compared);
+        let mut out = Output::create(path)?;
+        TestSuite::write("calibration", &suites, &mut out)?;
+        out.finish()?;
     }
-    if !arguments.json.as_deref().is_some_and(is_stdout) {
-        let sweeps = if arguments.sweep { &sweeps[..] } else { &[] };
-        let text = common::tables::text(&calibration_document(&report, sweeps), arguments.full);
-        common::print(&(text + &render_gate(&report, options.gate, &compared)))?;
-    }
+    let sweeps = if arguments.sweep { &sweeps[..] } else { &[] };
+    let text = tables::text(&calibration_document(&report, sweeps), arguments.full);
+    files.print(&(text + &render_gate(&report, options.gate, &compared)))?;
     Ok(status(arguments, &report, options.gate, &compared))
 }
 

@@ -8,7 +8,7 @@ use wrongturn::{
     Confidence, Finding, Verdict,
     detect::ALL,
     export::{EventContext, otlp_json},
-    report::{csv_text as text, xml_text as xml},
+    report::{TestSuite, csv_text as text},
     scan::{TraceRecord, path_text},
 };
 
@@ -16,9 +16,9 @@ use super::streams::OutputFormat;
 use crate::common::{self, config::findings_of as findings, terminal::name};
 
 /// A run in an output.
-pub(crate) struct Entry {
-    pub(super) bytes: Vec<u8>,
-    pub(super) is_flagged: bool,
+pub(crate) enum Entry {
+    Bytes(Vec<u8>),
+    Case(TestSuite),
 }
 
 /// Renders a run for a stream, on the reading threads.
@@ -39,14 +39,14 @@ pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry,
                 findings(record).map(|finding| sarif_result(record, finding)).collect();
             results.join(",").into_bytes()
         }
-        OutputFormat::Junit => junit_case(record).into_bytes(),
+        OutputFormat::Junit => return Ok(Entry::Case(junit_case(record))),
         OutputFormat::Github => findings(record)
             .map(|finding| github_annotation(record, finding))
             .collect::<String>()
             .into_bytes(),
         _ => Vec::new(),
     };
-    Ok(Entry { bytes, is_flagged: findings(record).next().is_some() })
+    Ok(Entry::Bytes(bytes))
 }
 
 /// A column: its name, and its cell for a `T`.
@@ -212,24 +212,16 @@ fn uri(path: &Path) -> String {
     uri
 }
 
-fn junit_case(record: &TraceRecord) -> String {
-    let (name, file) = (xml(&record.trace_id()), xml(&path_text(record.file.as_os_str())));
-    let mut failures = String::new();
-    for finding in findings(record) {
-        let _ = write!(
-            failures,
-            "<failure type=\"{}\" message=\"{}\">steps {}-{}</failure>",
-            finding.detector,
-            xml(&finding.message),
-            finding.first,
-            finding.last
-        );
-    }
-    if failures.is_empty() {
-        format!("<testcase classname=\"{file}\" name=\"{name}\"/>\n")
-    } else {
-        format!("<testcase classname=\"{file}\" name=\"{name}\">{failures}</testcase>\n")
-    }
+fn junit_case(record: &TraceRecord) -> TestSuite {
+    let steps: Vec<String> =
+        findings(record).map(|finding| format!("steps {}-{}", finding.first, finding.last)).collect();
+    let failures: Vec<_> = findings(record)
+        .zip(&steps)
+        .map(|(finding, steps)| (Some(&*finding.detector), finding.message.as_str(), steps.as_str()))
+        .collect();
+    let mut case = TestSuite::default();
+    case.case(&path_text(record.file.as_os_str()), &record.trace_id(), &failures);
+    case
 }
 
 fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use wrongturn::report::TestSuite;
+
 use super::entries::{self, Entry};
 use crate::common::Failure;
 use crate::common::output::Output;
@@ -97,22 +99,15 @@ pub(crate) struct Stream {
     format: OutputFormat,
     out: Output,
     has_entries: bool,
-    junit: JUnit,
-}
-
-/// Test cases and their number, which comes first in the file.
-#[derive(Default)]
-struct JUnit {
-    cases: Vec<u8>,
-    runs: u64,
-    failed: u64,
+    /// The test cases, whose number comes first in the file.
+    cases: TestSuite,
 }
 
 impl Stream {
     /// Creates an output; `-` is standard output.
     pub(crate) fn begin(format: OutputFormat, path: &Path) -> Result<Self, Failure> {
         let out = Output::create(path)?;
-        let mut stream = Self { format, out, has_entries: false, junit: JUnit::default() };
+        let mut stream = Self { format, out, has_entries: false, cases: TestSuite::new("wrongturn") };
         match format {
             OutputFormat::Csv => stream.write(entries::csv_line(entries::finding_columns())?.as_bytes())?,
             OutputFormat::RunsCsv => stream.write(entries::csv_line(entries::run_columns())?.as_bytes())?,
@@ -124,40 +119,24 @@ impl Stream {
 
     /// Adds the result of [`entry`](entries::entry) for a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
-        match self.format {
-            OutputFormat::Junit => {
-                self.junit.cases.extend_from_slice(&entry.bytes);
-                self.junit.runs += 1;
-                self.junit.failed += u64::from(entry.is_flagged);
-                Ok(())
-            }
-            OutputFormat::Sarif if !entry.bytes.is_empty() => {
-                if std::mem::replace(&mut self.has_entries, true) {
+        match entry {
+            Entry::Case(case) => self.cases.append(case),
+            Entry::Bytes(bytes) => {
+                let is_next = self.format == OutputFormat::Sarif && !bytes.is_empty();
+                if is_next && std::mem::replace(&mut self.has_entries, true) {
                     self.write(b",")?;
                 }
-                self.write(&entry.bytes)
+                self.write(bytes)?;
             }
-            _ => self.write(&entry.bytes),
         }
+        Ok(())
     }
 
     /// Writes the end, and moves a file to its path.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         match self.format {
             OutputFormat::Sarif => self.write(b"\n]}]}\n")?,
-            OutputFormat::Junit => {
-                let JUnit { cases, runs, failed } = std::mem::take(&mut self.junit);
-                let counts = format!("tests=\"{runs}\" failures=\"{failed}\"");
-                self.write(
-                    format!(
-                        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>\n\
-                         <testsuite name=\"wrongturn\" {counts}>\n"
-                    )
-                    .as_bytes(),
-                )?;
-                self.write(&cases)?;
-                self.write(b"</testsuite>\n</testsuites>\n")?;
-            }
+            OutputFormat::Junit => TestSuite::write("", &[self.cases], &mut self.out)?,
             _ => {}
         }
         self.out.finish()

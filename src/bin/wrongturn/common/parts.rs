@@ -144,9 +144,8 @@ pub(crate) fn report_scan(
 /// Writes the tables of a scan, and its figures as JSON.
 pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
     // The page shows the flagged runs, which must be read again.
-    let tables = TableFiles { html: None, ..files.clone() };
     let mut document = Document::new("Failures found by the detectors");
-    tables.write(document.tables_of(part.summary.tables()))?;
+    files.write_tables(document.tables_of(part.summary.tables()))?;
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
 }
 

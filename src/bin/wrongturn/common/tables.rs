@@ -50,6 +50,12 @@ impl TableFiles {
 
     /// Writes a document to the requested files.
     pub(crate) fn write(&self, document: &Document) -> Result<(), Failure> {
+        self.write_tables(document)?;
+        self.write_page(|| document.html())
+    }
+
+    /// Writes the tables of a document to the requested files, all but the page.
+    pub(crate) fn write_tables(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
             for table in document.tables() {
@@ -63,8 +69,7 @@ impl TableFiles {
             None => Ok(()),
         };
         form(&self.markdown, Document::markdown)?;
-        form(&self.latex, Document::latex)?;
-        form(&self.html, Document::html)
+        form(&self.latex, Document::latex)
     }
 
     /// Writes the page, if requested.
