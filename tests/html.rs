@@ -11,19 +11,22 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
+use serde_json::json;
 use wrongturn::stats::{Interval, Resampling};
 use wrongturn::{
-    Confidence, Status,
+    Confidence, Loop, Scanner, Status, Trace,
     calibrate::{CalibrationOptions, GoldenSet, calibrate},
     compare::{ComparedRun, Comparison},
     default_detectors,
     merge::{Files, RunStrip, ScanSummary, StripFinding, StripStep},
     report::{
-        Bar, BarChart, Chart, Document, FailureCost, GraphChart, GraphContrast, GraphEdge, GraphNode,
-        GraphNodeKind, HeatChart, IntervalChart, IntervalRow, Line, LineChart, calibration_document,
-        comparison_document, scan_document,
+        Bar, BarChart, Chart, Document, GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind,
+        HeatChart, IntervalChart, IntervalRow, Line, LineChart, calibration_document, comparison_document,
+        scan_document,
     },
+    scan::ScanOptions,
     trace::Actor,
 };
 
@@ -188,7 +191,7 @@ fn hostile_text_is_escaped_everywhere() {
 #[test]
 fn at_most_fifty_runs_are_drawn() {
     let runs = (0..60).map(|_| strip(2_000)).collect();
-    let html = scan_document(&ScanSummary::default(), &[], runs, &Files::default()).html();
+    let html = scan_document(&ScanSummary::default(), runs, &Files::default()).html();
     text_of(&html);
     assert!(html.len() < 5_000_000, "{} bytes", html.len());
     assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
@@ -213,15 +216,16 @@ fn a_scan_page_shows_known_costs_and_the_worst_run_first() {
         }
         RunStrip { title: title.to_owned(), ..run }
     };
-    let cost = FailureCost {
-        detector: "loop".to_owned(),
-        model: None,
-        steps: Some((10, 40)),
-        duration_ns: None,
-        tokens: Some((0, 0)),
-    };
+    let mut run = Trace::builder();
+    for _ in 0..4 {
+        run.call("look", &json!({"at": "wall"}), Status::Ok, "a wall").unwrap();
+    }
+    let run = serde_json::to_vec(&run.build().unwrap()).unwrap();
+    let scanner = Scanner::new(vec![Arc::new(Loop::default())], ScanOptions::default()).unwrap();
+    let mut summary = ScanSummary::default();
+    summary.add(&scanner.scan_slice("a.json".as_ref(), &run).traces[0]);
     let runs = vec![tame("calm", 1), tame("worst", 3)];
-    let html = scan_document(&ScanSummary::default(), &[cost], runs, &Files::default()).html();
+    let html = scan_document(&summary, runs, &Files::default()).html();
     insta::assert_snapshot!("scan_page", text_of(&html));
 }
 

@@ -32,7 +32,7 @@ pub(crate) const WORST_RUNS: usize = 50;
 ///     }
 /// })?;
 /// let flagged = flagged.read(&ReadOptions::default());
-/// let html = scan_document(&summary, &summary.costs(), flagged, &Files::default()).html();
+/// let html = scan_document(&summary, flagged, &Files::default()).html();
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

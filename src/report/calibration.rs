@@ -3,6 +3,7 @@
 use super::cell::{Cell, counted, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
+use super::draw::shown;
 use super::gate::thresholds;
 use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
@@ -40,19 +41,12 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
 }
 
 fn f1_chart(report: &CalibrationReport) -> Chart {
-    let rows = report.detectors.iter().map(|detector| IntervalRow {
-        label: detector.detector.clone(),
-        note: format!(
-            "F1 {}, n = {}, {}",
-            detector.figures.f1.map_or_else(|| "undefined".to_owned(), |f1| format!("{f1:.2}")),
-            detector.figures.n,
-            detector.tier.name()
-        ),
-        estimate: detector.figures.f1,
-        interval: detector.figures.f1_ci95.interval,
-        baseline: detector.baselines.always_fire_f1,
-        ..IntervalRow::default()
-    });
+    let rows =
+        report.detectors.iter().map(|DetectorReport { detector, figures, tier, baselines, .. }| {
+            let note = format!("F1 {}, n = {}, {}", shown(figures.f1), figures.n, tier.name());
+            let row = IntervalRow::new(detector, note, figures.f1, figures.f1_ci95.interval);
+            IntervalRow { baseline: baselines.always_fire_f1, ..row }
+        });
     Chart::Intervals(IntervalChart {
         title: "F1 against always firing".to_owned(),
         caption: "F1 of each detector on labelled runs.".to_owned(),

@@ -152,6 +152,17 @@ pub struct Bar {
     pub note: String,
 }
 
+impl IntervalRow {
+    pub(super) fn new(
+        label: impl Into<String>,
+        note: String,
+        estimate: Option<f64>,
+        interval: Option<Interval>,
+    ) -> Self {
+        Self { label: label.into(), note, estimate, interval, ..Self::default() }
+    }
+}
+
 impl Chart {
     /// Returns the title.
     #[must_use]

@@ -226,14 +226,8 @@ fn difference_chart(comparison: &Comparison) -> Chart {
     let row = |label: &str, found: &MeanDifference| {
         let interval = interval(found);
         let shown = interval.map(|interval| format!(" {}", Cell::SignedInterval(interval, 2).shown()));
-        IntervalRow {
-            label: label.to_owned(),
-            note: format!("{:+.2}{}", found.difference, shown.unwrap_or_default()),
-            estimate: Some(found.difference),
-            interval,
-            other: found.ci95,
-            ..IntervalRow::default()
-        }
+        let note = format!("{:+.2}{}", found.difference, shown.unwrap_or_default());
+        IntervalRow { other: found.ci95, ..IntervalRow::new(label, note, Some(found.difference), interval) }
     };
     let mut rows = Vec::new();
     rows.extend(comparison.success.iter().map(|found| row("success rate", found)));
@@ -259,12 +253,9 @@ fn difference_chart(comparison: &Comparison) -> Chart {
 }
 
 fn rates(comparison: &Comparison) -> Chart {
-    let row = |name: &str, label: &str, rate: &DetectionRate| IntervalRow {
-        label: format!("{name}: {label}"),
-        note: format!("{} of {}", rate.detected, rate.applicable),
-        estimate: rate.rate(),
-        interval: rate.ci95,
-        ..IntervalRow::default()
+    let row = |name: &str, label: &str, rate: &DetectionRate| {
+        let note = format!("{} of {}", rate.detected, rate.applicable);
+        IntervalRow::new(format!("{name}: {label}"), note, rate.rate(), rate.ci95)
     };
     let rows = comparison.detectors.iter().flat_map(|one| {
         [

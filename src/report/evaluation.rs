@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{Cell, interval, real};
+use super::cell::{self, Cell, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::table::Table;
 use crate::benchmarks::{
-    Agreement, AgreementScore, CallReport, DatasetGroup, Figure, FigureIntervals, FunnelCounts,
-    GroupComparison, ModeReport, ModeVerdict, Proximity, Reflection, ReflectionGroup, Relation,
+    Agreement, CallReport, DatasetGroup, Figure, FigureIntervals, FunnelCounts, ModeReport, ModeVerdict,
+    Proximity, Reflection, ReflectionGroup, Relation,
 };
-use crate::stats::{Interval, ratio};
+use crate::stats::ratio;
 
 pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
@@ -30,35 +30,43 @@ pub fn reflection_tables(
 
 /// Returns the annotated episodes by task, and their failures by mode.
 fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
-    let mut tasks = Table::new(
+    fn share(part: u64, of: u64) -> Cell {
+        Cell::of(ratio(part, of), Cell::Share)
+    }
+    fn mean(sum: u64, of: u64, decimals: usize) -> Cell {
+        Cell::of(ratio(sum, of), |mean| Cell::Real(mean, decimals))
+    }
+    let tasks = Table::of(
         "dataset",
         "Annotated episodes",
+        dataset,
         &[
-            "task | episodes # | with_failures=failing # | share # | failures # | per_episode=per episode #",
-            "modes # | steps_per_failure=steps #",
+            ("task", |(task, _)| Cell::text(*task)),
+            ("episodes #", |(_, group)| Cell::Count(group.episodes)),
+            ("with_failures=failing #", |(_, group)| Cell::Count(group.with_failures)),
+            ("share #", |(_, group)| share(group.with_failures, group.episodes)),
+            ("failures #", |(_, group)| Cell::Count(group.failures())),
+            ("per_episode=per episode #", |(_, group)| mean(group.failures(), group.episodes, 2)),
+            ("modes #", |(_, group)| count(group.modes.len())),
+            ("steps_per_failure=steps #", |(_, group)| mean(group.failing_steps, group.failures(), 1)),
         ],
     );
-    let mut modes =
-        Table::new("modes", "Annotated failures by mode", &["task | mode | failures # | share #"]).grouped();
-    for (task, group) in dataset {
-        let failures = group.failures();
-        tasks.row([
-            Cell::text(task),
-            Cell::Count(group.episodes),
-            Cell::Count(group.with_failures),
-            Cell::of(ratio(group.with_failures, group.episodes), Cell::Share),
-            Cell::Count(failures),
-            Cell::of(ratio(failures, group.episodes), |mean| Cell::Real(mean, 2)),
-            count(group.modes.len()),
-            Cell::of(ratio(group.failing_steps, failures), |mean| Cell::Real(mean, 1)),
-        ]);
-        for (mode, times) in &group.modes {
-            let share = Cell::of(ratio(*times, failures), Cell::Share);
-            modes.row([Cell::text(task), Cell::text(mode), Cell::Count(*times), share]);
-        }
-    }
-    tasks.note("failing: episodes with a failure. steps: mean number of steps of a failure.");
-    [tasks, modes]
+    let modes = dataset
+        .iter()
+        .flat_map(|(task, group)| group.modes.iter().map(move |(mode, times)| (task, group, mode, *times)));
+    let modes = Table::of(
+        "modes",
+        "Annotated failures by mode",
+        modes,
+        &[
+            ("task", |(task, ..)| Cell::text(*task)),
+            ("mode", |(_, _, mode, _)| Cell::text(*mode)),
+            ("failures #", |(.., times)| Cell::Count(*times)),
+            ("share #", |(_, group, _, times)| share(*times, group.failures())),
+        ],
+    );
+    let note = "failing: episodes with a failure. steps: mean number of steps of a failure.";
+    [tasks.noted(note), modes.grouped()]
 }
 
 /// Returns the groups by task, and that of all episodes.
@@ -110,40 +118,41 @@ fn by_task(reflection: &Reflection) -> Table {
 }
 
 fn figures_of_all(reflection: &Reflection, intervals: &FigureIntervals) -> Table {
-    let mut table = Table::new(
+    let figures = Figure::VARIANTS.iter().map(|figure| {
+        let found = intervals.get(figure).copied().flatten();
+        (figure.name(), reflection.all.figure(*figure), found)
+    });
+    Table::of(
         "figures",
         "All tasks, with intervals by bootstrap of episodes",
-        &["figure | value # | ci95=95% interval ~"],
-    );
-    for figure in Figure::VARIANTS {
-        let found = intervals.get(figure).copied().flatten();
-        table.row([Cell::text(figure.name()), real(reflection.all.figure(*figure)), interval(found)]);
-    }
-    table
+        figures,
+        &[
+            ("figure", |(name, ..)| Cell::text(*name)),
+            ("value #", |(_, value, _)| real(*value)),
+            ("ci95=95% interval ~", |(.., found)| interval(*found)),
+        ],
+    )
 }
 
 fn funnels(reflection: &Reflection) -> Table {
-    let mut table = Table::new(
+    let funnels = reflection.all.funnel.keys().flat_map(|funnel| {
+        groups_of(reflection).filter_map(move |(task, group)| Some((funnel, task, group.funnel.get(funnel)?)))
+    });
+    Table::of(
         "funnel",
         "Where episodes end",
-        &["funnel | task | detection # | localization # | diagnosis # | pass # | pass_rate=pass rate #"],
+        funnels,
+        &[
+            ("funnel", |(funnel, ..)| Cell::text(*funnel)),
+            ("task", |(_, task, _)| Cell::text(*task)),
+            ("detection #", |(.., counts)| Cell::Count(counts.detection)),
+            ("localization #", |(.., counts)| Cell::Count(counts.localization)),
+            ("diagnosis #", |(.., counts)| Cell::Count(counts.diagnosis)),
+            ("pass #", |(.., counts)| Cell::Count(counts.pass)),
+            ("pass_rate=pass rate #", |(.., counts)| real(counts.pass_rate)),
+        ],
     )
-    .grouped();
-    for funnel in reflection.all.funnel.keys() {
-        for (task, group) in groups_of(reflection) {
-            let Some(counts) = group.funnel.get(funnel) else { continue };
-            table.row([
-                Cell::text(funnel),
-                Cell::text(task),
-                Cell::Count(counts.detection),
-                Cell::Count(counts.localization),
-                Cell::Count(counts.diagnosis),
-                Cell::Count(counts.pass),
-                real(counts.pass_rate),
-            ]);
-        }
-    }
-    table
+    .grouped()
 }
 
 /// Returns a chart of the share of episodes that pass each stage of the paper's funnel, by task.
@@ -169,72 +178,70 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
 /// Returns a table of how close signals are to the failures under test.
 #[must_use]
 pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
-    let mut table =
-        Table::new("proximity", "Signals and the failures under test", &["pair | why=why not | proximity #"]);
-    for pair in found {
-        let why = pair.why.map_or_else(String::new, |why| why.to_string());
-        let proximity = Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()));
-        table.row([Cell::text(&pair.id), Cell::Text(why), proximity]);
-    }
-    vec![table]
+    vec![Table::of(
+        "proximity",
+        "Signals and the failures under test",
+        found,
+        &[
+            ("pair", |pair| Cell::text(&pair.id)),
+            ("why=why not", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string()))),
+            ("proximity #", |pair| Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()))),
+        ],
+    )]
 }
 
 /// Returns the agreement of two annotators as a table.
 #[must_use]
 pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
-    let mut table = Table::new(
+    let table = Table::of(
         "agreement",
         "Agreement of two annotators",
-        &["failures | a=of a # | b=of b # | matched # | f1=F1 # | mode_kappa=kappa of modes #"],
+        [("core", &agreement.core), ("all", &agreement.all)],
+        &[
+            ("failures", |(name, _)| Cell::text(*name)),
+            ("a=of a #", |(_, score)| Cell::Count(score.a)),
+            ("b=of b #", |(_, score)| Cell::Count(score.b)),
+            ("matched #", |(_, score)| Cell::Count(score.matched)),
+            ("f1=F1 #", |(_, score)| real(score.f1)),
+            ("mode_kappa=kappa of modes #", |(_, score)| real(score.mode_kappa)),
+        ],
     );
-    for (name, score) in [("core", &agreement.core), ("all", &agreement.all)] {
-        let AgreementScore { matched, a, b, f1, mode_kappa } = score;
-        let [a, b, matched] = [a, b, matched].map(|count| Cell::Count(*count));
-        table.row([Cell::text(name), a, b, matched, real(*f1), real(*mode_kappa)]);
-    }
-    table.note(format!(
+    vec![table.noted(format!(
         "{} episodes; tiers agree (Jaccard) {}; core sets (Jaccard) {}.",
         agreement.episodes.len(),
         real(agreement.tier_jaccard).shown(),
         real(agreement.core_set_jaccard).shown(),
-    ));
-    vec![table]
+    ))]
 }
 
 /// Returns the comparison of avoidance after right and wrong reflection as a table.
 #[must_use]
 pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
-    let mut table = Table::new(
+    let levels = relations.iter().flat_map(|(class, Relation { cumulative, .. })| {
+        let levels = [
+            ("detection", &cumulative.detection),
+            ("localization", &cumulative.localization),
+            ("diagnosis", &cumulative.diagnosis),
+        ];
+        levels.map(|(level, group)| (class, level, group))
+    });
+    let table = Table::of(
         "relations",
         "Avoidance after right and wrong reflection",
+        levels,
         &[
-            "class | level | n_correct=n right # | far_correct=FAR # | n_wrong=n wrong #",
-            "far_wrong=FAR # | p # | phi # | stars",
+            ("class", |(class, ..)| Cell::text(*class)),
+            ("level", |(_, level, _)| Cell::text(*level)),
+            ("n_correct=n right #", |(.., group)| Cell::Count(group.n_correct)),
+            ("far_correct=FAR #", |(.., group)| real(group.far_correct)),
+            ("n_wrong=n wrong #", |(.., group)| Cell::Count(group.n_wrong)),
+            ("far_wrong=FAR #", |(.., group)| real(group.far_wrong)),
+            ("p #", |(.., group)| Cell::of(group.p, Cell::P)),
+            ("phi #", |(.., group)| real(group.phi)),
+            ("stars", |(.., group)| Cell::text(group.stars.unwrap_or_default())),
         ],
-    )
-    .grouped();
-    for (class, relation) in relations {
-        let levels = &relation.cumulative;
-        for (level, group) in [
-            ("detection", &levels.detection),
-            ("localization", &levels.localization),
-            ("diagnosis", &levels.diagnosis),
-        ] {
-            let GroupComparison { n_correct, n_wrong, far_correct, far_wrong, p, stars, phi, .. } = group;
-            table.row([
-                Cell::text(class),
-                Cell::text(level),
-                Cell::Count(*n_correct),
-                real(*far_correct),
-                Cell::Count(*n_wrong),
-                real(*far_wrong),
-                Cell::of(*p, Cell::P),
-                real(*phi),
-                Cell::text(stars.unwrap_or_default()),
-            ]);
-        }
-    }
-    vec![table]
+    );
+    vec![table.grouped()]
 }
 
 /// Returns tables of how many episodes each failure mode judges and finds.
@@ -284,22 +291,13 @@ fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Ve
     vec![table, silent]
 }
 
-pub(super) fn interval_row(
-    label: String,
-    note: String,
-    estimate: Option<f64>,
-    interval: Option<Interval>,
-) -> IntervalRow {
-    IntervalRow { label, note, estimate, interval, ..IntervalRow::default() }
-}
-
 /// Returns the scores of a reflection over all tasks, with their intervals, as a chart.
 #[must_use]
 pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
     let rows = Figure::VARIANTS.iter().map(|figure| {
         let value = reflection.all.figure(*figure);
-        let shown = Cell::of(value, |value| Cell::Real(value, 2)).shown();
-        interval_row(figure.name().replace('_', " "), shown, value, intervals.get(figure).copied().flatten())
+        let interval = intervals.get(figure).copied().flatten();
+        IntervalRow::new(figure.name().replace('_', " "), cell::figure(value, 2), value, interval)
     });
     Chart::Intervals(IntervalChart {
         title: "Reflection over all tasks".to_owned(),

@@ -25,82 +25,73 @@ pub fn evolution_tables(
 }
 
 fn by_setting(settings: &BTreeMap<EvolutionSetting, EvolutionGroup>) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "settings",
         "By framework, task and model",
-        &["framework | task | model | cases # | included=incl. # | score # | far=FAR # | frc=FRC #"],
+        settings,
+        &[
+            ("framework", |(setting, _)| Cell::name(setting.framework.as_deref())),
+            ("task", |(setting, _)| Cell::text(&setting.task)),
+            ("model", |(setting, _)| Cell::name(setting.model.as_deref())),
+            ("cases #", |(_, group)| Cell::Count(group.cases)),
+            ("included=incl. #", |(_, group)| Cell::Count(group.included)),
+            ("score #", |(_, group)| real(group.score)),
+            ("far=FAR #", |(_, group)| real(group.far)),
+            ("frc=FRC #", |(_, group)| real(group.frc)),
+        ],
     )
-    .grouped();
-    for (EvolutionSetting { framework, task, model, .. }, group) in settings {
-        table.row([
-            Cell::name(framework.as_deref()),
-            Cell::text(task),
-            Cell::name(model.as_deref()),
-            Cell::Count(group.cases),
-            Cell::Count(group.included),
-            real(group.score),
-            real(group.far),
-            real(group.frc),
-        ]);
-    }
-    table
+    .grouped()
 }
 
 fn groups(evolution: &Evolution) -> Table {
-    let mut table = Table::new(
+    fn named<K: ToString>(groups: &BTreeMap<K, EvolutionGroup>) -> Vec<(String, &EvolutionGroup)> {
+        groups.iter().map(|(name, group)| (name.to_string(), group)).collect()
+    }
+    let frameworks = evolution.by_framework.iter().map(|(name, framework)| (name.clone(), &framework.all));
+    let groups = [
+        ("all", vec![(String::new(), &evolution.all)]),
+        ("class", named(&evolution.by_class)),
+        ("mode", named(&evolution.by_mode)),
+        ("task", named(&evolution.by_task)),
+        ("subtask", named(&evolution.by_subtask)),
+        ("proximity", named(&evolution.by_proximity)),
+        ("distance", named(&evolution.by_distance)),
+        ("framework", frameworks.collect()),
+    ];
+    Table::of(
         "evolution",
         "Failures avoided (FAR), and how often they came back (FRC)",
-        &["by | group | cases # | included=incl. # | far=FAR # | frc=FRC # | score #"],
-    );
-    let mut row = |by: &str, name: String, group: &EvolutionGroup| {
-        table.row([
-            Cell::text(by),
-            Cell::Text(name),
-            Cell::Count(group.cases),
-            Cell::Count(group.included),
-            real(group.far),
-            real(group.frc),
-            real(group.score),
-        ]);
-    };
-    row("all", String::new(), &evolution.all);
-    for (by, groups) in [
-        ("class", &evolution.by_class),
-        ("mode", &evolution.by_mode),
-        ("task", &evolution.by_task),
-        ("subtask", &evolution.by_subtask),
-    ] {
-        for (name, group) in groups {
-            row(by, name.clone(), group);
-        }
-    }
-    for (name, group) in &evolution.by_proximity {
-        row("proximity", name.to_string(), group);
-    }
-    for (name, group) in &evolution.by_distance {
-        row("distance", name.to_string(), group);
-    }
-    for (name, framework) in &evolution.by_framework {
-        row("framework", name.clone(), &framework.all);
-    }
-    table
+        groups.into_iter().flat_map(|(by, groups)| groups.into_iter().map(move |group| (by, group))),
+        &[
+            ("by", |(by, _)| Cell::text(*by)),
+            ("group", |(_, (name, _))| Cell::text(name)),
+            ("cases #", |(_, (_, group))| Cell::Count(group.cases)),
+            ("included=incl. #", |(_, (_, group))| Cell::Count(group.included)),
+            ("far=FAR #", |(_, (_, group))| real(group.far)),
+            ("frc=FRC #", |(_, (_, group))| real(group.frc)),
+            ("score #", |(_, (_, group))| real(group.score)),
+        ],
+    )
 }
 
 fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) -> Table {
-    let mut table = Table::new(
-        "intervals",
-        "All cases, with intervals",
-        &["figure | method | value # | ci95=95% interval ~"],
-    );
     let EvolutionGroup { far, frc, .. } = evolution.all;
-    for (figure, method, value, found) in [
+    let figures = [
         ("FAR", "Wilson", far, intervals.far_wilson),
         ("FAR", "bootstrap of signals", far, intervals.far),
         ("FRC", "bootstrap of signals", frc, intervals.frc),
-    ] {
-        table.row([Cell::text(figure), Cell::text(method), real(value), interval(found)]);
-    }
-    table
+    ];
+    Table::of(
+        "intervals",
+        "All cases, with intervals",
+        figures,
+        &[
+            ("figure", |(figure, ..)| Cell::text(*figure)),
+            ("method", |(_, method, ..)| Cell::text(*method)),
+            ("value #", |(_, _, value, _)| real(*value)),
+            ("ci95=95% interval ~", |(.., found)| interval(*found)),
+        ],
+    )
 }
 
 /// Returns FAR by proximity and distance for each framework, and the means over the cells.
@@ -163,11 +154,15 @@ pub fn distance_chart(evolution: &Evolution) -> Chart {
 }
 
 fn excluded(evolution: &Evolution) -> Table {
-    let mut table = Table::new("excluded", "Cases without an answer", &["reason | cases #"]);
-    for (reason, cases) in &evolution.all.excluded {
-        table.row([Cell::text(reason.name()), Cell::Count(*cases)]);
-    }
-    table
+    Table::of(
+        "excluded",
+        "Cases without an answer",
+        &evolution.all.excluded,
+        &[
+            ("reason", |(reason, _)| Cell::text(reason.name())),
+            ("cases #", |(_, cases)| Cell::Count(**cases)),
+        ],
+    )
 }
 
 /// Returns failure avoidance by class of failure and by framework, as a chart.

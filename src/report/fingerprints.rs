@@ -70,28 +70,26 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
 }
 
 fn distances(found: &FingerprintGroups) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "distances",
         "Distance between groups (Jensen–Shannon)",
-        &["first | second | tasks=shared tasks # | distance # | by_chance=by chance, 95% ~ | p #"],
-    );
-    for one in &found.distances {
-        let [first, second] = one.groups.each_ref().map(Cell::text);
-        table.row([
-            first,
-            second,
-            Cell::Count(one.tasks),
-            Cell::Real(one.distance, 3),
-            Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3)),
-            Cell::of(one.p, Cell::P),
-        ]);
-    }
-    table.note(format!(
+        &found.distances,
+        &[
+            ("first", |one| Cell::text(&one.groups[0])),
+            ("second", |one| Cell::text(&one.groups[1])),
+            ("tasks=shared tasks #", |one| Cell::Count(one.tasks)),
+            ("distance #", |one| Cell::Real(one.distance, 3)),
+            ("by_chance=by chance, 95% ~", |one| {
+                Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3))
+            }),
+            ("p #", |one| Cell::of(one.p, Cell::P)),
+        ],
+    )
+    .noted(format!(
         "0: the same transitions equally often, 1: no transition in common. By chance: runs change groups within their \
          task ({} exchanges, seed {}). Groups that share tasks are compared on these alone.",
         found.resamples, found.seed
-    ));
-    table
+    ))
 }
 
 /// Returns the share of each transition in a group, and its mean share in the other groups.

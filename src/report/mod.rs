@@ -63,5 +63,5 @@ pub use replication::{ReplicationView, replication_document, summed_document};
 pub use replication_charts::forest_chart;
 pub use run::{render_run, render_step};
 pub use runs::{pass_k_table, simulation_table};
-pub use scan::{FailureCost, cost_charts, scan_document};
+pub use scan::scan_document;
 pub use table::{TEXT_WIDTH, Table, csv_text};

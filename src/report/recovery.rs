@@ -1,12 +1,12 @@
 //! The tables of Recovery-Bench.
 
 use super::cell::{Cell, interval, real};
-use super::chart::{Chart, IntervalChart};
-use super::evaluation::{count, interval_row};
+use super::chart::{Chart, IntervalChart, IntervalRow};
+use super::evaluation::count;
 use super::table::Table;
 use crate::benchmarks::{
     Comparison, ContextComparison, Inheritance, Inherited, ModelComparison, PairedComparison, Replay,
-    Results, Selection, Transcript,
+    Results, Selection, Transcript, Trial,
 };
 
 /// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, trials left out, and
@@ -41,13 +41,13 @@ pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
         let fresh = format!("fresh, where {context} was tried");
         [(fresh, &found.fresh), (context.to_owned(), &found.recovery)].map(|(side, arm)| {
             let note = Cell::Share(arm.rate).shown();
-            interval_row(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
+            IntervalRow::new(format!("{name}: {side}"), note, Some(arm.rate), arm.bootstrap95)
         })
     });
     let differences = paired(comparison).map(|(context, _, name, _, found)| {
         let value = found.difference.value;
         let note = Cell::Signed(value, 2).shown();
-        interval_row(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
+        IntervalRow::new(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
     });
     vec![
         Chart::Intervals(IntervalChart {
@@ -72,162 +72,151 @@ pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
 }
 
 fn rates(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "recovery",
         "Recovery against a fresh start",
+        paired(comparison),
         &[
-            "context | model | tasks # | fresh # | recovery # | difference=diff. # | relative_drop=drop #",
-            "p # | rank_fresh=rank # | rank_recovery=then #",
+            ("context", |(context, ..)| Cell::text(*context)),
+            ("model", |(_, _, name, ..)| Cell::text(*name)),
+            ("tasks #", |(_, _, _, model, _)| count(model.tasks)),
+            ("fresh #", |(.., paired)| real(Some(paired.fresh.rate))),
+            ("recovery #", |(.., paired)| real(Some(paired.recovery.rate))),
+            ("difference=diff. #", |(.., paired)| Cell::Signed(paired.difference.value, 4)),
+            ("relative_drop=drop #", |(.., paired)| real(paired.relative_drop.value)),
+            ("p #", |(.., paired)| Cell::of(paired.mcnemar.p, Cell::P)),
+            ("rank_fresh=rank #", |(_, compared, name, ..)| {
+                Cell::of(compared.ranks.get(*name), |ranks| count(ranks.fresh))
+            }),
+            ("rank_recovery=then #", |(_, compared, name, ..)| {
+                Cell::of(compared.ranks.get(*name), |ranks| count(ranks.recovery))
+            }),
         ],
     )
-    .grouped();
-    for (context, compared, name, model, paired) in paired(comparison) {
-        let ranks = compared.ranks.get(name);
-        table.row([
-            Cell::text(context),
-            Cell::text(name),
-            count(model.tasks),
-            real(Some(paired.fresh.rate)),
-            real(Some(paired.recovery.rate)),
-            Cell::Signed(paired.difference.value, 4),
-            real(paired.relative_drop.value),
-            Cell::of(paired.mcnemar.p, Cell::P),
-            Cell::of(ranks, |ranks| count(ranks.fresh)),
-            Cell::of(ranks, |ranks| count(ranks.recovery)),
-        ]);
-    }
-    table.note(
+    .grouped()
+    .noted(
         "p is of the exact McNemar test; ranks are among the models of the context, fresh and in recovery.",
-    );
-    table
+    )
 }
 
 fn intervals(comparison: &Comparison) -> Table {
-    let title = "95% intervals by bootstrap of tasks";
-    let mut table = Table::new(
+    Table::of(
         "intervals",
-        title,
-        &["context | model | difference_ci95=difference ~ | relative_drop_ci95=relative drop ~"],
+        "95% intervals by bootstrap of tasks",
+        paired(comparison),
+        &[
+            ("context", |(context, ..)| Cell::text(*context)),
+            ("model", |(_, _, name, ..)| Cell::text(*name)),
+            ("difference_ci95=difference ~", |(.., paired)| {
+                Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4))
+            }),
+            ("relative_drop_ci95=relative drop ~", |(.., paired)| interval(paired.relative_drop.bootstrap95)),
+        ],
     )
-    .grouped();
-    for (context, _, name, _, paired) in paired(comparison) {
-        table.row([
-            Cell::text(context),
-            Cell::text(name),
-            Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4)),
-            interval(paired.relative_drop.bootstrap95),
-        ]);
-    }
-    table.note(
+    .grouped()
+    .noted(
         "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 tasks they are too narrow, and \
          the exact p is to be believed. Neither is adjusted for the number of rows.",
-    );
-    table
+    )
 }
 
 fn replies(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    fn mean(mean: Option<f64>) -> Cell {
+        Cell::of(mean, |mean| Cell::Real(mean, 1))
+    }
+    Table::of(
         "replies",
         "Mean replies of the model, and premature successes",
+        paired(comparison),
         &[
-            "context | model | replies_fresh=fresh # | replies_recovery=recovery #",
-            "replies_fresh_resolved=fresh, resolved # | replies_recovery_resolved=recovery, resolved #",
-            "premature_fresh=premature, fresh # | premature_recovery=premature, recovery #",
+            ("context", |(context, ..)| Cell::text(*context)),
+            ("model", |(_, _, name, ..)| Cell::text(*name)),
+            ("replies_fresh=fresh #", |(.., paired)| mean(paired.fresh.mean_interactions)),
+            ("replies_recovery=recovery #", |(.., paired)| mean(paired.recovery.mean_interactions)),
+            ("replies_fresh_resolved=fresh, resolved #", |(.., paired)| {
+                mean(paired.fresh.mean_interactions_resolved)
+            }),
+            ("replies_recovery_resolved=recovery, resolved #", |(.., paired)| {
+                mean(paired.recovery.mean_interactions_resolved)
+            }),
+            ("premature_fresh=premature, fresh #", |(.., paired)| {
+                Cell::of(paired.fresh.premature, Cell::Count)
+            }),
+            ("premature_recovery=premature, recovery #", |(.., paired)| {
+                Cell::of(paired.recovery.premature, Cell::Count)
+            }),
         ],
     )
-    .grouped();
-    for (context, _, name, _, PairedComparison { fresh, recovery, .. }) in paired(comparison) {
-        let mean = |mean: Option<f64>| Cell::of(mean, |mean| Cell::Real(mean, 1));
-        table.row([
-            Cell::text(context),
-            Cell::text(name),
-            mean(fresh.mean_interactions),
-            mean(recovery.mean_interactions),
-            mean(fresh.mean_interactions_resolved),
-            mean(recovery.mean_interactions_resolved),
-            Cell::of(fresh.premature, Cell::Count),
-            Cell::of(recovery.premature, Cell::Count),
-        ]);
-    }
-    table.note("Premature: the agent declared the task done, and it was not resolved.");
-    table
+    .grouped()
+    .noted("Premature: the agent declared the task done, and it was not resolved.")
 }
 
 fn left_out(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    let models = comparison.contexts.iter().flat_map(|(context, compared)| {
+        compared.models.iter().map(move |(name, model)| (context, name, model))
+    });
+    let is_left_out = |(_, _, model): &(&String, &String, &ModelComparison)| {
+        model.paired.is_none() || !model.fresh_only.is_empty() || !model.recovery_only.is_empty()
+    };
+    Table::of(
         "left_out",
         "Tasks left out, tried on one side only",
-        &["context | model | why | fresh_only=only fresh # | recovery_only=only in recovery #"],
+        models.filter(is_left_out),
+        &[
+            ("context", |(context, ..)| Cell::text(*context)),
+            ("model", |(_, name, _)| Cell::text(*name)),
+            ("why", |(.., model)| Cell::text(model.not_applicable.unwrap_or_default())),
+            ("fresh_only=only fresh #", |(.., model)| count(model.fresh_only.len())),
+            ("recovery_only=only in recovery #", |(.., model)| count(model.recovery_only.len())),
+        ],
     )
-    .grouped();
-    for (context, compared) in &comparison.contexts {
-        for (name, model) in &compared.models {
-            if model.paired.is_some() && model.fresh_only.is_empty() && model.recovery_only.is_empty() {
-                continue;
-            }
-            table.row([
-                Cell::text(context),
-                Cell::text(name),
-                Cell::text(model.not_applicable.unwrap_or_default()),
-                count(model.fresh_only.len()),
-                count(model.recovery_only.len()),
-            ]);
-        }
-    }
-    table
+    .grouped()
 }
 
 fn means(comparison: &Comparison) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "means",
         "Means over models, and their order",
+        &comparison.contexts,
         &[
-            "context | mean_fresh=fresh # | mean_recovery=recovery #",
-            "relative_drop_of_means=drop of means # | mean_of_relative_drops=mean of drops #",
-            "kendall_tau_b=tau-b # | discordant_pairs=changes #",
+            ("context", |(context, _)| Cell::text(*context)),
+            ("mean_fresh=fresh #", |(_, compared)| real(compared.mean_fresh)),
+            ("mean_recovery=recovery #", |(_, compared)| real(compared.mean_recovery)),
+            ("relative_drop_of_means=drop of means #", |(_, compared)| real(compared.relative_drop_of_means)),
+            ("mean_of_relative_drops=mean of drops #", |(_, compared)| real(compared.mean_of_relative_drops)),
+            ("kendall_tau_b=tau-b #", |(_, compared)| real(compared.kendall_tau_b)),
+            ("discordant_pairs=changes #", |(_, compared)| Cell::Count(compared.discordant_pairs)),
         ],
-    );
-    for (context, compared) in &comparison.contexts {
-        table.row([
-            Cell::text(context),
-            real(compared.mean_fresh),
-            real(compared.mean_recovery),
-            real(compared.relative_drop_of_means),
-            real(compared.mean_of_relative_drops),
-            real(compared.kendall_tau_b),
-            Cell::Count(compared.discordant_pairs),
-        ]);
-    }
-    table.note(
+    )
+    .noted(
         "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that change places.",
-    );
-    table
+    )
 }
 
 /// Returns a table of the contents of result files.
 #[must_use]
 pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
-    let mut table = Table::new(
+    fn trials(results: &Results, counts: fn(&Trial) -> bool) -> Cell {
+        match results {
+            Results::Trials { trials, .. } => count(trials.iter().filter(|trial| counts(trial)).count()),
+            Results::Skipped { .. } => Cell::Missing,
+        }
+    }
+    let table = Table::of(
         "results",
         "Trials in result files",
-        &["file | skipped | trials # | resolved # | unscored #"],
+        files,
+        &[
+            ("file", |(file, _)| Cell::text(file)),
+            ("skipped", |(_, results)| match results {
+                Results::Skipped { why } => Cell::text(why.name()),
+                Results::Trials { .. } => Cell::text(""),
+            }),
+            ("trials #", |(_, results)| trials(results, |_| true)),
+            ("resolved #", |(_, results)| trials(results, |trial| trial.resolved)),
+            ("unscored #", |(_, results)| trials(results, |trial| !trial.scored)),
+        ],
     );
-    for (file, results) in files {
-        let counts = match results {
-            Results::Trials { trials, .. } => [
-                count(trials.len()),
-                count(trials.iter().filter(|trial| trial.resolved).count()),
-                count(trials.iter().filter(|trial| !trial.scored).count()),
-            ],
-            Results::Skipped { .. } => [Cell::Missing, Cell::Missing, Cell::Missing],
-        };
-        let skipped = match results {
-            Results::Skipped { why } => why.name(),
-            Results::Trials { .. } => "",
-        };
-        let [trials, resolved, unscored] = counts;
-        table.row([Cell::text(file), Cell::text(skipped), trials, resolved, unscored]);
-    }
     vec![table]
 }
 
@@ -273,19 +262,20 @@ pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
 /// Returns the sizes of transcripts as a table.
 #[must_use]
 pub fn transcript_tables(files: &[(String, Transcript)]) -> Vec<Table> {
-    let mut table = Table::new(
+    let table = Table::of(
         "transcripts",
         "Transcripts of failed trials",
-        &["file | messages # | bytes # | prompt_bytes=prompt, bytes #"],
+        files,
+        &[
+            ("file", |(file, _)| Cell::text(file)),
+            ("messages #", |(_, found)| Cell::Count(found.messages)),
+            ("bytes #", |(_, found)| count(found.text.len())),
+            ("prompt_bytes=prompt, bytes #", |(_, found)| Cell::Count(found.prompt_bytes)),
+        ],
     );
-    for (file, found) in files {
-        let bytes = Cell::Count(found.text.len() as u64);
-        table.row([Cell::text(file), Cell::Count(found.messages), bytes, Cell::Count(found.prompt_bytes)]);
-    }
-    table.note(
+    vec![table.noted(
         "prompt: with the introduction of the public code, which takes prompts of at most 64,000 bytes.",
-    );
-    vec![table]
+    )]
 }
 
 /// Returns inherited errors as tables: rates, and pairs that repeat an error.

@@ -372,27 +372,20 @@ fn models(analysis: &ReplicationAnalysis) -> Table {
         "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
         unit(analysis.cluster)
     );
-    let mut table = Table::new(
+    let models = analysis.associations.by_model.iter().zip(&analysis.tables.by_model);
+    Table::of(
         "models",
         title,
+        models.map(|(model, found)| (&model.model, &found.group, with_errors(&model.associations))),
         &[
-            "model | runs # | mean_reward=reward # | runs_with_errors=with errors # | r #",
-            "clustered=95% CI ~",
+            ("model", |(model, ..)| Cell::text(*model)),
+            ("runs #", |(_, group, _)| Cell::Count(group.sims)),
+            ("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3))),
+            ("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors)),
+            ("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson))),
+            ("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval))),
         ],
-    );
-    for (model, group) in analysis.associations.by_model.iter().zip(&analysis.tables.by_model) {
-        let one = with_errors(&model.associations);
-        let mut row = vec![
-            Cell::text(&model.model),
-            Cell::Count(group.group.sims),
-            Cell::of(group.group.mean_reward, |mean| Cell::Real(mean, 3)),
-            Cell::Count(group.group.sims_with_errors),
-            Cell::of(one, |one| signed(&one.pearson)),
-        ];
-        row.push(ci(one.and_then(Association::interval)));
-        table.row(row);
-    }
-    table
+    )
 }
 
 /// Adds pass^k, with a chart for each model with several trials.

@@ -20,13 +20,10 @@ pub fn forest_chart(analysis: &ReplicationAnalysis, relation: Relation) -> Chart
         })
         .collect();
     let pooled = analysis.pooled.iter().find(|one| one.relation == relation).and_then(|one| one.effects);
-    rows.extend(pooled.map(|effects| IntervalRow {
-        label: "Pooled".to_owned(),
-        note: format!("{} pairs, {}", effects.groups, with_interval(effects.r, Some(effects.ci95))),
-        estimate: Some(effects.r),
-        interval: Some(effects.ci95),
-        pooled: true,
-        ..IntervalRow::default()
+    rows.extend(pooled.map(|effects| {
+        let note = format!("{} pairs, {}", effects.groups, with_interval(effects.r, Some(effects.ci95)));
+        let row = IntervalRow::new("Pooled", note, Some(effects.r), Some(effects.ci95));
+        IntervalRow { pooled: true, ..row }
     }));
     let overall = analysis.associations.overall.iter().find(|one| one.relation == relation);
     rows.extend(
@@ -43,14 +40,8 @@ pub(super) fn summed_row(pair: &SummedPair) -> Option<IntervalRow> {
 fn forest_row(label: String, pearson: &Coefficient, over: Option<&ClusteredInterval>) -> Option<IntervalRow> {
     let r = pearson.0.as_ref().ok()?;
     let interval = over.and_then(ClusteredInterval::interval);
-    Some(IntervalRow {
-        label,
-        note: format!("n = {}, {}", r.n, with_interval(r.r, interval)),
-        estimate: Some(r.r),
-        interval,
-        other: r.ci95,
-        ..IntervalRow::default()
-    })
+    let note = format!("n = {}, {}", r.n, with_interval(r.r, interval));
+    Some(IntervalRow { other: r.ci95, ..IntervalRow::new(label, note, Some(r.r), interval) })
 }
 
 pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalRow>) -> Chart {
@@ -90,13 +81,9 @@ pub(super) fn success_by_recovery(rows: &[SimulationRow]) -> Chart {
         let successes = inside.iter().filter(|row| row.succeeded()).count() as u64;
         let n = inside.len() as u64;
         let mean = mean(inside.iter().filter_map(|row| row.reward))?;
-        Some(IntervalRow {
-            label: (*label).to_owned(),
-            note: format!("n = {n}, mean reward {mean:.2}"),
-            estimate: ratio(successes, n),
-            interval: Some(wilson(successes, n, 0.95).ok()?),
-            ..IntervalRow::default()
-        })
+        let note = format!("n = {n}, mean reward {mean:.2}");
+        let interval = wilson(successes, n, 0.95).ok()?;
+        Some(IntervalRow::new(*label, note, ratio(successes, n), Some(interval)))
     });
     Chart::Intervals(IntervalChart {
         title: "Success by recovery".to_owned(),

@@ -37,58 +37,50 @@ pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "tests",
         "Ranks, and tests within model and domain",
+        &analysis.associations.overall,
         &[
-            "relation=measure | n=runs # | spearman=Spearman # | r_within=r within #",
-            "p_permutation=p within # | q #",
+            ("relation=measure", |one| Cell::text(one.relation.to_string())),
+            ("n=runs #", |one| n(&one.pearson)),
+            ("spearman=Spearman #", |one| signed(&one.spearman)),
+            ("r_within=r within #", |one| {
+                Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3))
+            }),
+            ("p_permutation=p within #", |one| p(one)),
+            ("q #", |one| q(one)),
         ],
-    );
-    for one in &analysis.associations.overall {
-        let within = Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3));
-        table.row([
-            Cell::text(one.relation.to_string()),
-            n(&one.pearson),
-            signed(&one.spearman),
-            within,
-            p(one),
-            q(one),
-        ]);
-    }
-    table.note(format!(
+    )
+    .noted(format!(
         "r within: among runs of one model and domain {}; p within tests it by permuting their rewards. q: p adjusted for \
          the tests of the table (Benjamini and Hochberg).",
         match analysis.cluster {
             ClusterBy::None => "",
             _ => "that are in one cluster, or each alone in theirs",
         }
-    ));
-    table
+    ))
 }
 
 pub(super) fn clustering(analysis: &ReplicationAnalysis) -> Table {
-    let title = "Correlations whose significance depends on the clustering";
-    let mut table = Table::new(
+    Table::of(
         "clustering",
-        title,
-        &["scope=runs of | relation=measure | r # | independent ~ | clustered ~ | clustered_by=by"],
-    )
-    .grouped();
-    for change in &analysis.changes {
-        table.row([
-            Cell::text(&change.scope),
-            Cell::text(change.relation.to_string()),
-            Cell::Signed(change.r.r, 3),
-            ci(change.r.ci95),
-            ci(change.differing().and_then(ClusteredInterval::interval)),
-            Cell::of(change.differing(), |one| {
-                Cell::text(format!("{} ({})", unit(one.by), one.bootstrap.clusters))
+        "Correlations whose significance depends on the clustering",
+        &analysis.changes,
+        &[
+            ("scope=runs of", |change| Cell::text(&change.scope)),
+            ("relation=measure", |change| Cell::text(change.relation.to_string())),
+            ("r #", |change| Cell::Signed(change.r.r, 3)),
+            ("independent ~", |change| ci(change.r.ci95)),
+            ("clustered ~", |change| ci(change.differing().and_then(ClusteredInterval::interval))),
+            ("clustered_by=by", |change| {
+                let by = |one: &ClusteredInterval| format!("{} ({})", unit(one.by), one.bootstrap.clusters);
+                Cell::of(change.differing(), |one| Cell::text(by(one)))
             }),
-        ]);
-    }
-    table.note("95% intervals, one of which excludes 0; in brackets the number of clusters.");
-    table
+        ],
+    )
+    .grouped()
+    .noted("95% intervals, one of which excludes 0; in brackets the number of clusters.")
 }
 
 pub(super) const FIGURES: &str = concat!(
@@ -175,35 +167,29 @@ pub(super) fn by_pair<'r>(
 }
 
 pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
+    let rows = analysis.within.iter().zip(&analysis.pooled).map(|(within, pooled)| (within, pooled.effects));
+    Table::of(
         "pooled",
         "Within and over pairs of model and domain",
+        rows,
         &[
-            "relation=measure | within=r in pairs # | within_ci95=95% CI ~ | pooled=pooled r #",
-            "pooled_ci95=95% CI ~ | pairs # | tau2=τ² # | i2=I² # | q=Q # | q_p=p of Q #",
+            ("relation=measure", |(within, _)| Cell::text(within.relation.to_string())),
+            ("within=r in pairs #", |(within, _)| signed(&within.r)),
+            ("within_ci95=95% CI ~", |(within, _)| ci(within.clustered.interval())),
+            ("pooled=pooled r #", |(_, found)| Cell::of(*found, |found| Cell::Signed(found.r, 3))),
+            ("pooled_ci95=95% CI ~", |(_, found)| ci(found.map(|found| found.ci95))),
+            ("pairs #", |(_, found)| Cell::of(*found, |found| Cell::Count(found.groups))),
+            ("tau2=τ² #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.tau2, 4))),
+            ("i2=I² #", |(_, found)| Cell::of(*found, |found| Cell::Share(found.i2))),
+            ("q=Q #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.q, 2))),
+            ("q_p=p of Q #", |(_, found)| Cell::of(*found, |found| Cell::P(found.q_p))),
         ],
-    );
-    for (within, pooled) in analysis.within.iter().zip(&analysis.pooled) {
-        let effects = pooled.effects;
-        table.row([
-            Cell::text(within.relation.to_string()),
-            signed(&within.r),
-            ci(within.clustered.interval()),
-            Cell::of(effects, |effects| Cell::Signed(effects.r, 3)),
-            ci(effects.map(|effects| effects.ci95)),
-            Cell::of(effects, |effects| Cell::Count(effects.groups)),
-            Cell::of(effects, |effects| Cell::Real(effects.tau2, 4)),
-            Cell::of(effects, |effects| Cell::Share(effects.i2)),
-            Cell::of(effects, |effects| Cell::Real(effects.q, 2)),
-            Cell::of(effects, |effects| Cell::P(effects.q_p)),
-        ]);
-    }
-    table.note(format!(
+    )
+    .noted(format!(
         "r in pairs: both measured from the means of their pair, clustered by {}. pooled r: random effects \
          (DerSimonian and Laird, interval of Hartung and Knapp). τ², I², Q: how far pairs differ, as if runs were independent.",
         unit(analysis.cluster)
-    ));
-    table
+    ))
 }
 
 pub(super) fn signals(analysis: &ReplicationAnalysis) -> Table {
@@ -243,20 +229,17 @@ pub(super) fn direction(tables: &Replication) -> String {
 }
 
 pub(super) fn duplicates(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
+    Table::of(
         "duplicates",
         "Runs recorded twice: the copies that are left out",
-        &["file | id | of_file=copy of (file) | of_id=copy of (id)"],
-    );
-    for one in &analysis.duplicates {
-        table.row([
-            Cell::text(&one.file),
-            Cell::name(one.id.as_deref()),
-            Cell::text(&one.of_file),
-            Cell::name(one.of_id.as_deref()),
-        ]);
-    }
-    table
+        &analysis.duplicates,
+        &[
+            ("file", |one| Cell::text(&one.file)),
+            ("id", |one| Cell::name(one.id.as_deref())),
+            ("of_file=copy of (file)", |one| Cell::text(&one.of_file)),
+            ("of_id=copy of (id)", |one| Cell::name(one.of_id.as_deref())),
+        ],
+    )
 }
 
 pub(super) fn rules(grouped: &GroupedReplication) -> Table {

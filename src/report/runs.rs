@@ -1,7 +1,7 @@
 //! Tables without inference: pass^k, and one row per run.
 
 use super::cell::Cell;
-use super::table::Table;
+use super::table::{CellOf, Table};
 use crate::replicate::{PassK, SimulationRow};
 
 /// Returns pass^k by model and domain, as a table.
@@ -35,47 +35,40 @@ pub fn pass_k_table(groups: &[PassK]) -> Table {
 /// The table has columns for the agent and the measures of the default rule if any run has these measures.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
-    let by_default_rule = rows.iter().any(|row| row.default_rule.is_some());
-    let mut columns = vec![
-        "file | id | model | domain | task | trial # | reward # | tool_calls=calls # | errors # | recovered #",
-        "recovery_rate=recovery rate # | detected | duplicate_of=duplicate of",
+    fn text(text: Option<&str>) -> Cell {
+        Cell::of(text, Cell::text)
+    }
+    let mut columns: Vec<CellOf<'_, &SimulationRow>> = vec![
+        ("file", |row| Cell::text(&row.file)),
+        ("id", |row| text(row.id.as_deref())),
+        ("model", |row| text(row.model.as_deref())),
+        ("domain", |row| text(row.domain.as_deref())),
+        ("task", |row| text(row.task.as_deref())),
+        ("trial #", |row| Cell::of(row.trial, Cell::Count)),
+        ("reward #", |row| Cell::of(row.reward, |reward| Cell::Real(reward, 4))),
+        ("tool_calls=calls #", |row| Cell::Count(row.tool_calls)),
+        ("errors #", |row| Cell::Count(row.errors)),
+        ("recovered #", |row| Cell::Count(row.recovered)),
+        ("recovery_rate=recovery rate #", |row| Cell::Real(row.recovery_rate, 4)),
+        ("detected", |row| Cell::text(row.detected.to_string())),
+        ("duplicate_of=duplicate of", |row| text(row.duplicate_of.as_deref())),
     ];
-    if by_default_rule {
-        columns.extend([
-            "agent | recovered_by_program=recovered by program #",
-            "recovery_rate_by_program=recovery rate by program # | goals # | reached #",
-            "goal_recovery=goal recovery #",
-        ]);
+    let of_default_rule: [CellOf<'_, &SimulationRow>; 6] = [
+        ("agent", |row| text(row.agent.as_deref())),
+        ("recovered_by_program=recovered by program #", |row| {
+            Cell::of(row.default_rule, |found| Cell::Count(found.recovered))
+        }),
+        ("recovery_rate_by_program=recovery rate by program #", |row| {
+            Cell::of(row.default_rule, |found| Cell::Real(found.recovery_rate, 4))
+        }),
+        ("goals #", |row| Cell::of(row.default_rule, |found| Cell::Count(found.goals))),
+        ("reached #", |row| Cell::of(row.default_rule, |found| Cell::Count(found.reached))),
+        ("goal_recovery=goal recovery #", |row| {
+            Cell::of(row.default_rule, |found| Cell::Real(found.goal_recovery, 4))
+        }),
+    ];
+    if rows.iter().any(|row| row.default_rule.is_some()) {
+        columns.extend(of_default_rule);
     }
-    let mut table = Table::new("runs", "Runs", &columns);
-    for row in rows {
-        let text = |text: Option<&str>| Cell::of(text, Cell::text);
-        let mut cells = vec![
-            Cell::text(&row.file),
-            text(row.id.as_deref()),
-            text(row.model.as_deref()),
-            text(row.domain.as_deref()),
-            text(row.task.as_deref()),
-            Cell::of(row.trial, Cell::Count),
-            Cell::of(row.reward, |reward| Cell::Real(reward, 4)),
-            Cell::Count(row.tool_calls),
-            Cell::Count(row.errors),
-            Cell::Count(row.recovered),
-            Cell::Real(row.recovery_rate, 4),
-            Cell::text(row.detected.to_string()),
-            text(row.duplicate_of.as_deref()),
-        ];
-        if by_default_rule {
-            cells.extend([
-                text(row.agent.as_deref()),
-                Cell::of(row.default_rule, |found| Cell::Count(found.recovered)),
-                Cell::of(row.default_rule, |found| Cell::Real(found.recovery_rate, 4)),
-                Cell::of(row.default_rule, |found| Cell::Count(found.goals)),
-                Cell::of(row.default_rule, |found| Cell::Count(found.reached)),
-                Cell::of(row.default_rule, |found| Cell::Real(found.goal_recovery, 4)),
-            ]);
-        }
-        table.row(cells);
-    }
-    table
+    Table::of("runs", "Runs", rows, &columns)
 }

@@ -44,20 +44,6 @@ const COUNTS: &str =
     "traces=runs # + | applicable=judged # | detected=flagged # | rate # | rate_ci95=95% CI ~";
 
 impl ScanSummary {
-    /// Returns the cost of findings by detector and model, over the runs to which the detector applies.
-    #[must_use]
-    pub fn costs(&self) -> Vec<FailureCost> {
-        let pair = |part: CostPart| part.is_known().then_some((part.inside, part.all));
-        let cost = |((detector, model), counts): (&DetectorOfModel, &Counts)| FailureCost {
-            detector: detector.to_string(),
-            model: model.as_deref().map(str::to_owned),
-            steps: pair(counts.steps),
-            duration_ns: pair(counts.duration_ns),
-            tokens: pair(counts.tokens),
-        };
-        self.counts.iter().map(cost).collect()
-    }
-
     /// Renders the counts as text that fits 80 columns, with a table by model if there are several.
     #[must_use]
     pub fn render(&self) -> String {
@@ -135,32 +121,29 @@ impl ScanSummary {
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;
-    let mut table = Table::new(
+    let table = Table::of(
         "costs",
         "Cost: what lies inside of findings",
+        totals,
         &[
-            "detector | steps # | steps_share=share # | seconds #",
-            "seconds_share=share # | tokens # | tokens_share=share #",
+            ("detector", |(detector, _)| Cell::text(**detector)),
+            ("steps #", |(_, counts)| Cell::Count(counts.steps.inside)),
+            ("steps_share=share #", |(_, counts)| counts.steps.share()),
+            ("seconds #", |(_, Counts { duration_ns, .. })| {
+                let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
+                Cell::of(seconds, |seconds| Cell::Real(seconds, 0))
+            }),
+            ("seconds_share=share #", |(_, counts)| counts.duration_ns.share()),
+            ("tokens #", |(_, Counts { tokens, .. })| {
+                Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count)
+            }),
+            ("tokens_share=share #", |(_, counts)| counts.tokens.share()),
         ],
     );
-    for (detector, counts) in totals {
-        let Counts { steps, duration_ns, tokens, .. } = counts;
-        let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
-        table.row([
-            Cell::text(*detector),
-            Cell::Count(steps.inside),
-            steps.share(),
-            Cell::of(seconds, |seconds| Cell::Real(seconds, 0)),
-            duration_ns.share(),
-            Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count),
-            tokens.share(),
-        ]);
-    }
-    table.note(
-            "Of the runs to which a detector applies; time and tokens of those that record them. A step inside of \
-             several findings of a detector counts once.",
-        );
-    Some(table)
+    Some(table.noted(
+        "Of the runs to which a detector applies; time and tokens of those that record them. A step inside of \
+         several findings of a detector counts once.",
+    ))
 }
 
 /// The most models in a chart.
@@ -168,12 +151,7 @@ const DRAWN: usize = 15;
 
 /// Returns a scan as a document: detectors, costs, flagged runs, and files that were not read.
 #[must_use]
-pub fn scan_document(
-    summary: &ScanSummary,
-    costs: &[FailureCost],
-    flagged: Vec<RunStrip>,
-    files: &Files,
-) -> Document {
+pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &Files) -> Document {
     let mut document = Document::new("Failures found by the detectors");
     document.lead(format!(
         "{} of {} runs are flagged by at least one detector.",
@@ -197,7 +175,7 @@ pub fn scan_document(
         document.chart(chart);
     }
     document.tables_of(tables).section("Costs");
-    for chart in cost_charts(costs) {
+    for chart in cost_charts(summary) {
         document.chart(chart);
     }
     document.tables_of(of_costs);
@@ -246,13 +224,8 @@ fn charts(summary: &ScanSummary) -> Vec<Chart> {
 const CAPTION: &str = "Shares of the runs to which the detector applies.";
 
 fn row(label: String, counts: Counts) -> Option<IntervalRow> {
-    (counts.applicable > 0).then(|| IntervalRow {
-        label,
-        note: format!("{} of {}", counts.detected, counts.applicable),
-        estimate: counts.share(),
-        interval: counts.interval(),
-        ..IntervalRow::default()
-    })
+    let note = format!("{} of {}", counts.detected, counts.applicable);
+    (counts.applicable > 0).then(|| IntervalRow::new(label, note, counts.share(), counts.interval()))
 }
 
 fn chart(title: String, caption: String, rows: Vec<IntervalRow>) -> Chart {
@@ -267,58 +240,43 @@ fn chart(title: String, caption: String, rows: Vec<IntervalRow>) -> Chart {
     })
 }
 
-/// The cost of the findings of one detector in the runs of one model; `None` if the source does not record it.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct FailureCost {
-    /// The detector.
-    pub detector: String,
-    /// The model, if known.
-    pub model: Option<String>,
-    /// Steps inside findings, and all steps.
-    pub steps: Option<(u64, u64)>,
-    /// Nanoseconds inside findings, and in total.
-    pub duration_ns: Option<(u64, u64)>,
-    /// Tokens inside findings, and in total.
-    pub tokens: Option<(u64, u64)>,
-}
-
 /// The most bars in a chart.
 const BARS: usize = 20;
 
 /// Returns charts of the cost of failures in steps, time and tokens, if known, largest share first.
-#[must_use]
-pub fn cost_charts(costs: &[FailureCost]) -> Vec<Chart> {
-    type Part = fn(&FailureCost) -> Option<(u64, u64)>;
-    let kinds: [(&str, Part); 3] =
-        [("steps", |cost| cost.steps), ("time", |cost| cost.duration_ns), ("tokens", |cost| cost.tokens)];
-    kinds
-        .into_iter()
-        .filter_map(|(kind, part)| {
-            let mut bars: Vec<Bar> = costs.iter().filter_map(|cost| bar(cost, part(cost)?, kind)).collect();
-            let all = bars.len();
-            bars.sort_by(|one, other| other.share.total_cmp(&one.share));
-            bars.truncate(BARS);
-            let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
-            (!bars.is_empty()).then(|| {
-                Chart::Bars(BarChart {
-                    title: format!("Cost of failures: {kind}"),
-                    axis: format!("share of {kind}"),
-                    caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
-                    bars,
-                })
-            })
+fn cost_charts(summary: &ScanSummary) -> Vec<Chart> {
+    type Part = fn(&Counts) -> CostPart;
+    let kinds: [(&str, Part); 3] = [
+        ("steps", |counts| counts.steps),
+        ("time", |counts| counts.duration_ns),
+        ("tokens", |counts| counts.tokens),
+    ];
+    let chart = |(kind, part): (&str, Part)| {
+        let bars = summary.counts.iter().filter_map(|(of, counts)| bar(of, part(counts), kind));
+        let mut bars: Vec<Bar> = bars.collect();
+        let all = bars.len();
+        bars.sort_by(|one, other| other.share.total_cmp(&one.share));
+        bars.truncate(BARS);
+        let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
+        Chart::Bars(BarChart {
+            title: format!("Cost of failures: {kind}"),
+            axis: format!("share of {kind}"),
+            caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
+            bars,
         })
-        .collect()
+    };
+    kinds.map(chart).into()
 }
 
-fn bar(cost: &FailureCost, (inside, all): (u64, u64), kind: &str) -> Option<Bar> {
-    let share = ratio(inside, all)?.min(1.0);
+fn bar((detector, model): &DetectorOfModel, cost: CostPart, kind: &str) -> Option<Bar> {
+    let CostPart { inside, all, .. } = cost;
+    let share = ratio(inside, all).filter(|_| cost.is_known())?.min(1.0);
     let seconds = |ns: u64| float(ns) / 1e9;
     let note = if kind == "time" {
         format!("{:.1}%, {:.0} s of {:.0} s", 100.0 * share, seconds(inside), seconds(all))
     } else {
         format!("{:.1}%, {inside} of {all}", 100.0 * share)
     };
-    let model = cost.model.as_deref().unwrap_or("model not named");
-    Some(Bar { label: format!("{}: {model}", cost.detector), share, note })
+    let model = model.as_deref().unwrap_or("model not named");
+    Some(Bar { label: format!("{detector}: {model}"), share, note })
 }

@@ -117,12 +117,8 @@ fn replication_part<'f>(most: u64, files: impl IntoIterator<Item = &'f FileScan>
 fn reports(content: PartialContent) -> String {
     match content {
         PartialContent::Scan(part) => {
-            let document = scan_document(
-                &part.summary,
-                &part.summary.costs(),
-                part.worst.read(&ReadOptions::default()),
-                &part.files,
-            );
+            let flagged = part.worst.read(&ReadOptions::default());
+            let document = scan_document(&part.summary, flagged, &part.files);
             render_files(&part.files) + &part.summary.render() + &document.html()
         }
         PartialContent::Replication(mut part) => {

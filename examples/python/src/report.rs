@@ -359,7 +359,7 @@ impl Report {
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| {
             let summary = &self.part.summary;
-            scan_document(summary, &summary.costs(), self.worst(), &self.part.files).html()
+            scan_document(summary, self.worst(), &self.part.files).html()
         })
     }
 

@@ -134,7 +134,7 @@ pub(crate) fn report_scan(
         write_text(path, text)?;
     }
     let ScanPart { files: read, summary, worst, .. } = part;
-    files.write_page(|| scan_document(&summary, &summary.costs(), draw(worst), &read).html())?;
+    files.write_page(|| scan_document(&summary, draw(worst), &read).html())?;
     match (text, rendered) {
         (Some(options), Some(text)) if !options.quiet && !files.is_printed() => super::print_raw(&text),
         _ => Ok(()),
