@@ -82,6 +82,12 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// Returns true if the rest is one valid value and nothing more, including the contents of strings.
+    pub(crate) fn is_sound(&self) -> bool {
+        let mut json = self.clone();
+        json.check().is_ok() && json.peek_byte().is_none()
+    }
+
     /// Skips an invalid value, up to where its brackets balance or, without brackets, to the next comma or closing
     /// bracket. Returns `None` if the text ends first.
     pub(crate) fn skip_unsound(&mut self) -> Option<()> {

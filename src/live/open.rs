@@ -264,10 +264,10 @@ impl OpenTrace {
             give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
         }
         let mut reported = std::mem::take(&mut self.spans.reported);
-        for run in &self.spans.runs(rules) {
-            let (mut monitor, unpaired) = follow(run, rules);
+        for mut run in self.spans.runs(rules) {
+            let (mut monitor, unpaired) = follow(&mut run, rules);
             monitor.take_over(reported.remove(&run.id).unwrap_or_default());
-            give(&mut monitor, Arc::new(run.metadata()), unpaired);
+            give(&mut monitor, Arc::new(run.metadata), unpaired);
         }
         for (metadata, update) in withdrawn(reported) {
             emit(event(trace, &metadata, update));
@@ -295,7 +295,10 @@ impl OpenTrace {
             }
             _ => {}
         }
-        runs.extend(self.spans.runs(rules).iter().map(|run| open(run.metadata(), &follow(run, rules).0)));
+        for mut run in self.spans.runs(rules) {
+            let (monitor, _) = follow(&mut run, rules);
+            runs.push(open(run.metadata, &monitor));
+        }
         runs
     }
 }

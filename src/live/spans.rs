@@ -13,7 +13,7 @@ use super::span_text::SpanText;
 use super::update::{Update, UpdateKind};
 use crate::detect::Finding;
 use crate::read::{AgentRun, LogRecord, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far};
-use crate::trace::{Assembler, Metadata, Unpaired};
+use crate::trace::{Metadata, Unpaired};
 
 /// The spans and log records of an open trace, with the reported findings of its runs.
 #[derive(Debug, Default)]
@@ -131,12 +131,12 @@ impl HeldSpans {
         put_in_order(&mut spans, &mut logs);
         let mut changes = Vec::new();
         let mut before = std::mem::take(&mut self.reported);
-        for run in runs_so_far(&spans, &logs, rules.options.text_errors) {
-            let (mut monitor, _) = follow(&run, rules);
+        for mut run in runs_so_far(&spans, &logs, rules.options.text_errors) {
+            let (mut monitor, _) = follow(&mut run, rules);
             let updates = monitor.continue_from(before.remove(&run.id).unwrap_or_default());
             let reported = monitor.into_reported();
             if !updates.is_empty() {
-                let metadata = Arc::new(run.metadata());
+                let metadata = Arc::new(run.metadata);
                 changes.extend(updates.into_iter().map(|update| (Arc::clone(&metadata), update)));
             }
             if !reported.is_empty() {
@@ -174,12 +174,9 @@ pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
 }
 
 /// Returns the run of an agent, step by step.
-pub(super) fn follow(run: &AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
-    let mut monitor = rules.monitor(&run.metadata());
-    let mut assembler = Assembler::default();
-    assembler.begin(true);
-    run.put(&mut assembler);
+pub(super) fn follow(run: &mut AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
+    let mut monitor = rules.monitor(&run.metadata);
     // Cannot fail: the assembler numbers the steps.
-    let unpaired = assembler.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
+    let unpaired = run.steps.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
     (monitor, unpaired)
 }

@@ -71,7 +71,7 @@ impl<'a> Parsed<'a> {
         let (mut objects, mut lists) = (Vec::new(), Vec::new());
         let (mut no_json, mut no_object) = (0, 0);
         for line in lines(bytes, true, 0).map(|line| line.with_index(index)) {
-            match (is_sound(line), line.kind()) {
+            match (line.json().is_sound(), line.kind()) {
                 (true, Kind::Object) => objects.push(line),
                 (true, _) => match tagged(line) {
                     Some(object) => objects.push(object),
@@ -106,7 +106,7 @@ impl<'a> Parsed<'a> {
                 };
             }
         }
-        let no_object = u64::from(line.kind() != Kind::Object && is_sound(line));
+        let no_object = u64::from(line.kind() != Kind::Object && line.json().is_sound());
         Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
@@ -149,10 +149,4 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
         objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }
     Some(objects)
-}
-
-/// Returns true if a line is one valid JSON value and nothing more, including the contents of strings.
-fn is_sound(line: Raw<'_>) -> bool {
-    let mut json = line.json();
-    json.check().is_ok() && json.peek_byte().is_none()
 }

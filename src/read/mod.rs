@@ -347,10 +347,10 @@ const MOST_TAGS: usize = 64;
 /// Reads an input in a binary format, or returns false. All of it is held only if it begins like one.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
-    while window.unread().is_empty() && matches!(window.grow_once(), Ok(true)) {}
+    window.fill_once(1);
     // The first tag of a message is a line feed.
     if window.unread().first() == Some(&b'\n') {
-        while window.unread().len() < MOST_TAGS && matches!(window.grow_once(), Ok(true)) {}
+        window.fill_once(MOST_TAGS);
     }
     let start = window.unread().get(..MOST_TAGS).unwrap_or(window.unread());
     if start.first() != Some(&b'\n') || start.iter().all(u8::is_ascii_whitespace) {

@@ -74,7 +74,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     }
     let mut index = SkipIndex::default();
     for most in SAMPLES {
-        fill(window, most + 1)?;
+        window.fill(most + 1)?;
         let bytes = window.unread();
         let whole = bytes.len() <= most;
         let bytes = bytes.get(..most).unwrap_or(bytes);
@@ -92,8 +92,8 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Seen::Lines { objects } = sample.seen {
             let lines: Vec<Raw<'_>> = objects.iter().filter_map(Members::whole).collect();
             match lines_of(&lines, whole, wanted)? {
-                Some(LinesAre::Each) => return Ok(Recognised::Each),
-                Some(LinesAre::Of(_)) => return Ok(Recognised::Whole(index)),
+                Some(Claimed::Each) => return Ok(Recognised::Each),
+                Some(_) => return Ok(Recognised::Whole(index)),
                 None => {}
             }
         }
@@ -158,11 +158,6 @@ fn skip_space(window: &mut Window<'_>) -> Result<()> {
     }
 }
 
-fn fill(window: &mut Window<'_>, wanted: usize) -> Result<()> {
-    while window.unread().len() < wanted && window.grow()? {}
-    Ok(())
-}
-
 /// Reads the first bytes, without waiting for more.
 fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     while window.unread().len() < wanted && window.grow_once()? {}
@@ -199,35 +194,41 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// How lines are read.
-pub(super) enum LinesAre {
-    /// Documents, each of its own format.
+/// What is read of a document.
+pub(super) enum Claimed<'a> {
+    /// All of it, by this format.
+    By(&'static Entry),
+    /// The documents inside it, each by its own format.
+    Inside(Vec<Raw<'a>>),
+    /// Its lines, each by its own format.
     Each,
-    /// Events or messages of this format.
-    Of(&'static Entry),
 }
 
-/// Returns what lines are. `None`: the first 4,096 of them do not say, or (unless they are `all`) there are too few.
-pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> Result<Option<LinesAre>> {
+/// Returns what is read of lines. `None`: the first 4,096 of them do not say, or (unless they are `all`) there are too few.
+pub(super) fn lines_of(
+    lines: &[Raw<'_>],
+    all: bool,
+    wanted: Option<Format>,
+) -> Result<Option<Claimed<'static>>> {
     for most in LINES {
         let first = Document::Lines(lines.get(..most).unwrap_or(lines).to_vec());
         let objects = signature::shown(&first);
         let events = Asked { document: &first, look: Look::Lines(&objects), wanted };
         if let Some(entry) = events.specific()? {
-            return Ok(Some(LinesAre::Of(entry)));
+            return Ok(Some(Claimed::By(entry)));
         }
         for object in &objects {
             let document = Document::Object(object.clone());
             let line = Asked { document: &document, look: Look::of(object), wanted };
             if line.decisive()?.or_else(|| line.last()).is_some() {
-                return Ok(Some(LinesAre::Each));
+                return Ok(Some(Claimed::Each));
             }
         }
         if lines.len() < most && !all {
             return Ok(None);
         }
         if let Some(entry) = events.generic().or_else(|| events.last()) {
-            return Ok(Some(LinesAre::Of(entry)));
+            return Ok(Some(Claimed::By(entry)));
         }
         if lines.len() <= most {
             break;
@@ -238,18 +239,10 @@ pub(super) fn lines_of(lines: &[Raw<'_>], all: bool, wanted: Option<Format>) -> 
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
         if inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
-            return Ok(Some(LinesAre::Each));
+            return Ok(Some(Claimed::Each));
         }
     }
     Ok(None)
-}
-
-/// What is read of an object or a list.
-pub(super) enum Claimed<'a> {
-    /// All of it, by this format.
-    By(&'static Entry),
-    /// The documents inside it, each by its own format.
-    Inside(Vec<Raw<'a>>),
 }
 
 /// Returns what is read of an object or a list.

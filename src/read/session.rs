@@ -85,8 +85,7 @@ impl Finder {
     /// Looks at the lines of an input whose first `bytes` are known.
     pub(super) fn look(&mut self, bytes: &[u8], whole: bool, wanted: Option<Format>) -> Found {
         for line in lines(bytes, whole, self.bytes) {
-            let mut json = line.json();
-            let is_sound = json.check().is_ok() && json.peek_byte().is_none();
+            let is_sound = line.json().is_sound();
             match line.kind() {
                 Kind::Object if is_sound => match claimed_by(&Members::from(line), wanted) {
                     Found::More => {}
@@ -195,8 +194,7 @@ pub(super) fn read(
 }
 
 fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
-    let mut json = line.json();
-    if json.check().is_err() || json.peek_byte().is_some() {
+    if !line.json().is_sound() {
         return runs.pass_over("lines that are no JSON", 1);
     }
     match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {

@@ -1,5 +1,6 @@
 //! Token counts of model APIs.
 
+use super::members::Members;
 use super::wire;
 use crate::json::{Json, Raw, Read};
 use crate::trace::Usage;
@@ -77,6 +78,24 @@ impl Counts {
         };
         (!usage.is_empty()).then_some(usage)
     }
+}
+
+/// Adds up the counts under these keys of an object: of the input, also from a cache, of the output, and of the input
+/// from a cache. `None` if it has none of them.
+pub(super) fn of_keys(
+    counts: &Members<'_>,
+    input: &[&str],
+    output: &[&str],
+    cached: &[&str],
+) -> Option<Usage> {
+    let count = |keys: &[&str]| sum(keys.iter().map(|key| counts.count(key)));
+    let usage = Usage {
+        duration_ns: None,
+        input_tokens: count(input),
+        output_tokens: count(output),
+        cached_tokens: count(cached),
+    };
+    (!usage.is_empty()).then_some(usage)
 }
 
 /// Adds counts; `None` if there is none.

@@ -4,7 +4,7 @@ use super::document::{Document, Parsed};
 use super::format::{Entry, Reader};
 use super::formats::{chat, otel, unread};
 use super::lossy::LossyUtf8;
-use super::recognise::{self, Claimed, LinesAre};
+use super::recognise::{self, Claimed};
 use super::runs::Runs;
 use super::session;
 use super::window::{Place, Window};
@@ -64,15 +64,17 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 
 /// Reads a document.
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
-    match find(parsed, wanted) {
-        Ok(Some(Found::Document(entry))) => read_or_fail(entry, parsed, window, runs),
-        Ok(Some(Found::Line(line, entry))) => read_or_fail(entry, &line, window, runs),
-        Ok(Some(Found::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
-        Ok(Some(Found::Each(lines))) => {
+    let line = parsed.as_line();
+    match find(parsed, line.as_ref(), wanted) {
+        Ok(Some((parsed, Claimed::By(entry)))) => read_or_fail(entry, parsed, window, runs),
+        Ok(Some((parsed, Claimed::Inside(values)))) => {
+            read_inside(&parsed.document, &values, window, wanted, runs);
+        }
+        Ok(Some((parsed, Claimed::Each))) => {
             runs.pass_over("lines that are no JSON", parsed.no_json);
             runs.pass_over("lines that are no object", parsed.no_object);
             runs.reading.wants_document = true;
-            for line in lines {
+            for line in parsed.document.items() {
                 read_sound_line(*line, window, wanted, runs);
             }
         }
@@ -86,46 +88,27 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     }
 }
 
-/// How to read a whole input.
-enum Found<'p, 'a> {
-    /// A document, or lines of one format.
-    Document(&'static Entry),
-    /// The only line of an input.
-    Line(Box<Parsed<'a>>, &'static Entry),
-    /// Documents inside a document, each of its own format.
-    Inside(Vec<Raw<'a>>),
-    /// Lines, each of its own format.
-    Each(&'p [Raw<'a>]),
-}
-
-/// Finds the format of a whole input.
-fn find<'p, 'a>(parsed: &'p Parsed<'a>, wanted: Option<Format>) -> Result<Option<Found<'p, 'a>>> {
-    let line = match &parsed.document {
-        Document::Lines(lines) => {
-            let found = recognise::lines_of(lines, true, wanted)?;
-            return Ok(found.map(|found| match found {
-                LinesAre::Of(entry) => Found::Document(entry),
-                LinesAre::Each => Found::Each(lines),
-            }));
-        }
-        document => match recognise::claimed(document, wanted)? {
-            Some(Claimed::By(entry)) => return Ok(Some(Found::Document(entry))),
-            Some(Claimed::Inside(values)) => return Ok(Some(Found::Inside(values))),
-            None => parsed.as_line(),
-        },
+/// Finds what is read of a whole input, or else of its only line.
+fn find<'p, 'a>(
+    parsed: &'p Parsed<'a>,
+    line: Option<&'p Parsed<'a>>,
+    wanted: Option<Format>,
+) -> Result<Option<(&'p Parsed<'a>, Claimed<'a>)>> {
+    let found = match &parsed.document {
+        Document::Lines(lines) => recognise::lines_of(lines, true, wanted)?,
+        document => recognise::claimed(document, wanted)?,
     };
-    let Some(line) = line else { return Ok(None) };
-    Ok(match recognise::claimed(&line.document, wanted)? {
-        Some(Claimed::By(entry)) => Some(Found::Line(Box::new(line), entry)),
-        Some(Claimed::Inside(_)) | None => None,
-    })
+    let Some(line) = line.filter(|_| found.is_none()) else { return Ok(found.map(|found| (parsed, found))) };
+    let found = recognise::claimed(&line.document, wanted)?;
+    Ok(found.filter(|found| matches!(found, Claimed::By(_))).map(|found| (line, found)))
 }
 
 /// Returns the format of a whole input that is one document, or lines of one format.
 pub(super) fn format_of(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
-    Ok(match find(parsed, wanted)? {
-        Some(Found::Document(entry)) => Some(entry.format),
-        Some(Found::Line(..) | Found::Inside(_) | Found::Each(_)) | None => None,
+    let line = parsed.as_line();
+    Ok(match find(parsed, line.as_ref(), wanted)? {
+        Some((found, Claimed::By(entry))) if std::ptr::eq(found, parsed) => Some(entry.format),
+        _ => None,
     })
 }
 
@@ -272,7 +255,7 @@ fn read_inside(
         match recognise::claimed(&parsed.document, wanted) {
             Ok(Some(Claimed::By(entry))) => read_or_fail(entry, &parsed, window, runs),
             Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
-            Ok(None) => runs.pass_over("values of no known format", 1),
+            Ok(_) => runs.pass_over("values of no known format", 1),
             Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
         }
     }
@@ -323,7 +306,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
             read_inside(&parsed.document, &values, window, wanted, runs);
             tally.report(line.bytes(), runs);
         }
-        Ok(None) => match unread::of_document(&parsed.document) {
+        Ok(_) => match unread::of_document(&parsed.document) {
             Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
             None => runs.pass_over("lines of no known format", 1),
         },

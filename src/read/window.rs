@@ -227,7 +227,7 @@ impl<'s> Window<'s> {
 
     /// Skips this many bytes.
     pub(crate) fn consume(&mut self, count: usize) {
-        self.start = (self.start + count).min(self.held().len());
+        self.start = self.start.saturating_add(count).min(self.held().len());
     }
 
     /// Skips a byte order mark of UTF-8.
@@ -283,6 +283,11 @@ impl<'s> Window<'s> {
     pub(crate) fn fill(&mut self, count: usize) -> Result<()> {
         while self.unread().len() < count && self.grow_by(count - self.unread().len(), false)? {}
         Ok(())
+    }
+
+    /// Like [`Window::fill`], but takes what the input gives at one time, and ignores why it ends.
+    pub(super) fn fill_once(&mut self, count: usize) {
+        while self.unread().len() < count && matches!(self.grow_once(), Ok(true)) {}
     }
 
     /// Reads at least as much again as is unread, or returns false at the end.

@@ -74,6 +74,17 @@ pub(crate) enum Entry<'a> {
     Paired,
 }
 
+impl Entry<'_> {
+    /// Returns its turn; 0 for an answer that was paired.
+    pub(crate) fn turn(&self) -> u64 {
+        match self {
+            Self::Message { turn, .. } | Self::Answer { turn, .. } | Self::Orphan { turn, .. } => *turn,
+            Self::Call(call, ..) => call.turn,
+            Self::Paired => 0,
+        }
+    }
+}
+
 impl<'a> Assembler<'a> {
     /// Begins a run. With `hold`, nothing is emitted before its end.
     pub(crate) fn begin(&mut self, hold: bool) {
@@ -291,11 +302,9 @@ impl<'a> Assembler<'a> {
     /// If a step breaks a rule of the model.
     pub(crate) fn emit_before(&mut self, before: u64, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         self.pair_new();
-        let waits = |entry: &Entry<'_>| match entry {
-            Entry::Message { turn, .. } | Entry::Answer { turn, .. } => *turn >= before,
-            Entry::Call(call, answer, _) => call.turn >= before || answer.is_none(),
-            Entry::Orphan { turn, id, .. } => *turn >= before || id.is_some(),
-            Entry::Paired => false,
+        let waits = |entry: &Entry<'_>| {
+            let may_change = matches!(entry, Entry::Call(_, None, _) | Entry::Orphan { id: Some(_), .. });
+            may_change || entry.turn() >= before && !matches!(entry, Entry::Paired)
         };
         let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
         if complete == 0 {

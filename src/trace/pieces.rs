@@ -80,13 +80,4 @@ impl<'a> Answer<'a> {
     pub(crate) fn new(observation: Content<TextCow<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }
-
-    /// Makes an answer that borrows its observation.
-    pub(crate) fn borrowed(&self) -> Answer<'_> {
-        Answer {
-            observation: self.observation.as_ref().map(|words| words.text().into()),
-            error_type: self.error_type.clone(),
-            ..*self
-        }
-    }
 }

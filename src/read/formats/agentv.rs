@@ -55,14 +55,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(message.time("start_time"));
-    let tokens = message.object("token_usage");
-    let count = |key: &str| tokens.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
-    run.spent(Some(Usage {
-        input_tokens: count("input"),
-        output_tokens: count("output"),
-        cached_tokens: count("cached"),
-        duration_ns: None,
-    }));
+    run.spent(tokens::of_keys(&message.object("token_usage"), &["input"], &["output"], &["cached"]));
     let role = message.name("role").unwrap_or(Cow::Borrowed("assistant"));
     run.say(words::actor_of(&role), message.text("content"));
     for call in message.list("tool_calls") {

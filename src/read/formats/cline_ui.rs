@@ -70,7 +70,8 @@ impl<'a> Task<'a> {
             "api_req_started" => {
                 let request = json.get("request").and_then(Raw::string).unwrap_or_default();
                 self.results(&request);
-                self.run.spent(Some(usage(&json)));
+                let input = ["tokensIn", "cacheReads", "cacheWrites"];
+                self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
                 // For a running command the question has an empty text.
@@ -183,18 +184,5 @@ fn outcome(request: &str) -> Outcome {
         Outcome::error(Provenance::Text)
     } else {
         Outcome::UNMARKED
-    }
-}
-
-/// Reads the tokens of a request.
-fn usage(request: &Members<'_>) -> Usage {
-    let count = |key: &str| request.get(key).and_then(|count| wire::count(&mut count.json()).ok()).flatten();
-    let cached = count("cacheReads");
-    let all = [count("tokensIn"), cached, count("cacheWrites")];
-    Usage {
-        input_tokens: tokens::sum(all),
-        output_tokens: count("tokensOut"),
-        cached_tokens: cached,
-        ..Usage::default()
     }
 }

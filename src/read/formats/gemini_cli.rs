@@ -82,7 +82,9 @@ impl<'a> Session<'a> {
         let (calls, others): (Vec<_>, Vec<_>) =
             message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
         self.no_calls += others.len() as u64;
-        self.run.spent(usage(&message.object("tokens")));
+        // Thinking counts as output.
+        let output = ["output", "thoughts"];
+        self.run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));
         for call in calls.into_iter().map(Members::from) {
             self.run.time(call.time("timestamp"));
             let name = call.name("name").unwrap_or_default();
@@ -93,17 +95,6 @@ impl<'a> Session<'a> {
             }
         }
     }
-}
-
-/// Thinking counts as output.
-fn usage(counts: &Members<'_>) -> Option<Usage> {
-    let usage = Usage {
-        input_tokens: counts.count("input"),
-        output_tokens: tokens::sum([counts.count("output"), counts.count("thoughts")]),
-        cached_tokens: counts.count("cached"),
-        duration_ns: None,
-    };
-    (!usage.is_empty()).then_some(usage)
 }
 
 /// Returns the answer of a call; `None` if it has not ended.

@@ -179,18 +179,10 @@ fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<TextCow
 
 /// Returns the tokens of a response of the API.
 pub(super) fn usage(metadata: Option<Raw<'_>>) -> Option<Usage> {
-    let members = recorded::members(metadata);
-    let count = |names: [&str; 2]| {
-        let value = names.into_iter().find_map(|name| members.get(name))?;
-        wire::count(&mut value.json()).ok().flatten()
-    };
-    let thought = count(["thoughtsTokenCount", "thoughts_token_count"]);
-    let said = count(["candidatesTokenCount", "candidates_token_count"]);
-    let usage = Usage {
-        duration_ns: None,
-        input_tokens: count(["promptTokenCount", "prompt_token_count"]),
-        output_tokens: crate::read::tokens::sum([said, thought]),
-        cached_tokens: count(["cachedContentTokenCount", "cached_content_token_count"]),
-    };
-    (!usage.is_empty()).then_some(usage)
+    tokens::of_keys(
+        &recorded::members(metadata),
+        &["promptTokenCount", "prompt_token_count"],
+        &["candidatesTokenCount", "candidates_token_count", "thoughtsTokenCount", "thoughts_token_count"],
+        &["cachedContentTokenCount", "cached_content_token_count"],
+    )
 }

@@ -230,15 +230,8 @@ fn refused(message: Text<'_>) -> Option<Outcome> {
 
 /// Reads the tokens of a response. Cached tokens are counted separately.
 fn usage(value: Raw<'_>) -> Option<Usage> {
-    let members = Members::from(value);
-    let count = |key: &str, later: &str| members.count(key).or_else(|| members.count(later));
-    let cached = count("input_cache_read", "inputCacheRead");
-    let written = count("input_cache_creation", "inputCacheCreation");
-    let usage = Usage {
-        input_tokens: tokens::sum([count("input_other", "inputOther"), cached, written]),
-        output_tokens: members.count("output"),
-        cached_tokens: cached,
-        ..Usage::default()
-    };
-    (!usage.is_empty()).then_some(usage)
+    let cached = ["input_cache_read", "inputCacheRead"];
+    let others = ["input_other", "inputOther", "input_cache_creation", "inputCacheCreation"];
+    let input = [&cached[..], &others].concat();
+    tokens::of_keys(&Members::from(value), &input, &["output"], &cached)
 }

@@ -132,13 +132,6 @@ fn not_run(text: Text<'_>) -> Option<Outcome> {
 
 /// Reads the tokens of a response. Cached tokens are counted separately.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
-    let members = Members::from(value);
-    let count = |key: &str| wire::count(&mut members.get(key)?.json()).ok().flatten();
-    let usage = Usage {
-        duration_ns: None,
-        input_tokens: tokens::sum([count("input"), count("cacheRead"), count("cacheWrite")]),
-        output_tokens: count("output"),
-        cached_tokens: count("cacheRead"),
-    };
-    (!usage.is_empty()).then_some(usage)
+    let input = ["input", "cacheRead", "cacheWrite"];
+    tokens::of_keys(&Members::from(value), &input, &["output"], &["cacheRead"])
 }

@@ -56,9 +56,7 @@ pub(super) fn items(value: Option<Raw<'_>>) -> Vec<Raw<'_>> {
 
 /// Parses a text as JSON.
 pub(super) fn json(text: &str) -> Option<Raw<'_>> {
-    let mut json = Json::new(text.as_bytes());
-    let is_sound = json.check().is_ok() && json.peek_byte().is_none();
-    is_sound.then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
+    Json::new(text.as_bytes()).is_sound().then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
 /// Returns a name or id, which may be a number.

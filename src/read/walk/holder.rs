@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Error, Fault, Header, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window, reader_at};
+use super::{
+    Error, Fault, Header, Json, ReadOptions, RecordReader, Result, Runs, Stop, Walk, Window, reader_at,
+};
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
@@ -148,54 +150,25 @@ impl Walk<'_, '_, '_> {
     /// Reports the fault of the member that begins here and skips it. False if it has no end.
     fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
         self.fail_at(window, fault);
-        loop {
-            let mut json = reader_at(window.unread(), 0, 1);
-            let end = json.key().ok().and_then(|_| json.skip_unsound()).map(|()| json.offset());
-            match end {
-                Some(end) => {
-                    window.consume(end);
-                    return Ok(true);
-                }
-                None if !window.grow()? => {
-                    let all = window.unread().len();
-                    window.consume(all);
-                    return Ok(false);
-                }
-                None => {}
-            }
-        }
+        skip_part(window, |json| {
+            json.key().ok()?;
+            json.skip_unsound()
+        })
     }
 
     /// Skips the rest of an object whose members cannot be separated any more.
     fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
-        loop {
-            let bytes = window.unread();
-            // As if it had just begun.
-            let mut json = reader_at(bytes, 0, 1);
-            let mut end = None;
-            while json.skip_unsound().is_some() {
-                match json.peek_byte() {
-                    Some(b'}' | b']') => {
-                        end = Some(json.offset() + 1);
-                        break;
-                    }
-                    Some(_) => json.advance(),
-                    None => break,
+        let is_left = skip_part(window, |json| {
+            loop {
+                json.skip_unsound()?;
+                let byte = json.peek_byte()?;
+                json.advance();
+                if matches!(byte, b'}' | b']') {
+                    return Some(());
                 }
             }
-            match end {
-                Some(end) => {
-                    window.consume(end);
-                    return Ok(Stop::Done);
-                }
-                None if !window.grow()? => {
-                    let all = window.unread().len();
-                    window.consume(all);
-                    return Ok(Stop::Lost);
-                }
-                None => {}
-            }
-        }
+        })?;
+        Ok(if is_left { Stop::Done } else { Stop::Lost })
     }
 
     /// Returns true if a list of runs comes next, and its first byte is present. Anything else is reported and skipped;
@@ -252,6 +225,19 @@ impl Walk<'_, '_, '_> {
                 return Ok(());
             }
             window.grow()?;
+        }
+    }
+}
+
+/// Skips a part of an object, as if the object had just begun, or everything if the part has no end. Returns true if it
+/// has one.
+fn skip_part(window: &mut Window<'_>, skip: impl Fn(&mut Json<'_>) -> Option<()>) -> Result<bool> {
+    loop {
+        let mut json = reader_at(window.unread(), 0, 1);
+        let end = skip(&mut json).map(|()| json.offset());
+        if end.is_some() || !window.grow()? {
+            window.consume(end.unwrap_or(usize::MAX));
+            return Ok(end.is_some());
         }
     }
 }

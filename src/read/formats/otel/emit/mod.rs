@@ -18,7 +18,7 @@ use super::infer::tree::{At, Owner, Tree};
 use super::model::{Attr, Bundle, Collection, LogRecord, Span, put_in_order};
 use super::{infer, model};
 use crate::read::runs::Runs;
-use crate::trace::{Assembler, Metadata, RouteStatus, RunSummary};
+use crate::trace::{Metadata, RouteStatus, RunSummary};
 
 /// Attributes that identify conversations.
 const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession];
@@ -39,12 +39,9 @@ impl Collection<'_> {
             if agents.is_empty() {
                 runs.pass_over("traces without a span of an agent, a model or a tool", 1);
             }
-            for run in &agents {
-                let mut assembler = Assembler::default();
-                assembler.begin(true);
-                run.put(&mut assembler);
+            for mut run in agents {
                 let routing = RouteStatus::Unknown("spans do not record a reference route".into());
-                runs.give(&mut assembler, RunSummary::new(run.metadata(), None), &routing);
+                runs.give(&mut run.steps, RunSummary::new(run.metadata, None), &routing);
             }
         }
     }

@@ -8,9 +8,8 @@ use super::infer::message::{Block, Reply, Role};
 use super::infer::request::Request;
 use super::infer::{answers, only_value};
 use super::model::{Attr, Span};
-use super::run::{SpanAction, SpanEventStep, SpanStep};
 use crate::read::common;
-use crate::trace::{Actor, Answer, Content, Usage};
+use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
 impl<'s> TraceContext<'_, 's> {
     /// Returns the steps of a run from its requests, and its actions with the answers that no span holds.
@@ -19,7 +18,7 @@ impl<'s> TraceContext<'_, 's> {
         requests: &[Request<'s>],
         actions: Vec<Action<'s>>,
         replies: Vec<Option<Reply<'s>>>,
-    ) -> Vec<SpanStep> {
+    ) -> Assembler<'static> {
         // The first and last turn of each request: unrecorded requests have turns as well.
         let mut turns = vec![(0, 0); requests.len().max(1)];
         for action in &actions {
@@ -33,10 +32,11 @@ impl<'s> TraceContext<'_, 's> {
             next = *last + 1;
         }
         let turns_of = |request: usize| turns.get(request).copied().unwrap_or((request, request));
-        let mut steps = Vec::new();
+        let mut steps = Assembler::default();
         if let Some(first) = requests.first() {
-            let said = self.user_texts(first).into_iter();
-            steps.extend(said.map(|text| message(Actor::User, 0, first.start, text)));
+            for text in self.user_texts(first) {
+                steps.message_at(Actor::User, 0, text, recorded(first.start));
+            }
         }
         let mut unsaid = requests.iter().enumerate().peekable();
         for (mut action, reply) in actions.into_iter().zip(replies) {
@@ -45,25 +45,23 @@ impl<'s> TraceContext<'_, 's> {
             // comes after them.
             let is_before = |(number, _): &(usize, _)| *number < action.turn + usize::from(first == last);
             while let Some((number, request)) = unsaid.next_if(is_before) {
-                self.say(turns_of(number), request, &mut steps);
+                Self::say(turns_of(number), request, &mut steps);
             }
             let turn = first + action.unseen;
             let answer = self.outcomes.of(requests, &mut action, reply);
-            steps.push(self.step(requests, action, turn, answer));
+            self.add(requests, action, turn as u64, answer, &mut steps);
         }
         for (number, request) in unsaid {
-            self.say(turns_of(number), request, &mut steps);
+            Self::say(turns_of(number), request, &mut steps);
         }
         steps
     }
 
     /// Adds the texts of a request's output, which belong to the last of its turns. Its tokens are counted in the first.
-    fn say(&self, (first, last): (usize, usize), request: &Request<'s>, steps: &mut Vec<SpanStep>) {
-        let usage = if first == last { request.usage } else { Usage::default() };
-        let span = request.spans.first().and_then(|at| self.tree.span(*at)).and_then(Span::own_id);
+    fn say((first, last): (usize, usize), request: &Request<'s>, steps: &mut Assembler<'static>) {
         for text in request.texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
-            let said = message(Actor::Agent, last, request.start, text.to_owned());
-            steps.push(SpanStep { span, usage, ..said });
+            steps.message_at(Actor::Agent, last as u64, text.to_owned(), recorded(request.start));
+            steps.spent(last as u64, Some(request.usage).filter(|_| first == last));
         }
     }
 
@@ -76,13 +74,15 @@ impl<'s> TraceContext<'_, 's> {
         last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
     }
 
-    fn step(
+    /// Adds an action with its answer.
+    fn add(
         &self,
         requests: &[Request<'s>],
         action: Action<'s>,
-        turn: usize,
+        turn: u64,
         answer: Option<Answer<'static>>,
-    ) -> SpanStep {
+        steps: &mut Assembler<'static>,
+    ) {
         let span = action.views.first().copied();
         let request = requests.get(action.call.map_or(action.turn, |(request, _)| request));
         let began =
@@ -90,20 +90,27 @@ impl<'s> TraceContext<'_, 's> {
         let shown = span.or_else(|| self.tree.span(*request?.spans.first()?)).and_then(Span::own_id);
         // The tokens of an unrecorded request are unknown, or part of the sum of an enclosing one.
         let usage = request.filter(|_| action.unseen == 0).map(|request| request.usage).unwrap_or_default();
-        let (usage, event) = if let Some(text) = self.own_words(&action, span) {
-            (usage, SpanEventStep::Message(Actor::Agent, text))
-        } else {
-            let action = SpanAction {
-                id: action.id.map(Cow::into_owned),
-                name: action.name.into_owned(),
-                arguments: action.arguments.map(Cow::into_owned),
-                answer,
-            };
-            let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
-            (usage, SpanEventStep::Action(Box::new(action)))
-        };
-        let time = began.filter(|time| *time != 0);
-        SpanStep { turn: turn as u64, time, span: shown, usage, event }
+        let time = began.and_then(recorded);
+        if let Some(text) = self.own_words(&action, span) {
+            steps.message_at(Actor::Agent, turn, text, time);
+            return steps.spent(turn, Some(usage));
+        }
+        let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
+        let id = action.id.map(|id| Cow::Owned(id.into_owned()));
+        let call = steps.call(Call {
+            time,
+            span: shown,
+            usage: (!usage.is_empty()).then(|| Box::new(usage)),
+            arguments: match action.arguments {
+                Content::Present(text) => common::arguments_of_text(Cow::Owned(text.into_owned())),
+                Content::Absent => Content::Absent,
+                Content::NotRecorded => Content::NotRecorded,
+            },
+            ..Call::new(turn, id, action.name.into_owned())
+        });
+        if let Some(answer) = answer {
+            steps.answer_call(call, answer);
+        }
     }
 
     /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for an
@@ -156,13 +163,7 @@ fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<St
     Vec::new()
 }
 
-/// Makes a message; a time of `0` is not recorded.
-fn message(actor: Actor, turn: usize, time: u64, text: String) -> SpanStep {
-    SpanStep {
-        turn: turn as u64,
-        time: (time != 0).then_some(time),
-        span: None,
-        usage: Usage::default(),
-        event: SpanEventStep::Message(actor, text),
-    }
+/// Returns a time; `0` is not recorded.
+fn recorded(time: u64) -> Option<u64> {
+    (time != 0).then_some(time)
 }

@@ -133,8 +133,7 @@ pub(crate) fn is_structured(arguments: &str) -> bool {
 /// Returns true if a text is not JSON.
 pub(crate) fn is_broken(arguments: &str) -> bool {
     // Nearly all texts are valid, which our reader detects faster; it allows one level more.
-    let mut json = Json::starting_at(arguments.as_bytes(), 0, 1);
-    let is_sound = json.check().is_ok() && json.peek_byte().is_none();
+    let is_sound = Json::starting_at(arguments.as_bytes(), 0, 1).is_sound();
     !is_sound && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
 }
 
