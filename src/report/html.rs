@@ -9,6 +9,9 @@ use super::markup::Markup;
 use super::strip::strips;
 use super::table::Table;
 
+const POLICY: &str =
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 impl Part {
     fn is_chart(&self) -> bool {
         matches!(self, Self::Chart(_))
@@ -33,16 +36,7 @@ impl Document {
     fn head(&self, head: &mut Markup) {
         head.void("meta", &[("charset", "utf-8")]);
         head.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
-        head.void(
-            "meta",
-            &[
-                ("http-equiv", "Content-Security-Policy"),
-                (
-                    "content",
-                    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-                ),
-            ],
-        );
+        head.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
         head.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
         // Without this icon, browsers request one.
         head.void("link", &[("rel", "icon"), ("href", "data:,")]);
@@ -109,50 +103,57 @@ impl Document {
     }
 }
 
-/// Adds a table with a caption, headings of columns, groups and rows, and its notes.
-fn html_table(markup: &mut Markup, table: &Table) {
-    // A new value in the first column of a grouped table gets a row of its own, as in text.
-    let skip = usize::from(table.is_grouped());
-    let seen: Vec<usize> =
-        (skip..table.headings().count()).filter(|column| !table.is_blank(*column)).collect();
-    let columns = seen.len().to_string();
-    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", table.title())];
+/// Adds a table that scrolls, with a caption and headings of columns, which are numbers or texts.
+pub(super) fn scrolled_table<'h>(
+    markup: &mut Markup,
+    (title, caption): (&str, &str),
+    id: &[(&'static str, &str)],
+    headings: impl Iterator<Item = (&'h str, bool)>,
+    rows: impl FnOnce(&mut Markup),
+) {
+    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", title)];
     markup.element("div", &region, |region| {
-        region.element("table", &[], |out| {
-            out.leaf("caption", &[], table.title());
-            out.element("thead", &[], |head| {
+        region.element("table", id, |table| {
+            table.leaf("caption", &[], caption);
+            table.element("thead", &[], |head| {
                 head.element("tr", &[], |row| {
-                    let headings = table.headings().enumerate().filter(|(column, _)| seen.contains(column));
-                    for (_, (heading, number)) in headings {
+                    for (heading, number) in headings {
                         let class = if number { "number" } else { "text" };
                         row.leaf("th", &[("scope", "col"), ("class", class)], heading);
                     }
                 });
             });
-            out.element("tbody", &[], |rows| {
-                let mut group = None;
-                for cells in table.rows() {
-                    if skip > 0 && group != cells.first() {
-                        group = cells.first();
-                        let name = group.map(Cell::shown).unwrap_or_default();
-                        rows.element("tr", &[], |row| {
-                            row.leaf(
-                                "th",
-                                &[("scope", "rowgroup"), ("colspan", &columns), ("class", "group")],
-                                &name,
-                            );
-                        });
-                    }
-                    rows.element("tr", &[], |row| {
-                        for (place, cell) in seen.iter().filter_map(|column| cells.get(*column)).enumerate() {
-                            html_cell(row, place, cell);
-                        }
-                    });
-                }
-            });
+            table.element("tbody", &[], rows);
         });
     });
-    for note in table.notes() {
+}
+
+/// Adds a table with headings of groups and rows, and its notes.
+fn html_table(markup: &mut Markup, table: &Table) {
+    // A new value in the first column of a grouped table gets a row of its own, as in text.
+    let skip = usize::from(table.grouped);
+    let seen: Vec<usize> =
+        (skip..table.headings().count()).filter(|column| !table.is_blank(*column)).collect();
+    let columns = seen.len().to_string();
+    let headings = table.headings().enumerate().filter(|(column, _)| seen.contains(column));
+    let titles = (table.title(), table.title());
+    scrolled_table(markup, titles, &[], headings.map(|(_, heading)| heading), |rows| {
+        let mut group = None;
+        for cells in &table.rows {
+            if skip > 0 && group != cells.first() {
+                group = cells.first();
+                let name = group.map(Cell::shown).unwrap_or_default();
+                let heading = [("scope", "rowgroup"), ("colspan", columns.as_str()), ("class", "group")];
+                rows.element("tr", &[], |row| row.leaf("th", &heading, &name));
+            }
+            rows.element("tr", &[], |row| {
+                for (place, cell) in seen.iter().filter_map(|column| cells.get(*column)).enumerate() {
+                    html_cell(row, place, cell);
+                }
+            });
+        }
+    });
+    for note in &table.notes {
         markup.leaf("p", &[("class", "note")], note);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::html::text_class;
+use super::html::{scrolled_table, text_class};
 use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
@@ -56,28 +56,12 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     order.truncate(RUNS);
     markup.leaf("p", &[("class", "note")], LEGEND);
     left_out(markup, more, "runs");
-    let region = [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-label", "Flagged runs")];
-    markup.element("div", &region, |region| {
-        region.element("table", &[("id", "runs")], |table| {
-            table.leaf("caption", &[], "Flagged runs, the worst first");
-            table.element("thead", &[], |head| {
-                head.element("tr", &[], |row| {
-                    for (heading, class) in [
-                        ("run", "text"),
-                        ("steps", "number"),
-                        ("inside findings", "number"),
-                        ("findings", "text"),
-                    ] {
-                        row.leaf("th", &[("scope", "col"), ("class", class)], heading);
-                    }
-                });
-            });
-            table.element("tbody", &[], |rows| {
-                for (number, run) in order.iter().enumerate() {
-                    rows.element("tr", &[], |row| summary_row(row, number, run));
-                }
-            });
-        });
+    let headings = [("run", false), ("steps", true), ("inside findings", true), ("findings", false)];
+    let titles = ("Flagged runs", "Flagged runs, the worst first");
+    scrolled_table(markup, titles, &[("id", "runs")], headings.into_iter(), |rows| {
+        for (number, run) in order.iter().enumerate() {
+            rows.element("tr", &[], |row| summary_row(row, number, run));
+        }
     });
     for (number, run) in order.iter().enumerate() {
         markup.line();

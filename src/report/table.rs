@@ -54,9 +54,10 @@ pub struct Table {
     name: &'static str,
     title: String,
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
-    notes: Vec<String>,
-    grouped: bool,
+    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) notes: Vec<String>,
+    /// Whether the first column names groups.
+    pub(super) grouped: bool,
 }
 
 impl Table {
@@ -154,16 +155,6 @@ impl Table {
         }
     }
 
-    /// Keeps the first rows.
-    pub(super) fn keep_first(&mut self, rows: usize) {
-        self.rows.truncate(rows);
-    }
-
-    /// Returns true if the first column names groups.
-    pub(super) fn is_grouped(&self) -> bool {
-        self.grouped
-    }
-
     pub(super) fn headings(&self) -> impl Iterator<Item = (&str, bool)> {
         self.columns.iter().map(|column| (column.heading.as_str(), column.kind != Kind::Text))
     }
@@ -175,14 +166,6 @@ impl Table {
             cell => matches!(cell, Some(Cell::Missing) | None),
         };
         !self.rows.is_empty() && self.rows.iter().all(is_blank)
-    }
-
-    pub(super) fn rows(&self) -> &[Vec<Cell>] {
-        &self.rows
-    }
-
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
     }
 
     /// Renders the table as text of at most `columns` characters per line, but at least 40. Columns that do not fit

@@ -121,9 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     };
     let report = arguments.threads.pool()?.install(|| calibrate(&set, &detectors, &options));
     let compared = match (&earlier, &arguments.baseline) {
-        (Some(earlier), Some(path)) => {
-            compare_with_baseline(&report, earlier).map_err(|error| format!("{}: {error}", path.display()))?
-        }
+        (Some(earlier), Some(path)) => compare_with_baseline(&report, earlier).map_err(output::at(path))?,
         _ => Vec::new(),
     };
     let files = &arguments.files;

@@ -157,9 +157,8 @@ impl Scan {
         let ids: Vec<&str> = ALL.iter().filter(|info| !info.opt_in).map(|info| info.id).collect();
         let detectors = Registry::default().build(&ids, Preset::Default, actors, &serde_json::json!({}))?;
         let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
-        let mut sides = Vec::new();
         let mut inputs: Vec<Inputs> = Vec::new();
-        for (path, model) in paths.iter().zip(models) {
+        let mut side = |path: &PathBuf, model: &Option<String>| -> Result<_, common::Failure> {
             let mut runs = Vec::new();
             let mut models = BTreeSet::new();
             let chosen = |record: TraceRecord| {
@@ -179,17 +178,15 @@ impl Scan {
                 inputs::tell(&inputs);
                 return Err(nobody(model, path, &models).into());
             }
-            sides.push((label(path, model.as_deref()), runs));
-        }
+            Ok((model.clone().unwrap_or_else(|| path.display().to_string()), runs))
+        };
+        let (first, second) = (side(&paths[0], &models[0])?, side(&paths[1], &models[1])?);
         if inputs::is_nothing_read(&inputs) {
             return inputs::told(&inputs);
         }
-        let [(first, first_runs), (second, second_runs)] = sides.as_slice() else {
-            return Err("two sides are needed".into());
-        };
-        let pool = threads.pool()?;
-        let comparison =
-            pool.install(|| Comparison::of((first, first_runs), (second, second_runs), resampling))?;
+        let comparison = threads
+            .pool()?
+            .install(|| Comparison::of((&first.0, &first.1), (&second.0, &second.1), resampling))?;
         let status = show(&comparison)?;
         metadata.tell(run_table.as_ref());
         let unread = inputs::told(&inputs)?;
@@ -205,9 +202,4 @@ fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
     }
     let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
     format!("no run of the model `{model}` in {}; models there: {there}", path.display())
-}
-
-/// Returns the name of a side: its model, otherwise its path.
-fn label(path: &Path, model: Option<&str>) -> String {
-    model.map_or_else(|| path.display().to_string(), str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! Compares how groups of runs move between kinds of events.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use wrongturn::{
@@ -13,7 +13,7 @@ use wrongturn::{
 use crate::common;
 use crate::common::arguments::{Resamples, Scanning};
 use crate::common::inputs::{self, group_name};
-use crate::common::output::{protect, write_text};
+use crate::common::output::{create_folder, protect, write_text};
 use crate::common::tables::TableFiles;
 
 /// Compares how groups of runs move from one kind of event to the next.
@@ -85,11 +85,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 
 /// Writes each text to a file with its name, reduced to letters, digits, dots and hyphens.
 fn write_each<'n>(
-    folder: &std::path::Path,
+    folder: &Path,
     ending: &str,
     texts: impl Iterator<Item = (&'n str, String)>,
 ) -> Result<(), common::Failure> {
-    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    create_folder(folder)?;
     for (number, (name, text)) in texts.enumerate() {
         let name: Vec<&str> = name
             .split(|letter: char| !letter.is_ascii_alphanumeric() && !"-.".contains(letter))

@@ -14,7 +14,7 @@ use wrongturn::{
 };
 
 use crate::common::arguments::Surety;
-use crate::common::{self, FAILED, Failure};
+use crate::common::{self, FAILED, Failure, output::at};
 
 /// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI.
 #[derive(Parser)]
@@ -144,7 +144,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
     };
     let mut input: Box<dyn Read> = match session.to_str() {
         Some("-") => Box::new(std::io::stdin()),
-        _ => Box::new(File::open(session).map_err(|error| format!("{}: {error}", session.display()))?),
+        _ => Box::new(File::open(session).map_err(at(session))?),
     };
     let is_file = session.to_str() != Some("-");
     // The text from the offset of the state onwards.

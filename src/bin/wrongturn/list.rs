@@ -12,7 +12,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-use crate::common::{self, Failure};
+use crate::common::{self, Failure, output};
 
 /// Lists the formats that can be read.
 #[derive(clap::Args)]
@@ -65,10 +65,10 @@ pub(crate) fn completions(arguments: &Completions, mut program: clap::Command) -
 }
 
 pub(crate) fn man(arguments: &Man, program: clap::Command) -> Result<u8, Failure> {
-    let place = |error: std::io::Error| format!("{}: {error}", arguments.directory.display());
-    std::fs::create_dir_all(&arguments.directory).map_err(place)?;
-    clap_mangen::generate_to(program, &arguments.directory).map_err(place)?;
-    common::print(&format!("{}\n", arguments.directory.display()))?;
+    let Man { directory } = arguments;
+    output::create_folder(directory)?;
+    clap_mangen::generate_to(program, directory).map_err(output::at(directory))?;
+    common::print(&format!("{}\n", directory.display()))?;
     Ok(0)
 }
 

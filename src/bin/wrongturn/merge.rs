@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::common;
 use crate::common::arguments::Threads;
 use crate::common::inputs::Inputs;
-use crate::common::output::{self, Output};
+use crate::common::output::{self, Output, at};
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
@@ -44,8 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let Arguments { outputs, .. } = arguments;
     let mut states = arguments.states.clone();
     if let Some(list) = &arguments.list {
-        let lines = String::from_utf8(output::read(list)?);
-        let lines = lines.map_err(|error| format!("{}: {error}", list.display()))?;
+        let lines = String::from_utf8(output::read(list)?).map_err(at(list))?;
         states.extend(lines.lines().filter(|line| !line.is_empty()).map(PathBuf::from));
     }
     let state = merged(&states)?;
@@ -86,11 +85,9 @@ fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
     let mut all: Option<PartialState> = None;
     for path in paths {
         for path in files(path)? {
-            let place = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-            let state = output::read(&path)?;
-            let state = PartialState::from_json(&state).map_err(|error| place(&error))?;
+            let state = PartialState::from_json(&output::read(&path)?).map_err(at(&path))?;
             match &mut all {
-                Some(all) => all.merge(&state).map_err(|error| place(&error))?,
+                Some(all) => all.merge(&state).map_err(at(&path))?,
                 None => all = Some(state),
             }
         }
@@ -102,7 +99,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, common::Failure> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let entries = std::fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let entries = std::fs::read_dir(path).map_err(at(path))?;
     let mut files = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>, std::io::Error>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();

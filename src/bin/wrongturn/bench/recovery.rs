@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::arguments::Seed;
 use crate::common::inputs::Faults;
-use crate::common::records::{self, golden, lines, valid};
+use crate::common::output::at;
+use crate::common::records::{self, golden, lines, records, valid};
 use crate::common::tables::TableFiles;
 use crate::common::{self, Failure, Unread, output};
 use clap::{Args, Parser, Subcommand};
@@ -161,11 +162,6 @@ fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     }
 }
 
-/// Returns the given path, or that of a bundled file.
-fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
-    records::input(path, &format!("recovery/{bundled}"))
-}
-
 /// Reads a file; `None` if it could not be read, which is a fault.
 fn read<T>(
     path: &Path,
@@ -282,11 +278,11 @@ fn side(text: &str) -> Result<Side, String> {
 
 /// Adds the result files of a folder to a list, sorted by path.
 fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let place = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut entries = fs::read_dir(path).map_err(place)?.collect::<Result<Vec<_>, _>>().map_err(place)?;
+    let mut entries =
+        fs::read_dir(path).map_err(at(path))?.collect::<Result<Vec<_>, _>>().map_err(at(path))?;
     entries.sort_by_key(fs::DirEntry::path);
     for entry in entries {
-        if entry.file_type().map_err(place)?.is_dir() {
+        if entry.file_type().map_err(at(path))?.is_dir() {
             result_files(&entry.path(), files)?;
         } else if entry.file_name() == "result.json" || entry.file_name() == "results.json" {
             files.push(entry.path());
@@ -325,7 +321,7 @@ fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Fai
 }
 
 fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<(), Failure> {
-    let path = input(arguments.trials.as_ref(), "trials.jsonl");
+    let path = records::input(arguments.trials.as_ref(), "recovery/trials.jsonl");
     let trials = if arguments.results.is_empty() {
         valid(&path, lines::<ComparedTrial>(&path)?, faults)?
     } else {
@@ -349,8 +345,7 @@ fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<(), Failure> 
 }
 
 fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<(), Failure> {
-    let path = input(arguments.pairs.as_ref(), "pairs.jsonl");
-    let pairs = valid(&path, lines::<InheritancePair>(&path)?, faults)?;
+    let pairs: Vec<InheritancePair> = records(arguments.pairs.as_ref(), "recovery/pairs.jsonl", faults)?;
     let inheritance = inherit(&pairs);
     let tables = inheritance_tables(&inheritance);
     arguments.out.write_result(&inheritance, "Inherited errors", Vec::new(), tables)

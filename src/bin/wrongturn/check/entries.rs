@@ -243,23 +243,3 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
         ))
     )
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cells_that_begin_like_a_formula_are_text() {
-        assert_eq!(text("=HYPERLINK(1)"), "'=HYPERLINK(1)");
-        assert_eq!(text("a=b"), "a=b");
-        assert_eq!(
-            csv_line(["a,b".to_owned(), "c\"d".to_owned()].into_iter()).as_deref(),
-            Ok("\"a,b\",\"c\"\"d\"\n")
-        );
-    }
-
-    #[test]
-    fn paths_become_uri_references() {
-        assert_eq!(uri(Path::new("a b/ä#1.json")), "a%20b/%C3%A4%231.json");
-    }
-}

@@ -100,7 +100,7 @@ impl Config {
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
             let detectors: Map<String, Value> = output::parse(&path, |text| serde_json::from_str(text))?;
             for id in detectors.keys() {
-                detector_info(id).map_err(|error| format!("{}: {error}", path.display()))?;
+                detector_info(id).map_err(output::at(&path))?;
             }
             return Ok(Self { detectors, ..Self::default() });
         }

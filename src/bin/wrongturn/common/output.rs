@@ -1,6 +1,7 @@
 //! Reads inputs and writes outputs: no output replaces an input, and outputs are written atomically.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -76,6 +77,16 @@ pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Re
     Ok(())
 }
 
+/// Puts a path before an error.
+pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+/// Creates a directory for outputs.
+pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
+    Ok(fs::create_dir_all(path).map_err(at(path))?)
+}
+
 /// Reads an input; `-` is standard input.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     protect([path])?;
@@ -85,24 +96,22 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     } else {
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
     };
-    match read {
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(Unread(format!("{}: {error}", path.display())).into()),
-    }
+    read.map_err(|error| Unread(at(path)(error)))?;
+    Ok(bytes)
 }
 
 /// Reads a text input, which must exist.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     protect([path])?;
-    Ok(fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?)
+    Ok(fs::read_to_string(path).map_err(at(path))?)
 }
 
 /// Reads and parses a text input, such as settings.
-pub(crate) fn parse<T, E: std::fmt::Display>(
+pub(crate) fn parse<T, E: Display>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, Failure> {
-    Ok(parse(&read_text(path)?).map_err(|error| format!("{}: {error}", path.display()))?)
+    Ok(parse(&read_text(path)?).map_err(at(path))?)
 }
 
 /// A file that is written atomically: to a temporary file next to its path, which replaces it once complete.
@@ -128,18 +137,17 @@ impl Output {
         if is_stdout(path) || path == Path::new("/dev/stdout") {
             return output(Target::Standard(BufWriter::with_capacity(1 << 16, io::stdout())));
         }
-        let in_file = |error: io::Error| format!("{}: {error}", path.display());
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
         let name = path.file_name().ok_or_else(|| format!("{}: not the name of a file", path.display()))?;
-        let folder = fs::canonicalize(folder).map_err(in_file)?;
+        let folder = fs::canonicalize(folder).map_err(at(path))?;
         let place = fs::canonicalize(path).unwrap_or_else(|_| folder.join(name));
         let mut known = known();
         known.check(path, &place)?;
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let file = File::options().write(true).open(path).map_err(in_file)?;
+            let file = File::options().write(true).open(path).map_err(at(path))?;
             return output(Target::Device(BufWriter::new(file)));
         }
         remove_temporaries_on_signals();
@@ -147,8 +155,7 @@ impl Output {
         hidden.push(name);
         hidden.push(format!(".{}.part", process::id()));
         let temporary = folder.join(hidden);
-        let file =
-            File::create_new(&temporary).map_err(|error| format!("{}: {error}", temporary.display()))?;
+        let file = File::create_new(&temporary).map_err(at(&temporary))?;
         known.temporary.insert(temporary.clone());
         output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
@@ -166,7 +173,7 @@ impl Output {
     fn named(&self, error: &io::Error) -> io::Error {
         match self.target {
             Target::Standard(_) => error.kind().into(),
-            _ => io::Error::new(error.kind(), format!("{}: {error}", self.path.display())),
+            _ => io::Error::new(error.kind(), at(&self.path)(error)),
         }
     }
 }

@@ -12,6 +12,16 @@ pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
     Ok(read_lines(&output::read(path)?))
 }
 
+/// Returns the valid records of the given file or of a bundled one.
+pub(crate) fn records<T: Record>(
+    path: Option<&PathBuf>,
+    bundled: &str,
+    faults: &mut Faults,
+) -> Result<Vec<T>, Failure> {
+    let path = input(path, bundled);
+    valid(&path, lines(&path)?, faults)
+}
+
 /// Returns the valid records, at least one, and reports the others.
 pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
     faults.of(path, std::mem::take(&mut lines.errors));

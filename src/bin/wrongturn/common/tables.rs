@@ -6,7 +6,7 @@ use serde::Serialize;
 use wrongturn::report::{Chart, Detail, Document, Table};
 
 use super::Failure;
-use super::output::{Output, is_stdout, write_json, write_text};
+use super::output::{Output, create_folder, is_stdout, write_json, write_text};
 
 /// Outputs for tables and figures, in addition to the terminal.
 #[derive(clap::Args, Debug, Clone)]
@@ -57,7 +57,7 @@ impl TableFiles {
     /// Writes the tables of a document to the requested files, all but the page.
     pub(crate) fn write_tables(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
-            std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            create_folder(folder)?;
             for table in document.tables() {
                 let mut out = Output::create(&folder.join(format!("{}.csv", table.name())))?;
                 table.write_csv(&mut out)?;

@@ -7,48 +7,36 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wrongturn::{
     Trace,
-    calibrate::{Difficulty, GoldenEntry, GoldenSet, TraceReference, trace_digest},
+    calibrate::{GoldenEntry, GoldenSet, TraceReference, trace_digest},
     detect::ALL,
     trace::Actors,
 };
 
 use super::Arguments;
-use super::cells::Span;
-use crate::common::{Failure, output::Output};
+use super::cells::{Labelled, Span};
+use crate::common::Failure;
+use crate::common::output::{Output, at};
 
-/// The label of a run.
-pub(crate) struct Label<'e> {
-    pub(crate) detector: &'e str,
-    pub(crate) failure: bool,
-    pub(crate) range: Option<Span>,
-    pub(crate) difficulty: Difficulty,
-    pub(crate) description: &'e str,
-    pub(crate) file: &'e Path,
-    pub(crate) run: &'e str,
-}
-
-impl Label<'_> {
-    /// Returns the entry that is appended to `out`.
-    pub(crate) fn made(
+impl Labelled {
+    /// Returns the entry of a run, which is appended to `out`.
+    pub(crate) fn entry(
         &self,
         arguments: &Arguments,
+        (file, run): (&Path, &str),
         trace: &Trace,
         source: &str,
         out: &Path,
     ) -> Result<GoldenEntry, Failure> {
         let digest = trace_digest(trace);
-        let id = arguments
-            .id
-            .clone()
-            .unwrap_or_else(|| format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest)));
+        let id = || format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest));
+        let id = arguments.id.clone().unwrap_or_else(id);
         let trace =
             if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages, self.range)? };
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let file = relative(self.file, folder.unwrap_or(Path::new(".")))?;
-        let reference =
-            arguments.reference.then(|| TraceReference { file, run: self.run.to_owned(), digest });
+        let file = relative(file, folder.unwrap_or(Path::new(".")))?;
+        let reference = arguments.reference.then(|| TraceReference { file, run: run.to_owned(), digest });
         let mut entry = serde_json::json!({
-            "id": id, "detector": self.detector, "difficulty": self.difficulty, "label": self.failure,
+            "id": id, "detector": self.detector, "difficulty": self.difficulty, "label": self.label,
             "where": self.range, "description": self.description, "source": source, "tags": arguments.tags,
             "reference": reference, "trace": trace,
         });
@@ -61,7 +49,7 @@ impl Label<'_> {
 
 /// Returns the path of a file relative to a folder.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
-    let place = |path: &Path| fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()));
+    let place = |path: &Path| fs::canonicalize(path).map_err(at(path));
     let (file, folder) = (place(file)?, place(folder)?);
     let shared = file.components().zip(folder.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(shared).map(|_| "..".as_ref());
@@ -116,7 +104,7 @@ pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure>
     let mut text = match fs::read_to_string(out) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(format!("{}: {error}", out.display()).into()),
+        Err(error) => return Err(at(out)(error).into()),
     };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');

@@ -12,9 +12,8 @@ use crate::common;
 use crate::common::arguments::{Reading, Seed, detector};
 use crate::common::inputs::{Inputs, find_run};
 use crate::common::output::protect;
-use cells::Span;
+use cells::{Labelled, Span};
 use clap::Parser;
-use entry::Label;
 use wrongturn::{Trace, calibrate::Difficulty, read::Format, scan::ScanEvent};
 
 /// Labels recorded runs by hand.
@@ -112,17 +111,17 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     let (runs, format, inputs) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
     let trace = find_run(&runs, file, name)?;
-    let entry = Label {
-        detector,
-        failure: arguments.yes,
+    let label = Labelled {
+        key: String::new(),
+        detector: detector.clone(),
+        label: arguments.yes,
         range: arguments.range,
-        difficulty: *required(arguments.difficulty.as_ref(), "difficulty")?,
-        description: required(arguments.description.as_ref(), "description")?,
-        file,
-        run: name,
+        difficulty: Some(*required(arguments.difficulty.as_ref(), "difficulty")?),
+        description: required(arguments.description.as_ref(), "description")?.clone(),
+        row: None,
     };
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
-    entry::append(&out, &[entry.made(arguments, trace, format, &out)?])?;
+    entry::append(&out, &[label.entry(arguments, (file, name), trace, format, &out)?])?;
     inputs.tell();
     Ok(inputs.status())
 }

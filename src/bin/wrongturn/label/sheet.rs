@@ -15,8 +15,8 @@ use wrongturn::{
     scan::ScanEvent,
 };
 
-use super::cells::{Labelled, Span, labelled};
-use super::entry::{Label, append, blind};
+use super::cells::{Span, labelled};
+use super::entry::{append, blind};
 use super::{Arguments, read, required};
 use crate::common::arguments::Reading;
 use crate::common::inputs::Inputs;
@@ -136,9 +136,9 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
     }
     let mut files: BTreeMap<PathBuf, (Vec<Trace>, &'static str, Inputs)> = BTreeMap::new();
     let mut made: BTreeMap<PathBuf, Vec<GoldenEntry>> = BTreeMap::new();
-    for Labelled { key, detector, label, range, difficulty, description, row } in &rows {
-        let place = |error: &dyn std::fmt::Display| format!("{}: {key}: {error}", sheet.display());
-        let row = row.as_ref().ok_or_else(|| place(&"this is an entry, and no row of a sheet"))?;
+    for label in &rows {
+        let place = |error: &dyn std::fmt::Display| format!("{}: {}: {error}", sheet.display(), label.key);
+        let row = label.row.as_ref().ok_or_else(|| place(&"this is an entry, and no row of a sheet"))?;
         let file = PathBuf::from(&row.file);
         let (runs, format, _) = match files.entry(file.clone()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -148,17 +148,9 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
         if trace_digest(trace) != row.digest {
             return Err(place(&"the file holds something else than was read").into());
         }
-        let entry = Label {
-            detector,
-            failure: *label,
-            range: *range,
-            difficulty: difficulty.ok_or_else(|| place(&"difficulty is missing"))?,
-            description,
-            file: &file,
-            run: &row.run,
-        };
-        let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
-        let entry = entry.made(arguments, trace, format, &out)?;
+        let out = arguments.out.clone();
+        let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.jsonl", label.detector)));
+        let entry = label.entry(arguments, (&file, &row.run), trace, format, &out)?;
         made.entry(out).or_default().push(entry);
     }
     for (out, entries) in made {

@@ -11,7 +11,7 @@ use arguments::{Command, Evolve, Intervals, Modes, Plain, Reflect, Relate, TwoRe
 use crate::common::arguments::{Resamples, Seed};
 use crate::common::inputs::Faults;
 use crate::common::output;
-use crate::common::records::{self, lines, valid};
+use crate::common::records::{self, lines, records, valid};
 use crate::common::tables::TableFiles;
 use crate::common::{self, Unread};
 use serde::Serialize;
@@ -91,9 +91,8 @@ fn annotated(
     predictions: Option<&PathBuf>,
     faults: &mut Faults,
 ) -> Result<Annotated, common::Failure> {
-    let path = bundled(gold, "gold.jsonl");
-    let gold = valid(&path, lines::<GoldEpisode>(&path)?, faults)?;
-    let path = bundled(predictions, "predictions.jsonl");
+    let gold: Vec<GoldEpisode> = records(gold, "benchtrace/gold.jsonl", faults)?;
+    let path = records::input(predictions, "benchtrace/predictions.jsonl");
     let mut lines = lines::<Prediction>(&path)?;
     lines.check_against(&gold);
     faults.of(&path, std::mem::take(&mut lines.errors));
@@ -124,8 +123,7 @@ fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::F
 }
 
 fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Failure> {
-    let path = bundled(arguments.cases.as_ref(), "cases.jsonl");
-    let cases = valid(&path, lines::<EvolutionCase>(&path)?, faults)?;
+    let cases: Vec<EvolutionCase> = records(arguments.cases.as_ref(), "benchtrace/cases.jsonl", faults)?;
     let report = evolve(&cases, arguments.mode);
     let Intervals { resampling: Resamples { resamples, seed: Seed { seed } }, wanted } = arguments.intervals;
     let all = report.intervals(&cases, |_| true, resamples, seed);
@@ -161,13 +159,13 @@ fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), com
     let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
         pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
     };
-    let place = (&arguments.input, "pairs.jsonl");
+    let place = (&arguments.input, "benchtrace/pairs.jsonl");
     tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found), faults)
 }
 
 fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
-    let place = (&arguments.input, "annotators.jsonl");
+    let place = (&arguments.input, "benchtrace/annotators.jsonl");
     tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
 }
 
@@ -182,8 +180,7 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Fai
         let options = ReflectOptions { definition: arguments.mode, ..ReflectOptions::default() };
         reflection_records(&reflect(&gold, &predictions, &options), &cases, &evolve(&cases, scorer))
     } else {
-        let path = bundled(arguments.input.as_ref(), "records.jsonl");
-        valid(&path, lines(&path)?, faults)?
+        records(arguments.input.as_ref(), "benchtrace/records.jsonl", faults)?
     };
     let found = relate(&records);
     let tables = relation_tables(&found);
@@ -191,7 +188,7 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Fai
 }
 
 fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failure> {
-    let path = bundled(arguments.input.as_ref(), "episodes.jsonl");
+    let path = records::input(arguments.input.as_ref(), "benchtrace/episodes.jsonl");
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
@@ -203,7 +200,7 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failu
 
 fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
-    let place = (&arguments.input, "calls.jsonl");
+    let place = (&arguments.input, "benchtrace/calls.jsonl");
     tabled(
         place,
         &arguments.out,
@@ -223,14 +220,7 @@ fn tabled<T: Record, R: Serialize>(
     tables: impl FnOnce(&R) -> Vec<Table>,
     faults: &mut Faults,
 ) -> Result<(), common::Failure> {
-    let path = bundled(path.as_ref(), by_default);
-    let records = valid(&path, lines::<T>(&path)?, faults)?;
-    let found = evaluate(&records);
+    let found = evaluate(&records::<T>(path.as_ref(), by_default, faults)?);
     let tables = tables(&found);
     out.write_result(&found, title, Vec::new(), tables)
-}
-
-/// Returns the given path, or that of a bundled file.
-fn bundled(path: Option<&PathBuf>, name: &str) -> PathBuf {
-    records::input(path, &format!("benchtrace/{name}"))
 }
