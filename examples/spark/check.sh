@@ -1,8 +1,8 @@
 #!/bin/sh
-# Holds the job against one process: `examples/spark/check.sh [DIRECTORY [PARTITIONS…]]`, after setup.sh.
+# Compares the job with one process: `examples/spark/check.sh [DIRECTORY [PARTITIONS…]]`, after setup.sh.
 #
-# Every report has to be the same to the last byte, at each number of partitions, for scans and for replications, for
-# files that are opened in place and files that come through Hadoop, and with a task that is killed and tried again.
+# Reports must be equal byte for byte at each number of partitions, for scans and replications, for files opened in
+# place and fetched through Hadoop, and after a task was killed.
 set -eu
 cd "$(dirname "$0")/../.."
 input=$(realpath "${1:-golden/tau2}")
@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 job() {
     out=$1
     shift
-    # 3: some files could not be read, as one process says, too.
+    # 3: some files could not be read.
     target/spark/venv/bin/python examples/spark/job.py "$input" --bin "$bin" --out "$work/$out" "$@" \
         2>"$work/log" || [ $? -eq 3 ] || { cat "$work/log" >&2; exit 1; }
     grep ' partitions, ' "$work/log"
@@ -41,7 +41,7 @@ for partitions in "$@"; do
 done
 job killed --partitions 8 --kill-once --keep-states "$work/states"
 same scan.txt killed/report.txt
-echo "states that were left behind: $(ls "$work/states" | wc -l), of so many splits: $(
+echo "states kept: $(ls "$work/states" | wc -l), splits: $(
     cat "$work/states"/*.json | grep -o '"splits":{"[^"]*"' | sort -u | wc -l)"
 "$bin" merge "$work/states" --partial "$work/again.json"
 cmp "$work/again.json" "$work/killed/state.json" && echo "same: the states of all attempts, merged"

@@ -1,8 +1,8 @@
-"""Runs `wrongturn check` or `wrongturn replicate` over a store of recorded runs on Spark, and merges what the parts found.
+"""Runs `wrongturn check` or `wrongturn replicate` over recorded runs on Spark and merges the results.
 
-The programs are built beforehand and shipped to the executors. Each task runs one of them over its input split and
-gives back the split's partial state and, where findings are wanted, a line of JSON for every run. `merge` puts the
-states together, and what it prints is what one process prints over everything, byte for byte. See README.md.
+The program is shipped to the executors. Each task runs it over one input split and returns the partial state of the
+split and, if findings are wanted, one line of JSON per run. `wrongturn merge` combines the states into the report that
+one process would print over everything. See README.md.
 """
 
 import argparse
@@ -27,7 +27,7 @@ ENDINGS = tuple(
     f".{name}{packed}" for name in ("json", "jsonl", "ndjson", "traj", "eval") for packed in ("", ".gz", ".zst")
 )
 
-# What a task gives: ("state", split, JSON) once, and ("run", split, JSON) for every run.
+# Rows of a task: ("state", split, JSON) once, and ("run", split, JSON) for each run.
 OUTPUT = T.StructType(
     [
         T.StructField("kind", T.StringType(), False),
@@ -51,14 +51,14 @@ RECORD = (
 
 
 def program(name):
-    """The path of a shipped program."""
+    """Returns the path of a shipped program."""
     path = SparkFiles.get(name)
     os.chmod(path, 0o755)
     return path
 
 
 class Task:
-    """How a task runs: which program, with which options."""
+    """Runs the program over one split."""
 
     def __init__(self, kind, options, rows, keep_states, kill_once):
         self.kind, self.options, self.rows = kind, options, rows
@@ -71,7 +71,7 @@ class Task:
         return [*command, "--threads", "1", "--no-report", *self.options]
 
     def run(self, inputs, split, lines=None, cwd=None):
-        """Runs the program over the inputs, which are files, or `-` with lines."""
+        """Runs the program over files, or over `-` with these lines."""
         with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
             with open(f"{folder}/errors", "w+b") as errors:
                 running = subprocess.Popen(
@@ -90,10 +90,10 @@ class Task:
                     pass
                 status = running.wait()
                 errors.seek(0)
-                told = errors.read()[-2000:].decode(errors="replace")
-            # 3: something could not be read; the state says what.
+                message = errors.read()[-2000:].decode(errors="replace")
+            # 3: some inputs could not be read; the state lists them.
             if status not in (0, 3):
-                raise Failed(status, told)
+                raise Failed(status, message)
             state = Path(folder, "state.json").read_text()
             self.leave(split, state)
             yield "state", split, state.rstrip("\n")
@@ -103,7 +103,7 @@ class Task:
                         yield "run", split, row.rstrip("\n")
 
     def leave(self, split, state):
-        """Leaves the state of this attempt behind, and dies where that is to be tried."""
+        """Keeps the state of this attempt with --keep-states, and kills the first attempt with --kill-once."""
         context = TaskContext.get()
         if self.keep_states:
             name = f"{hashlib.sha256(split.encode()).hexdigest()[:16]}-{context.taskAttemptId()}"
@@ -114,7 +114,7 @@ class Task:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def run_files(self, files, cwd=None):
-        """Runs the program over files. Where it fails, the file is found that makes it fail."""
+        """Runs the program over files. If it fails, names the file at fault."""
         split = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more, {digest(files)}"
         try:
             yield from list(self.run(files, split, cwd=cwd))
@@ -127,12 +127,12 @@ class Task:
             raise RuntimeError(f"{', '.join(files)}: {failed}") from None
 
     def in_place(self, groups):
-        """Files that every executor can open."""
+        """Reads files that every executor can open."""
         for files in groups:
             yield from self.run_files(files)
 
     def fetched(self, root):
-        """Files that come with their content, from any store."""
+        """Reads files whose content Spark delivers."""
 
         def run(pairs):
             with tempfile.TemporaryDirectory(prefix="wrongturn-") as folder:
@@ -149,7 +149,7 @@ class Task:
         return run
 
     def records(self, batches):
-        """Lines of files, a run each."""
+        """Reads lines, one run each."""
         import pyarrow
 
         blocks = set()
@@ -163,7 +163,7 @@ class Task:
         first = next(stream := lines(), None)
         if first is None:
             return
-        # The name is known when all has been read, and the program is told it first: so all is read first.
+        # The program needs the name of the split at its start, and the name is known only after the last block.
         with tempfile.TemporaryFile(prefix="wrongturn-") as held:
             held.write(first)
             for part in stream:
@@ -182,9 +182,9 @@ class Task:
 
 
 class Failed(Exception):
-    def __init__(self, status, told):
+    def __init__(self, status, message):
         how = f"ended by signal {-status}" if status < 0 else f"ended with status {status}"
-        super().__init__(f"{how}: {told.strip()}")
+        super().__init__(f"{how}: {message.strip()}")
 
 
 def digest(names):
@@ -207,7 +207,7 @@ def merge(one, other):
 
 
 def listing(spark, paths):
-    """The inputs below paths of any store, as (URI, size), sorted."""
+    """Returns the inputs below paths of any store as (URI, size), sorted."""
     jvm, conf = spark._jvm, spark._jsc.hadoopConfiguration()
     found = {}
     for path in paths:
@@ -215,7 +215,7 @@ def listing(spark, paths):
         store = path.getFileSystem(conf)
         matches = store.globStatus(path)
         if not matches:
-            sys.exit(f"error: {path}: there is no such path")
+            sys.exit(f"error: {path}: no such path")
         for match in matches:
             files = store.listFiles(match.getPath(), True)
             while files.hasNext():
@@ -227,7 +227,7 @@ def listing(spark, paths):
 
 
 def units(files):
-    """Files that have to be read together: the parts of a tau2 directory, the result of a trial and its run."""
+    """Groups files that belong together: the parts of a tau2 directory, the result of a trial and its run."""
     names = {uri for uri, _ in files}
     together = {}
     for uri, size in files:
@@ -246,7 +246,7 @@ def units(files):
 
 
 def groups(files, count):
-    """So many groups of files of about the same size; always the same ones of the same files."""
+    """Divides files into `count` groups of about equal size, always in the same way."""
     loads = [(0, number) for number in range(count)]
     members = [[] for _ in range(count)]
     for size, names in sorted(units(files), key=lambda unit: (-unit[0], unit[1])):
@@ -257,12 +257,12 @@ def groups(files, count):
 
 
 def local(uri):
-    """The path of a `file:` URI."""
+    """Returns the path of a `file:` URI."""
     return "/" + uri.removeprefix("file:").lstrip("/") if uri.startswith("file:") else uri
 
 
 def fetch(spark, uri, target):
-    """Copies a file of a store to this machine."""
+    """Copies a file from a store to this machine."""
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     path = spark._jvm.org.apache.hadoop.fs.Path(uri)
     store = path.getFileSystem(spark._jsc.hadoopConfiguration())
@@ -270,7 +270,7 @@ def fetch(spark, uri, target):
 
 
 def findings(output):
-    """One row per finding. Columns are only ever added."""
+    """Returns one row per finding. Later versions may add columns."""
     record = F.from_json("payload", RECORD).alias("r")
     verdicts = output.where("kind = 'run'").select("split", record).select("split", "r.*", F.explode("r.verdicts"))
     one = verdicts.withColumnsRenamed({"key": "detector", "value": "verdict"}).withColumn(
@@ -290,7 +290,7 @@ def findings(output):
 
 
 def report(spark, state, binary, root, in_place, out):
-    """Renders the merged state. The files of the worst runs are read once more for that."""
+    """Renders the merged state, for which the files of the worst runs are read again."""
     Path(out).mkdir(parents=True, exist_ok=True)
     out = Path(out).resolve()
     out.joinpath("state.json").write_text(state)
@@ -310,23 +310,22 @@ def arguments():
     parser.add_argument("paths", nargs="+", help="files, directories or globs of any store that Hadoop can read")
     parser.add_argument("--kind", choices=["scan", "replication"], default="scan")
     parser.add_argument("--read", choices=["auto", "in-place", "fetched", "records"], default="auto",
-                        help="in-place: executors open the files themselves, as on one machine or a shared disk; fetched: "
-                        "whole files through Hadoop; records: lines of files through Hadoop, a run each. auto: in-place "
-                        "for file:, else fetched")
+                        help="in-place: executors open the files, on one machine or a shared disk; fetched: whole files through "
+                        "Hadoop; records: lines through Hadoop, one run each; auto: in-place for file:, else fetched")
     parser.add_argument("--partitions", type=int, default=8)
-    parser.add_argument("--options", default="", help="further options of the program, as one text")
+    parser.add_argument("--options", default="", help="further options of the program, in one argument")
     parser.add_argument("--bin", default="target/release/wrongturn", help="the program")
     parser.add_argument("--out", required=True, help="local directory for the merged state and the reports")
-    parser.add_argument("--findings", help="where findings go as Parquet (any store); only of scans")
-    parser.add_argument("--keep-states", help="shared directory in which every attempt leaves its state")
-    parser.add_argument("--kill-once", action="store_true", help="the first attempt of the first task is killed")
-    parser.add_argument("--master", help="default: as spark-submit says, or local[2] with four attempts")
+    parser.add_argument("--findings", help="write findings as Parquet to this path of any store (only scans)")
+    parser.add_argument("--keep-states", help="keep the state of every attempt in this shared directory")
+    parser.add_argument("--kill-once", action="store_true", help="kill the first attempt of the first task, to test retries")
+    parser.add_argument("--master", help="default: from spark-submit, or local[2] with four attempts")
     return parser.parse_args()
 
 
 def main():
     options = arguments()
-    # On one machine, workers are to have the packages that the driver has.
+    # On one machine, workers use the packages of the driver.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable if options.master is None else "python3")
     began = time.monotonic()
     builder = SparkSession.builder.appName("wrongturn")
@@ -340,7 +339,7 @@ def main():
     if options.keep_states:
         Path(options.keep_states).mkdir(parents=True, exist_ok=True)
     keep = options.keep_states and str(Path(options.keep_states).resolve())
-    # A line for every run is written only where somebody wants findings.
+    # Lines of runs are needed only for findings.
     rows = options.kind == "scan" and options.findings is not None
     task = Task(options.kind, shlex.split(options.options), rows, keep, options.kill_once)
     files = listing(spark, options.paths)
@@ -364,7 +363,7 @@ def main():
         spark.conf.set("spark.sql.files.openCostInBytes", 0)
         lines = spark.read.text(names).select("value", "_metadata.file_path", "_metadata.file_block_start")
         output = lines.mapInArrow(task.records, OUTPUT)
-    # Computed once: states first, and findings from what was kept.
+    # Computed once, for both states and findings.
     output.persist(StorageLevel.DISK_ONLY)
     states = output.where("kind = 'state'").select("payload").rdd.map(lambda row: row[0])
     state = states.treeReduce(merge, depth=2)
@@ -375,7 +374,7 @@ def main():
     status = report(spark, state, Path(options.bin).resolve(), root, read == "in-place", options.out)
     ended = time.monotonic()
     print(
-        f"{len(files)} files in {output.rdd.getNumPartitions()} partitions, {read}: Spark's start {started - began:.1f} s, "
+        f"{len(files)} files in {output.rdd.getNumPartitions()} partitions, {read}: start of Spark {started - began:.1f} s, "
         f"tasks and merge {merged - started:.1f} s, findings {wrote - merged:.1f} s, report {ended - wrote:.1f} s",
         file=sys.stderr,
     )

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the programs and a virtual environment with Spark: `examples/spark/setup.sh`, from anywhere.
+# Builds the program and a virtual environment with Spark.
 set -eu
 cd "$(dirname "$0")/../.."
 java -version 2>&1 | head -n 1 | grep -q '"1[7-9]\|"2[0-9]' || {
@@ -7,7 +7,7 @@ java -version 2>&1 | head -n 1 | grep -q '"1[7-9]\|"2[0-9]' || {
     exit 1
 }
 cargo build --release --locked --features cli
-# Without debug information it is a sixth of the size, and it is sent to every executor.
+# It is sent to every executor; without debug information it is a sixth of the size.
 mkdir -p target/spark/bin
 strip -o target/spark/bin/wrongturn target/release/wrongturn 2>/dev/null ||
     cp target/release/wrongturn target/spark/bin/wrongturn

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the files beside it: invented episodes, annotations and predictions in the forms that
-`examples/benchtrace.rs` reads. No game was played, no model asked, nobody annotated anything.
+"""Writes the files of this directory: invented episodes, annotations and predictions for `wrongturn bench benchtrace`.
+No game was played, no model called and no person annotated.
 
     python3 golden/benchtrace/generate.py
 """

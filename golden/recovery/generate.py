@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the files beside it: invented trials and trajectories in the forms that `examples/recovery.rs` reads.
-No benchmark was run and no model asked.
+"""Writes the files of this directory: invented trials and trajectories for `wrongturn bench recovery`.
+No benchmark was run and no model called.
 
     python3 golden/recovery/generate.py
 """

@@ -9,10 +9,10 @@ use super::finding::{Confidence, FINDING_BYTES, FailureClass, FailureMode, Findi
 use super::measures::Measure;
 use super::rule::{Grid, Rule, at_least, rule};
 pub use super::shared::call_form::MalformedReason;
-use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written};
+use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written, broken_call};
 use super::shared::no_call::{Attempt, NoCall};
 use crate::error::{Error, Result};
-use crate::trace::{Action, Actor, Actors, Arguments, RouteStatus, Status, Step};
+use crate::trace::{Action, Actor, Actors, Arguments, Event, RouteStatus, Status, Step};
 
 /// Configuration of [`MalformedCall`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +87,8 @@ impl Rule for MalformedCall {
 struct State {
     detector: MalformedCall,
     no_call: NoCall,
+    /// The last message of the agent, if it holds a broken call, and its step.
+    broken: Option<(u64, String)>,
     calls: u64,
     malformed: u64,
     /// Whether any action has its arguments or its answer recorded.
@@ -99,7 +101,7 @@ struct State {
 impl State {
     fn new(detector: MalformedCall) -> Self {
         let (no_call, findings, confirmed) = (NoCall::default(), Vec::new(), Vec::new());
-        Self { detector, no_call, calls: 0, malformed: 0, recorded: false, findings, confirmed }
+        Self { detector, no_call, broken: None, calls: 0, malformed: 0, recorded: false, findings, confirmed }
     }
 
     fn action(&mut self, step: u64, action: &Action<'_>) {
@@ -120,7 +122,7 @@ impl State {
             MalformedReason::EmptyName => format!("a call names no tool: `{given}`"),
             MalformedReason::ArgumentsNotJson => format!("arguments of `{tool}` are not JSON: `{given}`"),
             MalformedReason::ArgumentsNotAnObject => {
-                format!("arguments of `{tool}` are no object: `{given}`")
+                format!("arguments of `{tool}` are not an object: `{given}`")
             }
             _ => format!("`{tool}` was rejected before it ran: {answer}"),
         };
@@ -143,15 +145,33 @@ impl State {
                 self.malformed += 1;
                 finding.last = last;
                 finding.message = format!(
-                    "{turns} turns in a row without a call (steps {first}-{last}), each refused: \"{answer}\""
+                    "the harness found no call in {turns} turns in a row (steps {first}-{last}): \"{answer}\""
                 );
                 finding.evidence = Evidence::MalformedCall(evidence);
             }
             _ => self.found(
                 (attempt.step, last),
-                format!("turn without a call, refused: \"{answer}\""),
+                format!("the harness found no call in a turn: \"{answer}\""),
                 evidence,
             ),
+        }
+    }
+
+    /// Reports the broken call of the message before this step, unless it was run all the same, and looks for another.
+    fn written(&mut self, step: &Step<'_>) {
+        let is_run = matches!(step.event(), Event::Action(_)) && step.actor() == Actor::Agent;
+        if let Some((at, call)) = self.broken.take().filter(|_| !is_run) {
+            self.calls += 1;
+            let reason = MalformedReason::TextNotJson;
+            let evidence = MalformedCallEvidence { reason, tool: String::new(), turns: None };
+            self.found((at, at), format!("a call in a message is not JSON: `{call}`"), evidence);
+        }
+        if let Event::Message(text) = step.event()
+            && step.actor() == Actor::Agent
+        {
+            let text = text.to_str();
+            let call = broken_call(&text).map(|call| super::shared::excerpt(call, 80));
+            self.broken = call.map(|call| (step.index(), call));
         }
     }
 
@@ -177,6 +197,9 @@ impl Fold for State {
         let (attempt, actors) = (self.no_call.observe(step), self.detector.config.actors);
         if let Some(action) = step.action_of(actors) {
             self.action(step.index(), action);
+        }
+        if actors.include(Actor::Agent) {
+            self.written(step);
         }
         if let Some(attempt) = attempt.filter(|attempt| attempt.refused && actors.include(Actor::Agent)) {
             self.refused(&attempt);

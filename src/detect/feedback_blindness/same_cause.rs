@@ -95,8 +95,9 @@ impl Blindness {
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure))
         };
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
+        let is_equal = |earlier: &Refusal| earlier.call.call.key == call.key;
         let mut blind =
-            blind.map(|earlier| (earlier.step, earlier.call.call.key == call.key && failure.recorded));
+            blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
             // The user gave something new to try.
@@ -106,23 +107,28 @@ impl Blindness {
             refused.turns = if given { 1 } else { refused.turns + 1 };
         }
         if refused.turns > self.config.max_failures {
-            blind = blind.or(last.map(|last| (last.step, false)));
+            blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
         }
         let report = blind.filter(|_| !refused.is_reported);
         refused.is_reported |= blind.is_some();
         refused.latest.truncate(REMEMBERED - 1);
         refused.latest.push_front(now);
         let elsewhere = report.is_none();
-        let Some((before, is_certain)) = report.or_else(|| Some((barred?, false))) else { return };
+        let Some((before, is_equal, is_certain)) = report.or_else(|| Some((barred?, false, false))) else {
+            return;
+        };
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match refused.turns {
             0..=2 => String::new(),
-            times => format!(", {times} times by now"),
+            times if is_equal => format!(", {times} times by now"),
+            times => format!(", {times} calls by now"),
         };
         let message = if elsewhere {
             format!("{shown} is refused as {PROGRAMS} other programs were since step {before}{line}")
-        } else {
+        } else if is_equal {
             format!("{shown} fails as it did at step {before}{times}{line}")
+        } else {
+            format!("{shown} fails for the same reason as step {before}{times}{line}")
         };
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
         let finding = finding(attempt.told_at, before, quote(action), message);

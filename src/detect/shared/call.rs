@@ -53,6 +53,17 @@ pub(crate) struct Part {
     pub(crate) silenced: bool,
 }
 
+/// The longest command in a message.
+const SHOWN: usize = 60;
+
+/// Returns a command as messages show it.
+fn shortened(command: &str) -> Box<str> {
+    if command.len() <= SHOWN {
+        return command.into();
+    }
+    format!("{}…", first_chars(command, SHOWN - 1).trim_end()).into()
+}
+
 impl Part {
     /// Returns the name of the program, without its subcommand.
     pub(crate) fn name(&self) -> &str {
@@ -132,7 +143,7 @@ impl Call {
                     place: parts.len(),
                     does,
                     program: program_of(command, meaning, tool).into(),
-                    shown: first_chars(added, 60).into(),
+                    shown: shortened(added),
                     file,
                     script,
                     check,

@@ -44,6 +44,8 @@ pub enum MalformedReason {
     RejectedBeforeRunning,
     /// A turn without a call, which the harness refused.
     NoCall,
+    /// A call written as text, whose JSON is broken, and which was not run.
+    TextNotJson,
 }
 
 named! {
@@ -53,6 +55,7 @@ named! {
         ArgumentsNotAnObject => "arguments_not_an_object",
         RejectedBeforeRunning => "rejected_before_running",
         NoCall => "no_call",
+        TextNotJson => "text_not_json",
     }
 }
 
@@ -88,6 +91,13 @@ impl CallRules {
             Some(Written::Object) | None => rejected().then_some(MalformedReason::RejectedBeforeRunning),
         }
     }
+}
+
+/// Returns the object after the last `Action:` of a message, if its JSON is broken.
+pub(crate) fn broken_call(message: &str) -> Option<&str> {
+    let (_, call) = message.rsplit_once("Action:")?;
+    let call = call.trim();
+    (call.starts_with('{') && Written::of_text(call) == Written::NotJson).then_some(call)
 }
 
 /// The form of the arguments that a model wrote.

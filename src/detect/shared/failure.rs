@@ -31,6 +31,8 @@ pub(crate) struct Failure {
     pub(crate) recorded: bool,
     /// Whether that is a flag, as of a harness that refuses a call.
     pub(crate) is_flagged: bool,
+    /// Whether a test or linter reports on the code under work.
+    pub(crate) is_report: bool,
 }
 
 /// The kind of cause that a failure states.
@@ -64,9 +66,14 @@ static STATES: Pattern = Pattern::new(
 /// All of these.
 static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
 /// A line of a test report that tells what failed, and one that counts it.
-static RED: Pattern =
-    Pattern::new(r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗");
+static RED: Pattern = Pattern::new(
+    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗|^- [EFW]\d{3} ",
+);
+/// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` of a difference.
+static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
 static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
+/// A failed assertion of pytest.
+static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
 /// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
 static DIAGNOSTIC: Pattern = Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
 /// A line that counts tests that ran.
@@ -83,7 +90,7 @@ static JSON_TEXT: Pattern =
     Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\.)+)""#);
 /// A command that was killed, or stopped at a time limit.
 static KILLED: Pattern = Pattern::new(
-    r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|timed out and (?:was|has been) killed",
+    r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|' timed out after \d|timed out and (?:was|has been) killed",
 );
 /// Statements that something is missing, with its name in one of the groups.
 static MISSING: Pattern = Pattern::new(
@@ -142,15 +149,16 @@ impl Failure {
             return None;
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
-        // A line of dashes says nothing.
-        let all: Vec<&str> = lines(&answer).filter(|line| line.contains(char::is_alphanumeric)).collect();
+        // A line of dashes says nothing, nor does an error that a harness written in JavaScript could not spell.
+        let says = |line: &&str| line.contains(char::is_alphanumeric) && *line != "[object Object]";
+        let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
         if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all, code.is_some()) {
             return None;
         }
         let told = telling(call, &answer, &all);
-        let is_report = call.parts.iter().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)))
-            && all.iter().any(|line| RAN.is_match(line));
+        let checks = call.parts.iter().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)));
+        let is_report = checks && all.iter().any(|line| RAN.is_match(line));
         let is_cause = |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report);
         let cause = told.iter().position(is_cause);
         let killed = call.is_shell
@@ -159,14 +167,25 @@ impl Failure {
             forms.dedup();
             if killed { Digest::of_text("killed") } else { Digest::of_text(&forms.join("\n")) }
         };
-        let templates: Vec<String> = told.iter().map(|line| template(line)).collect();
-        let masked: Vec<String> = templates.iter().map(|line| without_numbers(line)).collect();
+        // The names of failed tests say only that they failed.
+        let details = if is_report { details(&all) } else { Vec::new() };
+        let templates: Vec<String> = told.iter().chain(&details).map(|line| template(line)).collect();
+        // What an assertion saw is the failure.
+        let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
+        let mask = |line: &String| {
+            if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
+        };
+        let masked: Vec<String> = templates.iter().map(mask).collect();
         let masked_cause = cause.and_then(|at| masked.get(at)).map(|line| Digest::of_text(line));
         let (signature, wording) = (joined(masked), joined(templates));
         let cause = cause.and_then(|at| told.get(at));
         // `===== FAILURES =====` says nothing.
         let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--");
-        let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first());
+        let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first()).copied();
+        // The command before it is known: `Command '[…]' timed out after 60 seconds`.
+        let timed_out =
+            shown.filter(|_| killed).and_then(|line| line.get(line.rfind("timed out")?..)?.split('<').next());
+        let shown = timed_out.or(shown).unwrap_or_default();
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
@@ -178,8 +197,9 @@ impl Failure {
             kind,
             signature,
             wording,
-            line: first_chars(shown.unwrap_or(&""), 160).to_owned(),
+            line: first_chars(shown, 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
+            is_report: is_report || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line)),
             is_flagged: is_error && action.provenance == Provenance::Flag,
         })
     }
@@ -232,7 +252,7 @@ fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
         || match kind_of(line, call) {
             FailureKind::Missing(_) => !of_code,
             FailureKind::Usage => !of_code && !TYPED.is_match(line) && !line.starts_with("E  "),
-            _ => true,
+            _ => !of_code,
         }
 }
 
@@ -355,6 +375,14 @@ fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
         told.extend(all.iter().skip(skipped).take(2));
     }
     told
+}
+
+/// Returns the lines of a test report that say how the tests failed, at most 60.
+fn details<'a>(all: &[&'a str]) -> Vec<&'a str> {
+    let names_test =
+        |at: Option<usize>| at.and_then(|at| all.get(at)).is_some_and(|line| line.starts_with('●'));
+    let is_detail = |(at, line): &(usize, &&str)| DIFFERS.is_match(line) || names_test(at.checked_sub(1));
+    all.iter().enumerate().filter(is_detail).take(60).map(|(_, line)| *line).collect()
 }
 
 /// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.

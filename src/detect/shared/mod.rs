@@ -160,7 +160,7 @@ impl fmt::Display for Shown {
             // A tool that is called like a program is named on its line.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
             (Some(part), _) => write!(f, "`{name}: {}`", part.shown),
-            (None, Some(target)) => write!(f, "`{name} {}`", first_chars(target, 60)),
+            (None, Some(target)) => write!(f, "`{name} {}`", excerpt(target, 60)),
             (None, None) => write!(f, "`{name}`"),
         }
     }

@@ -311,14 +311,16 @@ impl Goals {
             }
             OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
             OpenReason::InVain if group.goal.most_repeated() < count => {
-                format!("{count} look-ups like {shown} were in vain{line}")
+                format!("{count} look-ups like {shown} failed{line}")
             }
-            OpenReason::InVain => format!("{shown} could not be looked up ({count} tries){line}"),
-            OpenReason::HandedOver => format!("{shown} failed, and the run was handed over to a human{line}"),
+            OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
+            OpenReason::HandedOver => {
+                format!("{shown} failed{line}; the run was then handed over to a human")
+            }
             OpenReason::PassedOver => {
-                format!("{shown} failed, and no later message mentions a failure{line}")
+                format!("{shown} failed{line}; no later message mentions a failure")
             }
-            _ => format!("the run ends in {} failures, the last of {shown}{line}", self.tail.len()),
+            _ => format!("the run ends with {} failed calls, the last one {shown}{line}", self.tail.len()),
         };
         finding(group.place, reason, &group.goal.program, count, message)
     }

@@ -106,6 +106,7 @@ impl Waste {
         let moment = (self.spoken, self.actions);
         let shows_nothing_new =
             call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
+        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
@@ -115,14 +116,13 @@ impl Waste {
             self.failed_in = here;
             // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| names_value(action, &self.user_said);
-            let excused = is_sent_before && !again
+            let excused = (is_sent_before || failure.is_report) && !again
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
         if call.does == Does::Note || before.is_some() && !again {
             return None;
         }
-        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
         match before.filter(|_| again) {
             Some(before) if call.does == Does::Read || before.changes == now.changes => {
                 let asked_for = before.spoken != now.spoken;
@@ -147,6 +147,12 @@ impl Waste {
         }
     }
 
+    /// Returns the number of wasted actions.
+    pub(in crate::detect) fn number(&self) -> u64 {
+        self.reasons.values().sum()
+    }
+
+    /// Returns their weight.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn wasted(&self) -> f64 {
         self.halves as f64 / 2.0
@@ -167,11 +173,11 @@ impl Waste {
             .collect();
         by_tool.sort_by_key(|tool| Reverse(tool.wasted));
         by_tool.truncate(10);
-        let count: u64 = self.reasons.values().sum();
+        let count = self.number();
         let reasons: Vec<String> =
             self.reasons.iter().map(|(reason, count)| format!("{count} {}", reason.told())).collect();
         let most = match by_tool.first() {
-            Some(most) if by_tool.len() > 1 && self.reasons.len() > 1 && most.tool != NO_CALL => {
+            Some(most) if by_tool.len() > 1 && 2 * most.wasted > count && most.tool != NO_CALL => {
                 format!("; most by `{}`", most.tool)
             }
             _ => String::new(),
