@@ -249,10 +249,9 @@ impl State {
         let milestones = self.tracker.milestones();
         let too_many = actions as f64 > self.config.ratio * milestones as f64 && self.waste.is_too_much();
         let finding = place.filter(|_| too_many).map(|place| {
-            let message = format!(
-                "{} of {actions} actions were wasted, and the reference takes {milestones}",
-                self.waste.number()
-            );
+            let number = self.waste.number();
+            let message =
+                format!("{actions} actions, {number} of them wasted, where the reference takes {milestones}");
             let wasted = self.waste.wasted();
             let milestones_reached = self.tracker.reached();
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };

@@ -20,9 +20,6 @@ const TICK: Duration = Duration::from_millis(5);
 /// How often losses are logged.
 const REPORT: Duration = Duration::from_secs(10);
 
-/// How many spans are taken at one time, unless one body has more.
-const MOST_SPANS: usize = 50_000;
-
 /// How many events at most make a batch.
 const MOST_EVENTS: usize = 200;
 
@@ -80,8 +77,8 @@ impl Judge {
         self.tell();
     }
 
-    /// Takes spans and all that wait after them. A trace is then judged once for all of its new spans, which is what
-    /// lets the judge catch up. Returns the next task of another kind.
+    /// Takes spans and all that wait after them. A trace is then judged once for all of its new spans: the longer the
+    /// queue, the less a span costs. Returns the next task of another kind.
     fn take(
         &mut self,
         mut batch: SpanBatch,
@@ -89,9 +86,7 @@ impl Judge {
         work: &Receiver<Work>,
     ) -> Option<Work> {
         let mut next = None;
-        while batch.spans() < MOST_SPANS
-            && let Ok(more) = work.try_recv()
-        {
+        while let Ok(more) = work.try_recv() {
             match more {
                 Work::Spans(other, held) => {
                     batch.append(other);
