@@ -248,12 +248,8 @@ fn last_chars(text: &str, bytes: usize) -> &str {
 /// and the exceptions of that code do.
 fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
     let of_code = is_report || DIAGNOSTIC.is_match(line);
-    !call.is_shell
-        || match kind_of(line, call) {
-            FailureKind::Missing(_) => !of_code,
-            FailureKind::Usage => !of_code && !TYPED.is_match(line) && !line.starts_with("E  "),
-            _ => !of_code,
-        }
+    let is_raised = || TYPED.is_match(line) || line.starts_with("E  ");
+    !call.is_shell || !of_code && !(kind_of(line, call) == FailureKind::Usage && is_raised())
 }
 
 /// Returns true if a failed answer reports on files as a linter does, line by line.
