@@ -249,7 +249,7 @@ fn last_chars(text: &str, bytes: usize) -> &str {
 fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
     let of_code = is_report || DIAGNOSTIC.is_match(line);
     let is_raised = || TYPED.is_match(line) || line.starts_with("E  ");
-    !call.is_shell || !of_code && !(kind_of(line, call) == FailureKind::Usage && is_raised())
+    !(call.is_shell && (of_code || kind_of(line, call) == FailureKind::Usage && is_raised()))
 }
 
 /// Returns true if a failed answer reports on files as a linter does, line by line.
