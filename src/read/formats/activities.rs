@@ -2,7 +2,7 @@
 //! result.
 
 use super::prelude::*;
-use super::recorded::{elements, ident};
+use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Activities,
@@ -19,18 +19,15 @@ const ACTIVITY: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("microsoft-agents");
-    let mut others = 0;
     for activity in elements(document, &["activities"]) {
         let activity = Members::from(activity);
         if !ACTIVITY.fits(&activity) {
-            others += 1;
+            runs.pass_over("activities of other types", 1);
             continue;
         }
-        let run = sessions
-            .run(ident(activity.get("conversation").and_then(|conversation| conversation.member("id"))));
+        let run = sessions.run(activity.object("conversation").ident("id"));
         run.turn(activity.time("timestamp"));
-        let from = activity.get("from").or_else(|| activity.get("from_property"));
-        let role = from.and_then(|from| from.member("role")).and_then(Raw::string);
+        let role = activity.first(&["from", "from_property"]).and_then(|from| from.member("role")?.string());
         let actor = if matches!(role.as_deref(), Some("bot" | "skill")) { Actor::Agent } else { Actor::User };
         let value = activity.object("value");
         let id = value.ident("call_id");
@@ -45,9 +42,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.call(id, name, value.get("arguments"));
             }
             (Some("trace" | "typing" | "conversationUpdate" | "endOfConversation"), _) => {}
-            _ => others += 1,
+            _ => runs.pass_over("activities of other types", 1),
         }
     }
-    runs.pass_over("activities of other types", others);
     sessions.give(runs);
 }

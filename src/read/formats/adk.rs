@@ -101,7 +101,7 @@ fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, run
             contents.run.say(Actor::Environment, message.and_then(words::message));
         }
     }
-    contents.end(runs);
+    contents.run.give(runs);
 }
 
 /// Reads a conversation, invocation by invocation.
@@ -150,5 +150,5 @@ fn conversation(
         }
         contents.add("model", either(&invocation, ["final_response", "finalResponse"]), None);
     }
-    contents.end(runs);
+    contents.run.give(runs);
 }

@@ -1,7 +1,6 @@
 //! AgentV: results of evaluations, and transcripts. A call contains its result.
 
 use super::prelude::*;
-use super::recorded::ident;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AgentV,
@@ -18,9 +17,7 @@ const RESULT: Mark =
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut transcripts = Recordings::of_agent("agentv");
-    let own = document.each();
-    let (mut others, mut without) = (0, 0);
-    for object in &own {
+    for object in &document.each() {
         if MESSAGE.fits(object) {
             let run = transcripts.run(object.name("test_id"));
             run.metadata.task = object.name("test_id").map(Into::into);
@@ -30,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let list =
                 ["output", "messages"].iter().map(|key| object.list(key)).find(|list| !list.is_empty());
             let Some(list) = list else {
-                without += 1;
+                runs.pass_over("results without messages", 1);
                 continue;
             };
             let mut run = Recording::of_agent("agentv");
@@ -45,11 +42,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             run.give(runs);
         } else {
-            others += 1;
+            runs.pass_over("objects of other types", 1);
         }
     }
-    runs.pass_over("objects of other types", others);
-    runs.pass_over("results without messages", without);
     transcripts.give(runs);
 }
 
@@ -58,15 +53,13 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.spent(tokens::of_keys(&message.object("token_usage"), &["input"], &["output"], &["cached"]));
     let role = message.name("role").unwrap_or(Cow::Borrowed("assistant"));
     run.say(words::actor_of(&role), message.text("content"));
-    for call in message.list("tool_calls") {
-        let name = call.member("tool").and_then(common::name);
-        let number = run.call(ident(call.member("id")), name, call.member("input"));
-        let present = |key: &str| call.member(key).filter(|value| value.kind() != Kind::Null);
-        let is_error = call.member("is_error").and_then(Raw::boolean).unwrap_or(false);
-        let failed = is_error
-            || present("error").is_some()
-            || present("status").and_then(Raw::string).as_deref() == Some("error");
-        if let Some(observed) = present("error").or_else(|| present("output")) {
+    for call in message.objects("tool_calls") {
+        let number = run.call(call.ident("id"), call.name("tool"), call.get("input"));
+        let error = call.present("error");
+        let failed = error.is_some()
+            || call.flag("is_error") == Some(true)
+            || call.name("status").as_deref() == Some("error");
+        if let Some(observed) = error.or_else(|| call.present("output")) {
             let outcome = if failed { Outcome::flag(true) } else { Outcome::UNMARKED };
             run.answer_call(number, words::result(observed), outcome);
         }

@@ -1,7 +1,7 @@
 //! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and its result.
 
 use super::prelude::*;
-use super::recorded::{elements, members};
+use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AiSdk,
@@ -27,14 +27,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
     let all = elements(document, &["messages"]);
     let messages = || all.iter().filter(|element| element.kind() == Kind::Object);
-    let others = messages().map(|element| message(&Members::from(*element), &mut run)).sum();
-    runs.pass_over("parts of other types", others);
+    messages().for_each(|element| message(&Members::from(*element), &mut run));
     runs.pass_over("elements that are no messages", (all.len() - messages().count()) as u64);
     run.give(runs);
 }
 
-/// Reads a message, and returns the number of its parts of other types.
-fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> u64 {
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let time = message.time("createdAt");
     run.turn(time);
     let actor = words::actor_of(&message.name("role").unwrap_or_default());
@@ -50,19 +48,17 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> u64 {
             call(&invocation, run);
         }
     }
-    let mut others = 0;
     for part in parts.into_iter().map(Members::from) {
         match part.name("type").as_deref() {
             // One message holds the replies of the model up to the next one of the user.
             Some("step-start") => run.turn(time),
             Some("text") => run.say(actor, part.text("text")),
-            _ if part.has("toolInvocation") => call(&members(part.get("toolInvocation")), run),
+            _ if part.has("toolInvocation") => call(&part.object("toolInvocation"), run),
             _ if PART.fits(&part) => call(&part, run),
             Some("reasoning" | "file" | "source-url" | "source-document") => {}
-            _ => others += 1,
+            _ => run.pass_over("parts of other types", 1),
         }
     }
-    others
 }
 
 fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {

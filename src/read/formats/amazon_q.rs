@@ -1,7 +1,7 @@
 //! Amazon Q Developer CLI: saved conversations, and database rows that hold them.
 
 use super::prelude::*;
-use super::recorded::{ident, items, json, members, text};
+use super::recorded::{items, json, members, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::AmazonQ,
@@ -22,7 +22,6 @@ fn has_pairs(object: &Members<'_>) -> bool {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut others = 0;
     for object in document.each() {
         let row = object.get("value").and_then(Raw::string).filter(|_| ROW.fits(&object));
         if let Some(value) = row.as_deref().and_then(json) {
@@ -30,10 +29,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         } else if row.is_none() && CONVERSATION.fits(&object) {
             conversation(&object, runs);
         } else {
-            others += 1;
+            runs.pass_over("objects of other types", 1);
         }
     }
-    runs.pass_over("objects of other types", others);
 }
 
 fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
@@ -41,55 +39,49 @@ fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
     run.metadata.id = object.name("conversation_id").map(Into::into);
     let model = object.object("model_info").name("model_id").or_else(|| object.name("model"));
     run.model(model);
-    let mut others = 0;
     for item in object.list("history") {
         // Older versions write pairs.
         let pair = items(Some(item));
         let user = item.member("user").or_else(|| pair.first().copied());
         let assistant = item.member("assistant").or_else(|| pair.get(1).copied());
         run.turn(None);
-        others += u64::from(!user_message(user.and_then(|user| user.member("content")), &mut run));
+        user_message(&members(user).object("content"), &mut run);
         run.turn(None);
-        others += u64::from(!agent_message(assistant, &mut run));
+        agent_message(&members(assistant), &mut run);
     }
-    runs.pass_over("messages of other types", others);
     run.give(runs);
 }
 
-/// Reads a user message or the results of tools, or returns false for anything else.
-fn user_message<'a>(content: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
-    let content = members(content);
+/// Reads a user message or the results of tools.
+fn user_message<'a>(content: &Members<'a>, run: &mut Recording<'a>) {
     let cancelled = content.get("CancelledToolUses");
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
-        for result in items(results.member("tool_use_results")) {
-            let outcome = match result.member("status").and_then(Raw::string).as_deref() {
+        for result in Members::from(results).objects("tool_use_results") {
+            let outcome = match result.name("status").as_deref() {
                 _ if cancelled.is_some() => Outcome::REFUSED,
                 Some("Success") => Outcome::flag(false),
                 Some("Error") => Outcome::flag(true),
                 _ => Outcome::UNMARKED,
             };
-            let observed = items(result.member("content")).into_iter().find_map(result_text);
-            run.answer(ident(result.member("tool_use_id")), None, observed, outcome);
+            // `{"Text": …}` or `{"Json": …}`.
+            let mut blocks = result.objects("content");
+            let observed = blocks.find_map(|block| words::result(block.first(&["Text", "Json"])?));
+            run.answer(result.ident("tool_use_id"), None, observed, outcome);
         }
     }
     let prompt = content.get("Prompt").or(cancelled).and_then(|prompt| prompt.member("prompt"));
     run.say(Actor::User, text(prompt));
-    content.has("Prompt") || content.has("ToolUseResults") || cancelled.is_some()
+    let is_known = content.has("Prompt") || content.has("ToolUseResults") || cancelled.is_some();
+    run.pass_over("messages of other types", u64::from(!is_known));
 }
 
-/// Returns the text of a result block: `{"Text": …}` or `{"Json": …}`.
-fn result_text(block: Raw<'_>) -> Option<TextCow<'_>> {
-    block.member("Text").or_else(|| block.member("Json")).and_then(words::result)
-}
-
-/// Reads a message of the model, or returns false if its type is unknown.
-fn agent_message<'a>(message: Option<Raw<'a>>, run: &mut Recording<'a>) -> bool {
-    let message = members(message);
-    let Some(response) = message.get("ToolUse").or_else(|| message.get("Response")) else { return false };
-    run.say(Actor::Agent, text(response.member("content")));
-    for call in items(response.member("tool_uses")) {
-        let name: Option<Cow<'_, str>> = call.member("name").and_then(common::name);
-        run.call(ident(call.member("id")), name, call.member("args"));
+/// Reads a message of the model.
+fn agent_message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let Some(response) = message.first(&["ToolUse", "Response"]).map(Members::from) else {
+        return run.pass_over("messages of other types", 1);
+    };
+    run.say(Actor::Agent, response.text("content"));
+    for call in response.objects("tool_uses") {
+        run.call(call.ident("id"), call.name("name"), call.get("args"));
     }
-    true
 }

@@ -2,7 +2,7 @@
 //! answers, in order.
 
 use super::prelude::*;
-use super::recorded::{ident, text};
+use super::recorded::text;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Antigravity,
@@ -19,17 +19,13 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");
-    let mut others = 0;
     for step in document.items() {
-        let step = Members::from(*step);
-        others += u64::from(!read_step(&step, &mut run));
+        read_step(&Members::from(*step), &mut run);
     }
-    runs.pass_over("steps of other types", others);
     run.give(runs);
 }
 
-/// Reads a step, or returns false if its type is unknown.
-fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
+fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(step.time("created_at"));
     run.model(step.name("model"));
     run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
@@ -68,15 +64,13 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> bool {
             calls(step, run);
             run.answer(None, None, error.or(content).and_then(words::result), Outcome::flag(failed));
         }
-        _ => return false,
+        _ => run.pass_over("steps of other types", 1),
     }
-    true
 }
 
 fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<CallNumber> {
-    let call = |call: Raw<'a>| {
-        let arguments = call.member("args").or_else(|| call.member("arguments"));
-        run.call(ident(call.member("id")), call.member("name").and_then(common::name), arguments)
-    };
-    step.list("tool_calls").into_iter().map(call).collect()
+    let calls = step.objects("tool_calls");
+    calls
+        .map(|call| run.call(call.ident("id"), call.name("name"), call.first(&["args", "arguments"])))
+        .collect()
 }

@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) {
     let mut open = Trajectory::new(members);
     for step in members.list("steps") {
-        open.no_objects += u64::from(step.kind() != Kind::Object);
+        open.run.pass_over("steps that are no objects", u64::from(step.kind() != Kind::Object));
         open.step(&Members::from(step));
         open.turn += 1;
     }
@@ -82,60 +82,39 @@ fn usage_of(metrics: &Members<'_>) -> Usage {
 
 /// A trajectory that is being read.
 struct Trajectory<'a> {
-    steps: Assembler<'a>,
+    run: Recording<'a>,
     turn: u64,
     is_codex: bool,
-    model: Option<Cow<'a, str>>,
-    termination: Option<Cow<'a, str>>,
-    copied: u64,
     copied_calls: u64,
-    no_objects: u64,
 }
 
 impl<'a> Trajectory<'a> {
     fn new(members: &Members<'a>) -> Self {
-        Self {
-            steps: Assembler::default(),
-            turn: 0,
-            is_codex: members.object("agent").name("name").as_deref() == Some("codex"),
-            model: None,
-            termination: None,
-            copied: 0,
-            copied_calls: 0,
-            no_objects: 0,
-        }
+        let agent = members.object("agent");
+        let mut run = Recording::default();
+        run.metadata.agent = agent.name("name").map(|name| name.as_ref().into());
+        run.model(agent.name("model_name").or_else(|| agent.name("model")));
+        Self { run, turn: 0, is_codex: agent.name("name").as_deref() == Some("codex"), copied_calls: 0 }
     }
 
     /// Emits the trace and returns its id.
     fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
         let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
-        let agent = members.object("agent");
-        let model = agent.name("model_name").or_else(|| agent.name("model"));
-        let metadata = Metadata {
-            id: id.clone(),
-            agent: agent.name("name").map(|name| name.as_ref().into()),
-            parent,
-            model: model.or(self.model.take()).map(|model| model.as_ref().into()),
-            termination: self.termination.take().map(Cow::into_owned),
-            ..Metadata::default()
-        };
-        runs.pass_over("steps that are no objects", self.no_objects);
-        runs.pass_over("steps copied from another trajectory", self.copied);
+        (self.run.metadata.id, self.run.metadata.parent) = (id.clone(), parent);
         runs.leave_out(self.copied_calls);
-        runs.give_unrouted(&mut self.steps, metadata, None);
+        self.run.give(runs);
         id
     }
 
     fn step(&mut self, step: &Members<'a>) {
-        let turn = self.turn;
+        self.run.at(self.turn, step.time("timestamp"));
         let calls = step.list("tool_calls").into_iter().filter(|call| call.kind() == Kind::Object);
         let calls: Vec<_> = calls.map(Members::from).collect();
         if step.flag("is_copied_context") == Some(true) {
-            self.copied += 1;
             self.copied_calls += calls.len() as u64;
-            return;
+            return self.run.pass_over("steps copied from another trajectory", 1);
         }
-        self.model = self.model.take().or_else(|| step.name("model_name"));
+        self.run.model(step.name("model_name"));
         let actor = match step.name("source").as_deref() {
             Some("agent") => Actor::Agent,
             Some("user") => Actor::User,
@@ -143,9 +122,9 @@ impl<'a> Trajectory<'a> {
         };
         let extra = step.object("extra");
         if actor == Actor::Agent {
-            self.termination = extra.name("stop_reason").or(self.termination.take());
+            let end = &mut self.run.metadata.termination;
+            *end = extra.name("stop_reason").map(Cow::into_owned).or(end.take());
         }
-        let (time, usage) = (step.time("timestamp"), usage_of(&step.object("metrics")));
         let mut message = step.message("message");
         let (mut results, is_dialect) = results_of(&step.object("observation"));
         if let [result] = &mut *results {
@@ -159,40 +138,29 @@ impl<'a> Trajectory<'a> {
             }
         }
         let is_result = extra.name("openclaw_role").as_deref() == Some("toolResult");
-        if let Some(message) = message.filter(|_| !is_result) {
-            self.steps.message_at(actor, turn, message, time);
-            self.steps.spent(turn, Some(usage).filter(|_| calls.is_empty()));
-        }
+        self.run.say(actor, message.filter(|_| !is_result));
+        self.run.spent(Some(usage_of(&step.object("metrics"))));
         let mut numbers = Vec::with_capacity(calls.len());
         for call in calls {
             let id = call.name("tool_call_id").or_else(|| call.name("id"));
             let name = call.name("function_name").or_else(|| call.name("name"));
-            let mut made = Call::new(turn, id, name.unwrap_or_default());
-            made.arguments = call.arguments("arguments");
-            (made.time, made.usage) = (time, (!usage.is_empty()).then(|| Box::new(usage)));
-            numbers.push(self.steps.call(made));
+            numbers.push(self.run.call(id, name, call.get("arguments")));
         }
         // Facts of the step are those of its only result.
         let marks = if results.len() == 1 { Marks::of(&extra) } else { Marks::default() };
-        self.results(results, marks, &numbers, time);
+        self.results(results, marks, &numbers);
     }
 
     /// Pairs the results of a step: by id, or else by index.
-    fn results(
-        &mut self,
-        results: Vec<StepResult<'a>>,
-        marks: Marks,
-        calls: &[CallNumber],
-        time: Option<u64>,
-    ) {
-        let turn = self.turn;
+    fn results(&mut self, results: Vec<StepResult<'a>>, marks: Marks, calls: &[CallNumber]) {
+        let is_codex = self.is_codex;
         let mut without_id = Vec::new();
         for mut result in results {
             let id = result.id.take();
             let answer = result.is_answer(marks).then_some(result);
             match (id, answer) {
                 (None, answer) => without_id.push(answer),
-                (id, Some(result)) => self.steps.answer(turn, id, answer_of(result, marks, self.is_codex)),
+                (id, Some(result)) => self.run.answer_with(id, answer_of(result, marks, is_codex)),
                 (Some(_), None) => {}
             }
         }
@@ -200,35 +168,33 @@ impl<'a> Trajectory<'a> {
             return;
         }
         if calls.is_empty() {
-            for content in without_id.into_iter().flatten().filter_map(|result| result.content) {
-                if !wire::is_blank(content.text()) {
-                    self.steps.message_at(Actor::Environment, turn, content, time);
-                }
+            for result in without_id.into_iter().flatten() {
+                self.run.say(Actor::Environment, result.content);
             }
             return;
         }
-        self.steps.pair_new();
-        let open: Vec<_> = calls.iter().copied().filter(|call| !self.steps.is_answered(*call)).collect();
+        let steps = &mut self.run.steps;
+        steps.pair_new();
+        let open: Vec<_> = calls.iter().copied().filter(|call| !steps.is_answered(*call)).collect();
         // One screen after a batch of commands answers each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
-        let is_codex = self.is_codex;
         let mut answers =
             without_id.into_iter().map(|result| result.map(|result| answer_of(result, marks, is_codex)));
         if shared {
             if let Some(answer) = answers.next().flatten() {
                 for call in open {
-                    self.steps.answer_call(call, answer.clone());
+                    steps.answer_call(call, answer.clone());
                 }
             }
             return;
         }
         for (call, answer) in open.into_iter().zip(answers.by_ref()) {
             if let Some(answer) = answer {
-                self.steps.answer_call(call, answer);
+                steps.answer_call(call, answer);
             }
         }
         for answer in answers.flatten() {
-            self.steps.answer(turn, None, answer);
+            self.run.answer_with(None, answer);
         }
     }
 }

@@ -22,80 +22,47 @@ impl StepResult<'_> {
     /// Returns true if it answers a call: it has content, or a status. `step` has the step's facts about its only
     /// result.
     pub(in crate::read) fn is_answer(&self, step: Marks) -> bool {
-        self.content.is_some() || !self.marks.is_empty || self.success.is_some() || step.has_verdict
+        self.content.is_some() || self.marks.is_there || self.success.is_some() || step.has_verdict
     }
 }
 
 /// Facts in `extra` of a result or of its step.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in crate::read) struct Marks {
-    is_empty: bool,
+    /// True if there are any.
+    is_there: bool,
     /// True if any of `is_error`, `tool_result_is_error` and `exec_status` is present, whatever its value.
     has_verdict: bool,
     tool_result_is_error: Option<bool>,
     is_error: Option<bool>,
     /// `status`, which counts only in results.
-    status: Option<Word>,
+    status: Option<Outcome>,
     /// `exec_status`, which counts only in steps.
-    exec_status: Option<Word>,
+    exec_status: Option<Outcome>,
     has_exec_failed: Option<bool>,
 }
 
-impl Default for Marks {
-    fn default() -> Self {
-        Self {
-            is_empty: true,
-            has_verdict: false,
-            tool_result_is_error: None,
-            is_error: None,
-            status: None,
-            exec_status: None,
-            has_exec_failed: None,
-        }
+/// Returns the outcome by the status word of a command.
+fn outcome_of(word: &str) -> Option<Outcome> {
+    match word {
+        "running" => Some(Outcome::unknown(UnknownReason::Running, Provenance::Flag)),
+        "error" | "failed" => Some(Outcome::error(Provenance::Flag)),
+        "completed" => Some(Outcome::ok(Provenance::Flag)),
+        _ => None,
     }
 }
-
-/// Status words of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
-    Running,
-    Failed,
-    Completed,
-}
-
-impl Word {
-    fn of(extra: &Members<'_>, key: &str) -> Option<Self> {
-        match &*extra.name(key)? {
-            "running" => Some(Self::Running),
-            "error" | "failed" => Some(Self::Failed),
-            "completed" => Some(Self::Completed),
-            _ => None,
-        }
-    }
-
-    /// Returns the outcome, if the word alone decides it.
-    fn outcome(self) -> Option<Outcome> {
-        match self {
-            Self::Running => Some(RUNNING),
-            Self::Failed => Some(Outcome::error(Provenance::Flag)),
-            Self::Completed => None,
-        }
-    }
-}
-
-const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
 
 impl Marks {
     /// Returns the marks in an `extra`.
     pub(in crate::read) fn of(extra: &Members<'_>) -> Self {
         let verdicts = ["tool_result_is_error", "is_error", "exec_status"];
         Self {
-            is_empty: extra.keys().next().is_none(),
+            is_there: extra.keys().next().is_some(),
             has_verdict: verdicts.iter().any(|key| extra.has(key)),
             tool_result_is_error: extra.flag("tool_result_is_error"),
             is_error: extra.flag("is_error"),
-            status: Word::of(extra, "status"),
-            exec_status: Word::of(extra, "exec_status"),
+            status: extra.name("status").and_then(|word| outcome_of(&word)),
+            exec_status: extra.name("exec_status").and_then(|word| outcome_of(&word)),
             has_exec_failed: extra.get("exec_exit_code").and_then(is_failure_code),
         }
     }
@@ -121,16 +88,18 @@ pub(in crate::read) fn answer(
     };
     let text = words.as_ref().map_or("".into(), TextCow::text);
     let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
+    // An exit code may still say that a completed command failed.
+    let is_decisive = |outcome: &Outcome| outcome.status != Status::Ok;
     let first = never_ran(text).or_else(|| {
         let failed = result.marks.failed().or_else(|| step.failed())?;
         Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
     });
     let outcome = first
-        .or_else(|| result.marks.status.and_then(Word::outcome))
-        .or_else(|| step.exec_status.and_then(Word::outcome))
+        .or_else(|| result.marks.status.filter(is_decisive))
+        .or_else(|| step.exec_status.filter(is_decisive))
         .or_else(|| result.success.map(|success| Outcome::flag(!success)))
         .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
-        .or_else(|| step.exec_status.map(|_| Outcome::ok(Provenance::Flag)))
+        .or(step.exec_status)
         .or(marks.outcome)
         .or_else(|| {
             let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
@@ -209,7 +178,7 @@ fn without_copies(text: Text<'_>) -> Text<'_> {
 
 /// Reads metadata, as Claude Code stores them next to results; `None` if it is not JSON.
 fn read_metadata(text: &str) -> Option<Appended> {
-    let (mark, _) = beside_result(&json(text)?.into());
-    let outcome = mark.map(|mark| Outcome::unknown(mark.reason(), Provenance::Flag));
+    let (unknown, _) = beside_result(&json(text)?.into());
+    let outcome = unknown.map(|reason| Outcome::unknown(reason, Provenance::Flag));
     Some(Appended { has_failed: false, has_metadata: true, outcome })
 }

@@ -35,9 +35,8 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut others = 0;
     let lists = match document {
-        Document::Object(state) if STATE.fits(state) => threads(state, &mut others),
+        Document::Object(state) if STATE.fits(state) => threads(state, runs),
         document => vec![elements(document, &LISTS)],
     };
     for list in lists {
@@ -47,16 +46,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
         for item in list {
             let item = Members::from(item);
-            others += u64::from(!item.has("content"));
+            run.pass_over("elements of other types", u64::from(!item.has("content")));
             message(&item, &mut run);
         }
         run.give(runs);
     }
-    runs.pass_over("elements of other types", others);
 }
 
 /// Returns the message threads of a state, and counts what is not a message in the others: that of the group chat if it has calls, or else the contexts of its agents.
-fn threads<'a>(state: &Members<'a>, others: &mut u64) -> Vec<Vec<Raw<'a>>> {
+fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
     let states = state.object("agent_states");
     let own = state.whole().into_iter();
@@ -67,14 +65,15 @@ fn threads<'a>(state: &Members<'a>, others: &mut u64) -> Vec<Vec<Raw<'a>>> {
         contexts.extend(context.and_then(|context| context.member("messages")).and_then(Raw::items));
         // A team within the team.
         if inner.member("agent_states").is_some() && agent.member("agent_state").is_some() {
-            contexts.extend(threads(&Members::from(inner), others));
+            contexts.extend(threads(&Members::from(inner), runs));
         }
     }
     let calls = |list: &Vec<Raw<'a>>| list.iter().filter(|message| has_calls(**message)).count();
     let [in_chats, in_contexts] = [&chats, &contexts].map(|lists| lists.iter().map(calls).sum::<usize>());
     let (read, left) =
         if in_chats >= in_contexts && !chats.is_empty() { (chats, contexts) } else { (contexts, chats) };
-    *others += left.iter().flatten().filter(|item| item.kind() != Kind::Object).count() as u64;
+    let others = left.iter().flatten().filter(|item| item.kind() != Kind::Object).count();
+    runs.pass_over("elements of other types", others as u64);
     read
 }
 
@@ -107,10 +106,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
         if item.member("arguments").is_some() {
             run.call(ident(item.member("id")), name, item.member("arguments"));
         } else {
-            let outcome = match item.member("is_error").and_then(Raw::boolean) {
-                Some(failed) => Outcome::flag(failed),
-                None => Outcome::UNMARKED,
-            };
+            let outcome = Outcome::of_flag(item.member("is_error").and_then(Raw::boolean));
             let observed = item.member("content").and_then(words::result);
             run.answer(ident(item.member("call_id")), name.as_ref(), observed, outcome);
         }

@@ -20,7 +20,6 @@ const ORCHESTRATION: Mark = Any(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("bedrock");
-    let mut others = 0;
     let events = match document {
         Document::Object(object) if ORCHESTRATION.fits(object) => object.whole().into_iter().collect(),
         document => elements(document, &LISTS),
@@ -33,7 +32,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let trace = part.object("trace");
         let failure = trace.object("failureTrace").result("failureReason");
         if failure.is_none() && !trace.is("orchestrationTrace", Kind::Object) {
-            others += 1;
+            runs.pass_over("events of other types", 1);
             continue;
         }
         let run = match part.name("collaboratorName") {
@@ -50,7 +49,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             None => step(&trace.object("orchestrationTrace"), time, run),
         }
     }
-    runs.pass_over("events of other types", others);
     sessions.give(runs);
 }
 

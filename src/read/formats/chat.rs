@@ -230,7 +230,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             };
             runs.pass_over("lines before the messages", header.iter().len() as u64);
             let around = header.map(|header| Members::from(*header)).unwrap_or_default();
-            give(conversation, metadata(&around), reward(&around), runs);
+            give(conversation, metadata(&around), around.number("reward"), runs);
         }
         Document::Object(members) => {
             let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
@@ -238,7 +238,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             };
             let usage = members.usage("usage");
             let conversation = converse(&source, form, usage)?;
-            give(conversation, metadata(members), reward(members), runs);
+            give(conversation, metadata(members), members.number("reward"), runs);
         }
     }
     Ok(())
@@ -246,12 +246,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Returns the facts in an object around a run.
 pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
-    RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
-}
-
-fn reward(members: &Members<'_>) -> Option<f64> {
-    let reward = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
-    reward.and_then(|reward| reward.json().float().ok())
+    RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
 }
 
 /// Reads all elements. If one shows that they have another form than assumed, they are read again in that form.

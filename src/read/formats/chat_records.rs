@@ -217,7 +217,6 @@ fn metadata(members: &Members<'_>) -> Metadata {
 
 /// Returns the reward, or the success of the task.
 fn reward(members: &Members<'_>) -> Option<f64> {
-    let number = members.get("reward").filter(|reward| reward.kind() == Kind::Number);
-    let resolved = || members.get("resolved")?.boolean().map(|resolved| f64::from(u8::from(resolved)));
-    number.and_then(|reward| reward.json().float().ok()).or_else(resolved)
+    let resolved = || members.flag("resolved").map(|resolved| f64::from(u8::from(resolved)));
+    members.number("reward").or_else(resolved)
 }

@@ -1,6 +1,6 @@
 //! Sessions of Claude Code: one event per line. Traces are made of the events of user and assistant.
 
-use super::claude_code_line::{Block, Line, Mark, read_line};
+use super::claude_code_line::{Block, Line, read_line};
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
 use crate::read::runs::PassedOver;
@@ -23,7 +23,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
 
-const TURN: signature::Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
+const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
 /// The key of a trace: a session and, for a sub-agent, its part.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
             self.steps.message_at(Actor::User, turn, text, line.time);
         }
         for block in line.blocks {
-            self.result(block, turn, line.mark, line.duration, passed_over);
+            self.result(block, turn, line.unknown, line.duration, passed_over);
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
         &mut self,
         block: Block<'a>,
         turn: u64,
-        mark: Option<Mark>,
+        unknown: Option<UnknownReason>,
         duration: Option<u64>,
         passed_over: &mut PassedOver,
     ) {
@@ -185,7 +185,7 @@ impl<'a> Session<'a> {
             call.usage.get_or_insert_default().duration_ns = duration;
         }
         let text = content.as_ref().map_or("".into(), TextCow::text);
-        self.steps.answer(turn, id, outcome(text, is_error, mark).answer(Content::from(content)));
+        self.steps.answer(turn, id, outcome(text, is_error, unknown).answer(Content::from(content)));
     }
 
     fn assistant(&mut self, mut line: Line<'a>, passed_over: &mut PassedOver) {
@@ -268,14 +268,14 @@ fn count(passed_over: &mut PassedOver, reason: impl Into<Cow<'static, str>>) {
     *passed_over.entry(reason.into()).or_default() += 1;
 }
 
-/// Returns the outcome of a call. `mark` is stored next to the message with its result.
-fn outcome(text: Text<'_>, is_error: Option<bool>, mark: Option<Mark>) -> Outcome {
+/// Returns the outcome of a call. `unknown` is stored next to the message with its result.
+fn outcome(text: Text<'_>, is_error: Option<bool>, unknown: Option<UnknownReason>) -> Outcome {
     if let Some(never_ran) = never_ran(text) {
         return never_ran;
     }
-    match (is_error, mark) {
+    match (is_error, unknown) {
         (Some(true), _) => broken_off(text).unwrap_or(Outcome::flag(true)),
-        (_, Some(mark)) => Outcome::unknown(mark.reason(), Provenance::Flag),
+        (_, Some(reason)) => Outcome::unknown(reason, Provenance::Flag),
         (Some(false), None) => Outcome::flag(false),
         (None, None) => Outcome::UNMARKED,
     }

@@ -22,7 +22,8 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) stop_reason: Option<Cow<'a, str>>,
     pub(in crate::read) usage: Usage,
     pub(in crate::read) blocks: Vec<Block<'a>>,
-    pub(in crate::read) mark: Option<Mark>,
+    /// Why the call whose result the line holds did not end by itself.
+    pub(in crate::read) unknown: Option<UnknownReason>,
     /// The duration of the call whose result the line holds, in nanoseconds.
     pub(in crate::read) duration: Option<u64>,
 }
@@ -32,24 +33,6 @@ pub(in crate::read) enum Block<'a> {
     Text(TextCow<'a>),
     Call { id: Option<Cow<'a, str>>, name: Cow<'a, str>, arguments: Content<Arguments<'a>> },
     Result { id: Option<Cow<'a, str>>, content: Option<TextCow<'a>>, is_error: Option<bool> },
-}
-
-/// Sign next to a result that the call did not end by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Mark {
-    Running,
-    Interrupted,
-    Refused,
-}
-
-impl Mark {
-    pub(in crate::read) fn reason(self) -> UnknownReason {
-        match self {
-            Self::Running => UnknownReason::Running,
-            Self::Interrupted => UnknownReason::Interrupted,
-            Self::Refused => UnknownReason::Refused,
-        }
-    }
 }
 
 /// Types of lines that are skipped by name.
@@ -128,7 +111,7 @@ fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
     }
     let result = tool.object("result");
     let (word, said) = result.iter().next().map_or(("", None), |(word, value)| (word, Some(value)));
-    line.mark = (word == "rejected").then_some(Mark::Refused);
+    line.unknown = (word == "rejected").then_some(UnknownReason::Refused);
     let code = said.and_then(|said| said.member("exitCode")).and_then(is_failure_code);
     let part =
         |key: &str| said?.member(key).and_then(words::result).filter(|text| !wire::is_blank(text.text()));
@@ -147,7 +130,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some("<synthetic>");
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
-    let (mark, duration) = beside_result(&members.object("toolUseResult"));
+    let (unknown, duration) = beside_result(&members.object("toolUseResult"));
     Line {
         is_assistant: kind.as_deref().and_then(is_assistant),
         kind,
@@ -164,7 +147,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         stop_reason: message.name("stop_reason"),
         usage: message.usage("usage").unwrap_or_default(),
         blocks: message.get("content").map(content).unwrap_or_default(),
-        mark,
+        unknown,
         duration,
     }
 }
@@ -232,15 +215,15 @@ fn block(value: Raw<'_>) -> Option<Block<'_>> {
 }
 
 /// Returns the facts next to a result: whether the call is running or was interrupted, and its duration.
-pub(in crate::read) fn beside_result(facts: &Members<'_>) -> (Option<Mark>, Option<u64>) {
+pub(in crate::read) fn beside_result(facts: &Members<'_>) -> (Option<UnknownReason>, Option<u64>) {
     let is_late = matches!(facts.name("retrieval_status").as_deref(), Some("not_ready" | "timeout"));
     let is_running =
         is_late || facts.name("backgroundTaskId").is_some() || facts.flag("isAsync") == Some(true);
-    let mark = if is_running {
-        Some(Mark::Running)
+    let unknown = if is_running {
+        Some(UnknownReason::Running)
     } else {
-        (facts.flag("interrupted") == Some(true)).then_some(Mark::Interrupted)
+        (facts.flag("interrupted") == Some(true)).then_some(UnknownReason::Interrupted)
     };
     let duration = facts.count("durationMs").or_else(|| facts.count("totalDurationMs"));
-    (mark, duration.and_then(|ms| ms.checked_mul(1_000_000)))
+    (unknown, duration.and_then(|ms| ms.checked_mul(1_000_000)))
 }

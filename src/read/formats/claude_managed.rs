@@ -38,7 +38,6 @@ fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("claude-managed");
-    let mut others = 0;
     for event in elements(document, &["events", "data"]) {
         let outer = Members::from(event);
         let event = event_in(&outer);
@@ -67,8 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             ) => {
                 let call =
                     id("tool_use_id").or_else(|| id("mcp_tool_use_id")).or_else(|| id("custom_tool_use_id"));
-                let is_error = event.flag("is_error");
-                let outcome = Outcome::of_flag(is_error);
+                let outcome = Outcome::of_flag(event.flag("is_error"));
                 run.answer(call, None, content.and_then(words::result), outcome);
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
@@ -76,17 +74,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let refused = Outcome::REFUSED;
                 run.answer(id("tool_use_id"), None, observed, refused);
             }
-            Some("span.model_request_end") => {
-                let usage = event.usage("model_usage");
-                run.spent(usage);
-            }
+            Some("span.model_request_end") => run.spent(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),
             Some("session.status_terminated") => run.metadata.termination = Some("terminated".to_owned()),
             Some(kind) if kind.starts_with("session.") || kind.starts_with("span.") => {}
             Some("agent.thinking" | "user.tool_confirmation" | "user.interrupt") => {}
-            _ => others += 1,
+            _ => runs.pass_over("events of other types", 1),
         }
     }
-    runs.pass_over("events of other types", others);
     sessions.give(runs);
 }

@@ -25,19 +25,16 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
         Task { run: Recording::of_agent("cline"), open: Vec::new(), asked: None, has_begun: false };
-    let (mut partial, mut others) = (0, 0);
     for (message, text) in messages.iter().zip(&texts) {
         if message.flag("partial") == Some(true) {
-            partial += 1;
+            runs.pass_over("messages that are not complete", 1);
         } else if MESSAGE.fits(message) {
-            others += u64::from(!task.message(message, text.as_deref().unwrap_or_default()));
+            task.message(message, text.as_deref().unwrap_or_default());
         } else {
-            others += 1;
+            runs.pass_over("messages of other types", 1);
         }
     }
     task.results("");
-    runs.pass_over("messages that are not complete", partial);
-    runs.pass_over("messages of other types", others);
     task.run.give(runs);
 }
 
@@ -51,8 +48,7 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// Reads a message, or returns false if its kind is unknown.
-    fn message(&mut self, message: &Members<'a>, text: &'a str) -> bool {
+    fn message(&mut self, message: &Members<'a>, text: &'a str) {
         let kind = message.name("type").and_then(|kind| message.name(&kind)).unwrap_or_default();
         self.run.turn(message.get("ts").and_then(time::of_milliseconds));
         let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
@@ -64,7 +60,7 @@ impl<'a> Task<'a> {
                 self.call(&kind, text, &json);
             }
             self.asked = Some(text).filter(|_| message.name("type").as_deref() == Some("ask"));
-            return true;
+            return;
         }
         match &*kind {
             "api_req_started" => {
@@ -112,10 +108,9 @@ impl<'a> Task<'a> {
             | "load_mcp_documentation"
             | "info"
             | "user_feedback_diff" => {}
-            _ => return false,
+            _ => return self.run.pass_over("messages of other types", 1),
         }
         self.has_begun = true;
-        true
     }
 
     fn call(&mut self, kind: &str, text: &'a str, json: &Members<'a>) {

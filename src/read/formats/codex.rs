@@ -18,7 +18,10 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         ])),
         Shape::Items(Test("`id`, `timestamp` and `instructions`, and nothing else but `git`", is_old_header)),
     ],
-    reader: Reader::Session(SessionReader { open: |_| Box::<Session<'_>>::default(), list: "" }),
+    reader: Reader::Session(SessionReader {
+        open: |_| Box::new(Session { run: Recording::of_agent("codex"), ..Session::default() }),
+        list: "",
+    }),
 };
 
 /// Returns true for the first line of a session of the first versions, whose other lines are bare items.
@@ -38,11 +41,7 @@ struct Session<'a> {
     /// The place of the first step of the turn that the model took last.
     turn_start: usize,
     /// The steps of earlier turns.
-    run: Assembler<'a>,
-    id: Option<Cow<'a, str>>,
-    parent: Option<Cow<'a, str>>,
-    model: Option<Cow<'a, str>>,
-    termination: Option<&'static str>,
+    run: Recording<'a>,
     turns: Turns,
     /// The calls of the current turn, which wait for its tokens.
     waiting: Vec<usize>,
@@ -51,17 +50,6 @@ struct Session<'a> {
     events: Events<'a>,
     /// The calls by id.
     calls: TextMap<Cow<'a, str>, usize>,
-    passed_over: PassedOver,
-}
-
-/// Number of skipped lines, items and events.
-#[derive(Default)]
-struct PassedOver {
-    history: u64,
-    lines: u64,
-    items: u64,
-    copies: u64,
-    events: u64,
 }
 
 /// A step that is held to the end.
@@ -104,42 +92,29 @@ impl<'a> session::Session<'a> for Session<'a> {
         match Payload::of(line) {
             Some(Payload::Meta { id, parent }) => {
                 // A resumed session repeats this line.
-                if self.id.is_none() {
-                    self.parent = self.parent.take().or(parent);
-                    self.id = id;
+                let metadata = &mut self.run.metadata;
+                if metadata.id.is_none() {
+                    metadata.parent = metadata.parent.take().or(parent.map(Cow::into_owned));
+                    metadata.id = id.map(Cow::into_owned);
                 }
             }
-            Some(Payload::Context { model }) => self.model = self.model.take().or(model),
+            Some(Payload::Context { model }) => self.run.model(model),
             Some(Payload::Item(item)) => self.item(item, || line.time("timestamp")),
             Some(Payload::Event(event)) => self.event(event),
-            Some(Payload::Compacted) => self.passed_over.history += 1,
-            None => self.passed_over.lines += 1,
+            Some(Payload::Compacted) => self.run.pass_over("lines with copied history", 1),
+            None => self.run.pass_over("lines of other types", 1),
         }
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
         // Events of the turn that goes on may still come.
         self.settle(self.turn_start);
-        runs.hand_on(&mut self.run, u64::MAX);
+        self.run.hand_on(runs);
     }
 
     fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
         self.settle(usize::MAX);
-        let metadata = Metadata {
-            id: self.id.map(Cow::into_owned),
-            agent: Some("codex".into()),
-            parent: self.parent.map(Cow::into_owned),
-            model: self.model.as_deref().map(Into::into),
-            termination: self.termination.map(Into::into),
-            ..Metadata::default()
-        };
-        let PassedOver { history, lines, items, copies, events } = self.passed_over;
-        runs.pass_over("lines with copied history", history);
-        runs.pass_over("lines of other types", lines);
-        runs.pass_over("items of other types", items);
-        runs.pass_over("events that are copies of items", copies);
-        runs.pass_over("events of other types", events);
-        runs.give_unrouted(&mut self.run, metadata, None);
+        self.run.give(runs);
     }
 }
 
@@ -151,15 +126,17 @@ impl<'a> Session<'a> {
         {
             self.gone += 1;
             match step {
-                Step::Message { actor, turn, text, time } => self.run.message_at(actor, turn, text, time),
+                Step::Message { actor, turn, text, time } => {
+                    self.run.steps.message_at(actor, turn, text, time);
+                }
                 Step::Output { turn, id, output } => {
                     let answer = self.events.answer(id.as_deref(), output);
-                    self.run.answer(turn, id, answer);
+                    self.run.steps.answer(turn, id, answer);
                 }
                 Step::Call(call, answer) => {
-                    let call = self.run.call(*call);
+                    let call = self.run.steps.call(*call);
                     if let Some(answer) = answer {
-                        self.run.answer_call(call, answer);
+                        self.run.steps.answer_call(call, answer);
                     }
                 }
             }
@@ -195,7 +172,7 @@ impl<'a> Session<'a> {
                 let turn = self.turns.of_others();
                 self.steps.push_back(Step::Output { turn, id, output });
             }
-            Item::Other => self.passed_over.items += 1,
+            Item::Other => self.run.pass_over("items of other types", 1),
         }
     }
 
@@ -210,7 +187,7 @@ impl<'a> Session<'a> {
 
     fn event(&mut self, event: Event<'a>) {
         match event {
-            Event::End(termination) => self.termination = Some(termination),
+            Event::End(termination) => self.run.metadata.termination = Some(termination.to_owned()),
             Event::Tokens(usage) => self.tokens(usage),
             Event::Outcome { id, failed } => {
                 self.events.failed.insert(id, failed);
@@ -224,15 +201,15 @@ impl<'a> Session<'a> {
                     usage.duration_ns = Some(duration);
                 }
             }
-            Event::Copy => self.passed_over.copies += 1,
-            Event::Other => self.passed_over.events += 1,
+            Event::Copy => self.run.pass_over("events that are copies of items", 1),
+            Event::Other => self.run.pass_over("events of other types", 1),
         }
     }
 
     /// Returns the tokens of the latest response; they are repeated if there is nothing new.
     fn tokens(&mut self, tokens: Usage) {
         if let Some(turn) = self.said.take() {
-            self.run.spent(turn, Some(tokens));
+            self.run.steps.spent(turn, Some(tokens));
         }
         for place in std::mem::take(&mut self.waiting) {
             if let Some(usage) = self.usage(place) {

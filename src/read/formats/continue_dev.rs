@@ -1,7 +1,7 @@
 //! Continue: sessions of the editor. The state of a call says how it ended.
 
 use super::prelude::*;
-use super::recorded::{fitting, ident, items, members, text};
+use super::recorded::{fitting, ident, items, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Continue,
@@ -18,11 +18,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let mut run = Recording::of_agent("continue");
         run.metadata.id = session.name("sessionId").map(Into::into);
         run.model(session.name("chatModelTitle"));
-        let mut others = 0;
         let mut states = TextMap::default();
         for item in session.objects("history") {
             run.turn(None);
-            others += u64::from(!message(&item, &mut states, &mut run));
+            message(&item, &mut states, &mut run);
         }
         // Results that no message repeats are only in the states.
         for (id, state) in states {
@@ -31,17 +30,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.answer(Some(id), None, observed.and_then(words::result), outcome);
             }
         }
-        runs.pass_over("messages of other types", others);
         run.give(runs);
     }
 }
 
-/// Reads an item of a session, or returns false if its role is unknown.
-fn message<'a>(
-    item: &Members<'a>,
-    states: &mut TextMap<Cow<'a, str>, Raw<'a>>,
-    run: &mut Recording<'a>,
-) -> bool {
+/// Reads an item of a session.
+fn message<'a>(item: &Members<'a>, states: &mut TextMap<Cow<'a, str>, Raw<'a>>, run: &mut Recording<'a>) {
     let message = item.object("message");
     let content = message.get("content");
     match message.name("role").as_deref() {
@@ -53,10 +47,9 @@ fn message<'a>(
             for state in item.list("toolCallStates").into_iter().chain(own) {
                 states.extend(ident(state.member("toolCallId")).map(|id| (id, state)));
             }
-            for call in message.list("toolCalls") {
-                let function = members(call.member("function"));
-                let name = function.name("name");
-                run.call(ident(call.member("id")), name, function.get("arguments"));
+            for call in message.objects("toolCalls") {
+                let function = call.object("function");
+                run.call(call.ident("id"), function.name("name"), function.get("arguments"));
             }
         }
         Some("tool") => {
@@ -66,9 +59,8 @@ fn message<'a>(
             run.answer(id, None, content.and_then(words::result), outcome);
         }
         Some("thinking") => {}
-        _ => return false,
+        _ => run.pass_over("messages of other types", 1),
     }
-    true
 }
 
 /// Returns the outcome of a call by its state; `None` if it has not ended.

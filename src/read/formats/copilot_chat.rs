@@ -56,9 +56,9 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
         }
         main.answer(&calls, &request);
     }
-    main.end(runs);
+    main.run.give(runs);
     for (_, helper) in helpers {
-        helper.end(runs);
+        helper.run.give(runs);
     }
 }
 
@@ -68,20 +68,13 @@ type Calls<'a> = BTreeMap<Cow<'a, str>, CallNumber>;
 /// An agent of a chat that is being read.
 struct Agent<'a> {
     run: Recording<'a>,
-    /// Number of items among calls that are not calls.
-    others: u64,
 }
 
 impl<'a> Agent<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
         let mut run = Recording::of_agent("copilot");
         (run.metadata.id, run.metadata.parent) = (id, parent);
-        Self { run, others: 0 }
-    }
-
-    fn end(self, runs: &mut Runs<'_>) {
-        runs.pass_over("items among calls that are no calls", self.others);
-        self.run.give(runs);
+        Self { run }
     }
 
     /// Reads the user's text, and the texts and calls of each round.
@@ -105,7 +98,7 @@ impl<'a> Agent<'a> {
             run.say(Actor::Agent, round.message("response"));
             for call in round.list("toolCalls") {
                 if call.kind() != Kind::Object {
-                    self.others += 1;
+                    run.pass_over("items among calls that are no calls", 1);
                     continue;
                 }
                 let call = Members::from(call);

@@ -12,7 +12,6 @@ pub(super) struct Session<'a> {
     places: BTreeMap<Option<Cow<'a, str>>, usize>,
     calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
     id: Option<String>,
-    others: u64,
 }
 
 impl<'a> Session<'a> {
@@ -32,7 +31,6 @@ impl<'a> Session<'a> {
     pub(super) fn end(mut self, runs: &mut Runs<'_>) {
         // If only sub-agents acted, the calling agent still has a run.
         self.agent(None);
-        runs.pass_over("lines of other types", self.others);
         self.agents.into_iter().for_each(|agent| agent.give(runs));
     }
 
@@ -108,7 +106,7 @@ impl<'a> Session<'a> {
             | "assistant.turn_end"
             | "assistant.reasoning"
             | "assistant.usage" => {}
-            _ => self.others += 1,
+            _ => agent.pass_over("lines of other types", 1),
         }
     }
 

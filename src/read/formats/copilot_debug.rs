@@ -17,7 +17,6 @@ const ENTRY: Mark =
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("copilot-chat");
     let mut entries = fitting(&ENTRY, document.each(), "entries of other types", runs);
-    let mut others = 0;
     entries.sort_by_key(|entry| entry.integer("ts"));
     for entry in &entries {
         let run = sessions.run(entry.name("sid"));
@@ -47,10 +46,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.answer_call(call, observed, Outcome::flag(failed));
             }
             Some("turn_start" | "turn_end" | "discovery" | "generic" | "child_session_ref" | "hook") => {}
-            _ => others += 1,
+            _ => runs.pass_over("entries of other types", 1),
         }
     }
-    runs.pass_over("entries of other types", others);
     sessions.give(runs);
 }
 

@@ -1,7 +1,7 @@
 //! CrewAI: the events of a crew. A tool use is started, then finished or failed; only the name of the tool pairs these.
 
 use super::prelude::*;
-use super::recorded::{elements, text};
+use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CrewAi,
@@ -32,7 +32,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("crewai");
-    let (mut is_open, mut others) = (false, 0);
+    let mut is_open = false;
     for item in elements(document, &["events"]) {
         let event = Members::from(item);
         // Each kickoff of a crew is a run.
@@ -40,14 +40,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             std::mem::replace(&mut run, Recording::of_agent("crewai")).give(runs);
         }
         is_open = true;
-        others += u64::from(!read_event(&event, &mut run));
+        read_event(&event, &mut run);
     }
-    runs.pass_over("events of other types", others);
     run.give(runs);
 }
 
-/// Reads an event, or returns false if its type is unknown.
-fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
+fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
     // Uploaded traces nest the members of an event.
     let data = match event.get("event_data") {
         Some(data) if data.kind() == Kind::Object => Members::from(data),
@@ -62,7 +60,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
         Some("crew_kickoff_completed") => run.metadata.termination = Some("completed".to_owned()),
         Some("crew_kickoff_failed") => run.metadata.termination = Some("failed".to_owned()),
         Some("task_started") => {
-            run.say(Actor::User, text(data.get("task").and_then(|task| task.member("description"))));
+            run.say(Actor::User, data.object("task").text("description"));
         }
         Some("llm_call_completed") => {
             run.model(data.name("model"));
@@ -83,9 +81,8 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) -> bool {
             run.call(None, tool(), data.get("tool_args"));
             answer(&data, data.get("error"), Outcome::flag(true), run);
         }
-        _ => return false,
+        _ => run.pass_over("events of other types", 1),
     }
-    true
 }
 
 /// Answers a tool use, which begins here if its start was not recorded.

@@ -17,82 +17,68 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 const SESSION: Mark = Is(Kind::String, &["sessionId", "projectHash"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut session = Session { run: Recording::of_agent("gemini-cli"), others: 0, no_calls: 0, rewinds: 0 };
+    let mut run = Recording::of_agent("gemini-cli");
     let (members, messages) = match document {
         Document::Object(members) => (members.clone(), members.objects("messages").collect()),
-        document => session.replay(document.items()),
+        document => replay(document.items(), &mut run),
     };
     for (turn, message) in (0..).zip(messages) {
-        session.run.at(turn, message.time("timestamp"));
+        run.at(turn, message.time("timestamp"));
         match message.name("type").as_deref() {
-            Some("user") => session.run.say(Actor::User, message.message("content")),
+            Some("user") => run.say(Actor::User, message.message("content")),
             Some("gemini") => {
-                session.run.model(message.name("model"));
-                session.run.say(Actor::Agent, message.message("content"));
-                session.calls(&message);
+                run.model(message.name("model"));
+                run.say(Actor::Agent, message.message("content"));
+                calls(&message, &mut run);
             }
-            _ => session.others += 1,
+            _ => run.pass_over("messages of neither the user nor the model", 1),
         }
     }
-    runs.pass_over("messages of neither the user nor the model", session.others);
-    runs.pass_over("items among calls that are no calls", session.no_calls);
-    runs.pass_over("rewinds (what they took back is kept)", session.rewinds);
-    session.run.metadata.id = members.name("sessionId").map(Cow::into_owned);
-    session.run.give(runs);
+    run.metadata.id = members.name("sessionId").map(Cow::into_owned);
+    run.give(runs);
 }
 
-/// A session that is being read.
-struct Session<'a> {
-    run: Recording<'a>,
-    /// Number of skipped messages, and of items among calls that are not calls.
-    others: u64,
-    no_calls: u64,
-    rewinds: u64,
-}
-
-impl<'a> Session<'a> {
-    /// Returns the first line of each session and the messages of all lines. A message that is written again under its
-    /// id replaces the earlier one, and `$set` may write all of them again. What a user took back by `$rewindTo` was
-    /// done, so it stays.
-    fn replay(&mut self, lines: &[Raw<'a>]) -> (Members<'a>, Vec<Members<'a>>) {
-        let (mut header, mut messages, mut places) = (Members::default(), Vec::new(), HashMap::new());
-        for line in lines.iter().map(|line| Members::from(*line)) {
-            let changed = line.object("$set");
-            let mut written: Vec<_> = line.objects("messages").chain(changed.objects("messages")).collect();
-            if SESSION.fits(&line) {
-                header = if header.has("sessionId") { header } else { line };
-            } else if line.has("$rewindTo") {
-                self.rewinds += 1;
-            } else if !line.has("$set") {
-                written.push(line);
-            }
-            for message in written {
-                let id = message.ident("id");
-                let place = id.map_or(messages.len(), |id| *places.entry(id).or_insert(messages.len()));
-                match messages.get_mut(place) {
-                    Some(known) => *known = message,
-                    None => messages.push(message),
-                }
+/// Returns the first line of each session and the messages of all lines. A message that is written again under its
+/// id replaces the earlier one, and `$set` may write all of them again. What a user took back by `$rewindTo` was
+/// done, so it stays.
+fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<Members<'a>>) {
+    let (mut header, mut messages, mut places) = (Members::default(), Vec::new(), HashMap::new());
+    for line in lines.iter().map(|line| Members::from(*line)) {
+        let changed = line.object("$set");
+        let mut written: Vec<_> = line.objects("messages").chain(changed.objects("messages")).collect();
+        if SESSION.fits(&line) {
+            header = if header.has("sessionId") { header } else { line };
+        } else if line.has("$rewindTo") {
+            run.pass_over("rewinds (what they took back is kept)", 1);
+        } else if !line.has("$set") {
+            written.push(line);
+        }
+        for message in written {
+            let id = message.ident("id");
+            let place = id.map_or(messages.len(), |id| *places.entry(id).or_insert(messages.len()));
+            match messages.get_mut(place) {
+                Some(known) => *known = message,
+                None => messages.push(message),
             }
         }
-        (header, messages)
     }
+    (header, messages)
+}
 
-    fn calls(&mut self, message: &Members<'a>) {
-        let (calls, others): (Vec<_>, Vec<_>) =
-            message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
-        self.no_calls += others.len() as u64;
-        // Thinking counts as output.
-        let output = ["output", "thoughts"];
-        self.run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));
-        for call in calls.into_iter().map(Members::from) {
-            self.run.time(call.time("timestamp"));
-            let name = call.name("name").unwrap_or_default();
-            let answer = answer(&call, &name);
-            let number = self.run.call(call.name("id"), Some(name), call.get("args"));
-            if let Some(answer) = answer {
-                self.run.steps.answer_call(number, answer);
-            }
+fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let (calls, others): (Vec<_>, Vec<_>) =
+        message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
+    run.pass_over("items among calls that are no calls", others.len() as u64);
+    // Thinking counts as output.
+    let output = ["output", "thoughts"];
+    run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));
+    for call in calls.into_iter().map(Members::from) {
+        run.time(call.time("timestamp"));
+        let name = call.name("name").unwrap_or_default();
+        let answer = answer(&call, &name);
+        let number = run.call(call.name("id"), Some(name), call.get("args"));
+        if let Some(answer) = answer {
+            run.steps.answer_call(number, answer);
         }
     }
 }

@@ -63,7 +63,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     if let Document::Object(members) = document {
         contents.response(members);
     }
-    contents.end(runs);
+    contents.run.give(runs);
 }
 
 /// A run that is read content by content.
@@ -71,18 +71,11 @@ pub(super) struct Contents<'a> {
     pub(super) run: Recording<'a>,
     /// The ids of calls, which may be missing although the responses have them.
     ids: BTreeSet<Cow<'a, str>>,
-    others: u64,
 }
 
 impl<'a> Contents<'a> {
     pub(super) fn of_agent(agent: &str) -> Self {
-        Self { run: Recording::of_agent(agent), ids: BTreeSet::new(), others: 0 }
-    }
-
-    /// Emits the run.
-    pub(super) fn end(self, runs: &mut Runs<'_>) {
-        runs.pass_over("parts of other types", self.others);
-        self.run.give(runs);
+        Self { run: Recording::of_agent(agent), ids: BTreeSet::new() }
     }
 
     /// Adds a content in this role, as a turn of its own.
@@ -118,7 +111,7 @@ impl<'a> Contents<'a> {
                 }
                 Some((false, response)) => self.answer_with(&Members::from(response), outcome),
                 None if part.member("text").is_some() => {}
-                None => self.others += 1,
+                None => self.run.pass_over("parts of other types", 1),
             }
         }
     }

@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         All(&[Says("type", &["tool_result"]), Is(Kind::String, &["tool_id", "status"])]),
     ]))],
     reader: Reader::Session(SessionReader {
-        open: |_| Box::new(Sessions { ended: Vec::new(), open: Session::new(), others: 0 }),
+        open: |_| Box::new(Sessions { ended: Vec::new(), open: Session::new() }),
         list: "",
     }),
 };
@@ -26,7 +26,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 struct Sessions<'a> {
     ended: Vec<Session<'a>>,
     open: Session<'a>,
-    others: u64,
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
@@ -34,7 +33,7 @@ impl<'a> session::Session<'a> for Sessions<'a> {
         if line.name("type").as_deref() == Some("init") && self.open.run.metadata.id.is_some() {
             self.ended.push(std::mem::replace(&mut self.open, Session::new()));
         }
-        self.others += u64::from(!self.open.line(line));
+        self.open.line(line);
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
@@ -44,7 +43,6 @@ impl<'a> session::Session<'a> for Sessions<'a> {
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
         self.open.end(runs);
-        runs.pass_over("lines of other types", self.others);
     }
 }
 
@@ -84,8 +82,7 @@ impl<'a> Session<'a> {
         self.responds = responds;
     }
 
-    /// Reads a line, or returns false if its type is unknown.
-    fn line(&mut self, line: &Members<'a>) -> bool {
+    fn line(&mut self, line: &Members<'a>) {
         let time = line.time("timestamp");
         let text = |key: &str| line.present(key).and_then(words::result);
         match line.name("type").as_deref() {
@@ -135,8 +132,7 @@ impl<'a> Session<'a> {
             Some("result") => {
                 self.run.metadata.termination = line.name("status").map(Cow::into_owned);
             }
-            _ => return false,
+            _ => self.run.pass_over("lines of other types", 1),
         }
-        true
     }
 }

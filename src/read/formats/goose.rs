@@ -2,7 +2,7 @@
 //! are answers.
 
 use super::prelude::*;
-use super::recorded::{elements, ident, items, json, members, text};
+use super::recorded::{elements, ident, items, json};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Goose,
@@ -28,48 +28,42 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         Document::Object(around) => around.clone(),
         _ => Members::default(),
     };
-    let (mut others, mut unread) = (0, 0);
     for (message, row) in messages.iter().zip(&rows) {
         let message = Members::from(*message);
         if HEADER.fits(&message) || !message.has("role") {
-            others += 1;
+            runs.pass_over("elements without messages", 1);
             continue;
         }
         let session = sessions.run(ident(message.get("session_id").or_else(|| around.get("id"))));
-        session.model(around.get("model_config").and_then(|model| model.member("model_name")?.string()));
-        let time = message.get("created").or_else(|| message.get("created_timestamp"));
-        session.turn(time.and_then(time::of_seconds));
+        session.model(around.object("model_config").name("model_name"));
+        session.turn(message.first(&["created", "created_timestamp"]).and_then(time::of_seconds));
         let is_agent = message.name("role").as_deref() == Some("assistant");
         let parts = match row {
             Some(row) => items(json(row)),
             None => message.list("content"),
         };
-        unread += u64::from(row.as_deref().is_some_and(|row| json(row).is_none()));
+        let is_damaged = row.as_deref().is_some_and(|row| json(row).is_none());
+        session.pass_over("parts of other types", u64::from(is_damaged));
         for part in parts {
-            unread += u64::from(!read_part(part, is_agent, session));
+            read_part(part, is_agent, session);
         }
     }
-    runs.pass_over("elements without messages", others);
-    runs.pass_over("parts of other types", unread);
     sessions.give(runs);
 }
 
-/// Reads a part of a message, or returns false if its type is unknown.
-fn read_part<'a>(part: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) -> bool {
-    let kind = part.member("type").and_then(Raw::string);
-    match kind.as_deref() {
-        Some("text") => session.say(if is_agent { Actor::Agent } else { Actor::User }, text(Some(part))),
+/// Reads a part of a message.
+fn read_part<'a>(value: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) {
+    let part = Members::from(value);
+    match part.name("type").as_deref() {
+        Some("text") => session.say(if is_agent { Actor::Agent } else { Actor::User }, words::text(value)),
         Some("toolRequest" | "frontendToolRequest") => {
             // The value of a request that could not be parsed is an error.
-            let call = part.member("toolCall").and_then(|call| call.member("value"));
-            let name = call.and_then(|call| call.member("name")).and_then(common::name);
-            let arguments = call.and_then(|call| call.member("arguments"));
-            session.call(ident(part.member("id")), name, arguments);
+            let call = part.object("toolCall").object("value");
+            session.call(part.ident("id"), call.name("name"), call.get("arguments"));
         }
         Some("toolResponse") => {
-            let result = members(part.member("toolResult"));
-            let (observation, outcome) = answer(&result);
-            session.answer(ident(part.member("id")), None, observation, outcome);
+            let (observation, outcome) = answer(&part.object("toolResult"));
+            session.answer(part.ident("id"), None, observation, outcome);
         }
         Some(
             "thinking"
@@ -83,9 +77,8 @@ fn read_part<'a>(part: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) -> 
             | "summarizationRequested"
             | "conversationCompacted",
         ) => {}
-        _ => return false,
+        _ => session.pass_over("parts of other types", 1),
     }
-    true
 }
 
 /// Reads the answer in a result: an error, the content, or an object with the content and a flag.

@@ -28,7 +28,6 @@ const MARK: Mark = Says("role", &["_checkpoint", "_usage", "_system_prompt"]);
 struct Sessions<'a> {
     main: Open<'a>,
     sub_agents: Vec<(Cow<'a, str>, Open<'a>)>,
-    others: u64,
 }
 
 impl<'a> Session<'a> for Sessions<'a> {
@@ -45,7 +44,7 @@ impl<'a> Session<'a> for Sessions<'a> {
             Some(role) => self.main.message(&role, event),
             None => self.event(event, time) || is_aside(line),
         };
-        self.others += u64::from(!is_read);
+        self.main.run.pass_over("lines of other types", u64::from(!is_read));
     }
 
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
@@ -53,7 +52,6 @@ impl<'a> Session<'a> for Sessions<'a> {
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        runs.pass_over("lines of other types", self.others);
         self.main.end(runs);
         for (_, sub_agent) in self.sub_agents {
             sub_agent.end(runs);

@@ -15,7 +15,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("kiro");
-    let mut others = 0;
     for line in document.items().iter().map(|line| Members::from(*line)) {
         let data = line.object("data");
         let actor = match line.name("kind").as_deref() {
@@ -23,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             Some("AssistantMessage") => Some(Actor::Agent),
             Some("ToolResults") => None,
             _ => {
-                others += 1;
+                run.pass_over("messages and parts of other kinds", 1);
                 continue;
             }
         };
@@ -42,11 +41,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                     run.answer(inner.ident("toolUseId"), None, observation, outcome);
                 }
                 (Some("text" | "thinking"), _) => {}
-                _ => others += 1,
+                _ => run.pass_over("messages and parts of other kinds", 1),
             }
         }
     }
-    runs.pass_over("messages and parts of other kinds", others);
     run.give(runs);
 }
 

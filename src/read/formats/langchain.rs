@@ -58,26 +58,24 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let held: Vec<_> = document.each().iter().map(within).collect();
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
-    let mut others = held.iter().filter(|held| held.is_empty()).count() as u64;
+    run.pass_over("elements of other types", held.iter().filter(|held| held.is_empty()).count() as u64);
     for item in held.into_iter().flatten() {
         let item = Members::from(item);
         let Some(kind) = kind(&item) else {
-            others += 1;
+            run.pass_over("elements of other types", 1);
             continue;
         };
         let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
         let body = body.map_or_else(|| item.clone(), Members::from);
         // Consecutive states repeat their messages.
         if body.name("id").is_none_or(|id| seen.insert(id)) {
-            others += u64::from(!message(&kind, &body, &mut run));
+            message(&kind, &body, &mut run);
         }
     }
-    runs.pass_over("elements of other types", others);
     run.give(runs);
 }
 
-/// Reads a message, or returns false if its type is unknown.
-fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bool {
+fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(None);
     let content = message.get("content");
     match kind {
@@ -100,9 +98,8 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) -> bo
             run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
         }
         "remove" => {}
-        _ => return false,
+        _ => run.pass_over("elements of other types", 1),
     }
-    true
 }
 
 /// Adds the calls of a message: parsed and invalid ones, or else those in the model's form.

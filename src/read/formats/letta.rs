@@ -1,7 +1,7 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements, ident};
+use super::recorded::{any_of_first, elements};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Letta,
@@ -42,7 +42,6 @@ fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut conversation = Recording::of_agent("letta");
     let mut has_messages = false;
-    let mut others = 0;
     let mut items = elements(document, &LISTS);
     let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
     // The server lists the newest first by default.
@@ -55,12 +54,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             sample(document, &result, runs);
         } else if object.has("message_type") {
             has_messages = true;
-            others += u64::from(!message(&object, &mut conversation));
+            message(&object, &mut conversation);
         } else {
-            others += 1;
+            runs.pass_over("elements of other types", 1);
         }
     }
-    runs.pass_over("elements of other types", others);
     if has_messages {
         conversation.give(runs);
     }
@@ -78,16 +76,13 @@ fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     }
     run.reward = result.object("grade").number("score");
     run.say(Actor::User, sample.text("input"));
-    let mut others = 0;
     for sent in result.list("trajectory").into_iter().filter_map(Raw::items).flatten() {
-        others += u64::from(!message(&Members::from(sent), &mut run));
+        message(&Members::from(sent), &mut run);
     }
-    runs.pass_over("elements of other types", others);
     run.give(runs);
 }
 
-/// Reads a message, or returns false if its type is unknown.
-fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
+fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(message.time("date"));
     let content = || message.text("content");
     match message.name("message_type").as_deref() {
@@ -98,9 +93,8 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
         Some("tool_call_message" | "approval_request_message") => {
             let calls = message.list("tool_calls");
             let calls = if calls.is_empty() { message.get("tool_call").into_iter().collect() } else { calls };
-            for call in calls {
-                let name = call.member("name").and_then(common::name);
-                run.call(ident(call.member("tool_call_id")), name, call.member("arguments"));
+            for call in calls.into_iter().map(Members::from) {
+                run.call(call.ident("tool_call_id"), call.name("name"), call.get("arguments"));
             }
         }
         Some("tool_return_message") => {
@@ -114,18 +108,13 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) -> bool {
         }
         Some("approval_response_message") => {
             // Client-side tools return their results here.
-            for answer in message.list("approvals") {
-                let answer = Members::from(answer);
-                if answer.has("tool_return") {
-                    tool_return(&answer, run);
-                }
-            }
+            let answers = message.objects("approvals").filter(|answer| answer.has("tool_return"));
+            answers.for_each(|answer| tool_return(&answer, run));
         }
         Some("usage_statistics") => run.spent(message.whole().and_then(tokens::usage)),
         Some("stop_reason") => run.metadata.termination = message.name("stop_reason").map(Into::into),
-        _ => return false,
+        _ => run.pass_over("elements of other types", 1),
     }
-    true
 }
 
 fn tool_return<'a>(answer: &Members<'a>, run: &mut Recording<'a>) {

@@ -16,7 +16,6 @@ const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_ou
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("llama-index");
-    let mut others = 0;
     for response in document.each().iter().filter(|response| RESPONSE.fits(response)) {
         run.turn(None);
         for source in response.objects("sources") {
@@ -54,10 +53,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.turn(None);
                 run.say(Actor::User, value.text("user_msg"));
             }
-            _ => others += 1,
+            _ => run.pass_over("events of other types", 1),
         }
     }
-    runs.pass_over("events of other types", others);
     if is_workflow {
         run.give(runs);
     }

@@ -19,16 +19,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     let mut run = Recording::of_agent("mini-swe-agent");
-    let (mut asked, mut no_objects) = (None, 0);
+    let mut asked = None;
     for (turn, message) in (0..).zip(members.list("messages")) {
         if message.kind() == Kind::Object {
             asked = step(&Members::from(message), turn, asked, &mut run);
         } else {
             asked = None;
-            no_objects += 1;
+            run.pass_over("messages that are no objects", 1);
         }
     }
-    runs.pass_over("messages that are no objects", no_objects);
     run.metadata.task = members.name("instance_id").map(Cow::into_owned);
     run.model(members.get("info").and_then(model_of));
     run.metadata.termination = common::exit_status(members).map(Cow::into_owned);

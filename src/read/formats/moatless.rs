@@ -58,7 +58,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("moatless");
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
     run.say(Actor::User, task.and_then(words::message));
-    let mut others = 0;
     match transitions(members) {
         Some(transitions) => {
             for transition in transitions {
@@ -68,7 +67,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                     let outcome = ["output", "observation"].iter().find_map(|key| action.member(key));
                     let refused = action.member("retry_message").filter(|text| text.kind() == Kind::String);
                     let asked = action.member("action").unwrap_or(action);
-                    others += u64::from(!add(asked, state, refused.or(outcome), &mut run));
+                    add(asked, state, refused.or(outcome), &mut run);
                 }
             }
         }
@@ -82,13 +81,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 for step in if several.is_empty() { vec![node] } else { several } {
                     let action = step.member("action").filter(|action| action.kind() == Kind::Object);
                     let observation = step.member("observation").or_else(|| step.member("output"));
-                    others +=
-                        u64::from(action.is_some_and(|action| !add(action, None, observation, &mut run)));
+                    if let Some(action) = action {
+                        add(action, None, observation, &mut run);
+                    }
                 }
             }
         }
     }
-    runs.pass_over("actions without a name", others);
     let info = members.object("info");
     let instance = info.name("instance_id").or_else(|| members.object("metadata").name("instance_id"));
     run.metadata.id = info.name("trace_id").map(Cow::into_owned);
@@ -97,13 +96,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds an action with its outcome, or returns false if it has no name.
-fn add<'a>(
-    action: Raw<'a>,
-    state: Option<Raw<'a>>,
-    outcome: Option<Raw<'a>>,
-    run: &mut Recording<'a>,
-) -> bool {
+/// Adds an action with its outcome.
+fn add<'a>(action: Raw<'a>, state: Option<Raw<'a>>, outcome: Option<Raw<'a>>, run: &mut Recording<'a>) {
     // An outer action around another only has its thoughts.
     for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
         run.say(Actor::Agent, words::message(thoughts));
@@ -114,15 +108,14 @@ fn add<'a>(
         class.map(|class| class.rsplit('.').next().unwrap_or_default().trim_end_matches("Args").to_owned());
     let named = ["action_name", "name"].iter().find_map(|key| action.member(key).and_then(common::name));
     let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
-    let Some(name) = name else { return false };
+    let Some(name) = name else { return run.pass_over("actions without a name", 1) };
     let mut call = Call::new(0, None, name);
     call.arguments = arguments(action.member("input").unwrap_or(action));
     let call = run.add(call);
-    let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return true };
+    let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return };
     let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
     let text = words::result(message.unwrap_or(outcome));
     run.answer_call(call, text, self::outcome(outcome));
-    true
 }
 
 /// Returns the members of an action, without its class and the model's thoughts.

@@ -17,7 +17,7 @@ const LISTS: [&str; 2] = ["data", "spans"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut traces = Recordings::of_agent("openai-agents");
-    let (mut spans, mut others) = (Vec::new(), 0);
+    let mut spans = Vec::new();
     let named = match document {
         Document::Object(object) => object.list("traces"),
         _ => Vec::new(),
@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let run = traces.run(item.name("id"));
             run.metadata.domain = item.name("workflow_name").as_deref().map(Into::into);
         } else {
-            others += 1;
+            runs.pass_over("objects of other types", 1);
         }
     }
     // Spans are exported when they end.
@@ -69,9 +69,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                     error.and_then(|error| error.member("message")).and_then(words::result),
                 );
             }
-            _ => others += 1,
+            _ => runs.pass_over("objects of other types", 1),
         }
     }
-    runs.pass_over("objects of other types", others);
     traces.give(runs);
 }

@@ -21,14 +21,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let info = members.object("info");
     run.metadata.id = info.name("id").map(Cow::into_owned);
     run.metadata.parent = info.name("parentID").map(Cow::into_owned);
-    let mut others = 0;
     for (turn, message) in (0..).zip(members.list("messages")) {
-        others += u64::from(message.kind() != Kind::Object);
+        run.pass_over("messages that are no objects", u64::from(message.kind() != Kind::Object));
         let message = Members::from(message);
         let parts: Vec<_> = message.objects("parts").map(Part).collect();
         add(Info::of(&message.object("info")), &parts, turn, &mut run);
     }
-    runs.pass_over("messages that are no objects", others);
     run.give(runs);
 }
 

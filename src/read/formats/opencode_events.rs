@@ -59,14 +59,10 @@ impl<'a> Event<'a> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Sessions::default();
-    let mut others = 0;
     for line in document.items() {
-        match Event::of(*line) {
-            Some(event) => others += u64::from(!sessions.add(&event)),
-            None => others += 1,
-        }
+        let is_read = Event::of(*line).is_some_and(|event| sessions.add(&event));
+        runs.pass_over("events without content", u64::from(!is_read));
     }
-    runs.pass_over("events without content", others);
     sessions.open.into_iter().for_each(|session| session.end(runs));
 }
 

@@ -160,9 +160,6 @@ pub(super) struct Log<'a> {
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
-    uncaused: u64,
-    /// Number of lines that are not events.
-    others: u64,
 }
 
 impl<'a> Log<'a> {
@@ -171,15 +168,13 @@ impl<'a> Log<'a> {
         let model = metadata.model.or(self.run.metadata.model);
         self.run.metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
         self.run.reward = reward;
-        runs.pass_over("observations that no call caused", self.uncaused);
-        runs.pass_over("lines of other types", self.others);
         self.run.give(runs);
     }
 
     /// Reads a line, which may not be an event.
     pub(super) fn read_line(&mut self, line: Raw<'a>) {
         if !self.read(line) {
-            self.others += 1;
+            self.run.pass_over("lines of other types", 1);
         }
     }
 
@@ -240,7 +235,7 @@ impl<'a> Log<'a> {
             }
             // A call that could not be read has no event of its own.
             _ if observation == "error" => self.run.answer_with(None, event.answer()),
-            _ => self.uncaused += 1,
+            _ => self.run.pass_over("observations that no call caused", 1),
         }
     }
 

@@ -14,7 +14,6 @@ pub(super) struct Conversation<'a> {
     turn: u64,
     /// Calls that agents on the Agent Client Protocol report several times.
     reported: BTreeMap<Cow<'a, str>, CallNumber>,
-    others: u64,
 }
 
 impl<'a> Conversation<'a> {
@@ -24,7 +23,6 @@ impl<'a> Conversation<'a> {
             turns: BTreeMap::new(),
             turn: 0,
             reported: BTreeMap::new(),
-            others: 0,
         }
     }
 
@@ -39,14 +37,13 @@ impl<'a> Conversation<'a> {
             ..metadata
         };
         self.run.reward = reward;
-        runs.pass_over("events of other kinds", self.others);
         self.run.give(runs);
     }
 
     /// Reads an event.
     pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         if json.kind()? != Kind::Object {
-            self.others += 1;
+            self.run.pass_over("events of other kinds", 1);
             return json.skip();
         }
         let event = Members::of(json);
@@ -95,7 +92,7 @@ impl<'a> Conversation<'a> {
                 let status = event.name("execution_status").or_else(|| event.name("agent_status"));
                 self.run.metadata.termination = status.map(Cow::into_owned);
             }
-            _ => self.others += 1,
+            _ => self.run.pass_over("events of other kinds", 1),
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ const STEP: Mark = Has(&["step_num", "action_timestamp", "action", "done"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("osworld");
-    let (mut others, mut response) = (0, None);
+    let mut response = None;
     for item in document.items() {
         let item = Members::from(*item);
         run.turn(None);
@@ -31,10 +31,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             run.say(Actor::Environment, item.text("Error"));
             run.metadata.termination = Some("error".to_owned());
         } else {
-            others += 1;
+            run.pass_over("lines of other types", 1);
         }
     }
-    runs.pass_over("lines of other types", others);
     run.give(runs);
 }
 
@@ -44,15 +43,11 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         // Code, or a word that ends or delays a run.
         let code = common::trim(&code).to_owned();
         let word = matches!(&*code, "WAIT" | "DONE" | "FAIL");
-        let call = run.call(
-            None,
-            Some(Cow::Owned(if word { code.to_lowercase() } else { "pyautogui".into() })),
-            None,
-        );
-        if let Some(call) = run.call_mut(call).filter(|_| !word) {
-            call.arguments = Content::Present(common::sole_text("code", &code));
+        if word {
+            run.call(None, Some(code.to_lowercase().into()), None)
+        } else {
+            run.call_text("pyautogui", "code", &code)
         }
-        call
     } else {
         let fields = Members::from(action);
         let name = ["action_type", "action", "name"].iter().find_map(|key| fields.name(key));

@@ -41,14 +41,12 @@ fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
 }
 
 fn give<'a>(mut run: Recording<'a>, exchanges: &[Raw<'a>], runs: &mut Runs<'_>) {
-    let mut others = 0;
     for exchange in exchanges {
         let exchange = Members::from(*exchange);
-        others += u64::from(!EXCHANGE.fits(&exchange));
+        run.pass_over("elements of other types", u64::from(!EXCHANGE.fits(&exchange)));
         run.turn(None);
         run.say(Actor::User, exchange.text("user"));
-        for call in exchange.list("tool_calls") {
-            let call = Members::from(call);
+        for call in exchange.objects("tool_calls") {
             let name = call.name("tool_name").or_else(|| call.name("func_name"));
             let number = run.call(call.ident("tool_call_id"), name, call.get("args"));
             if let Some(result) = call.get("result") {
@@ -57,6 +55,5 @@ fn give<'a>(mut run: Recording<'a>, exchanges: &[Raw<'a>], runs: &mut Runs<'_>) 
         }
         run.say(Actor::Agent, exchange.text("assistant"));
     }
-    runs.pass_over("elements of other types", others);
     run.give(runs);
 }

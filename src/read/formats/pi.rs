@@ -62,9 +62,9 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
         };
         branch.line(line, whole);
     }
-    main.end(runs);
+    main.run.give(runs);
     for branch in branches.into_values() {
-        branch.end(runs);
+        branch.run.give(runs);
     }
 }
 

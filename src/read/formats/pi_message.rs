@@ -7,24 +7,17 @@ use super::prelude::*;
 
 /// A branch of a session that is being read.
 pub(super) struct Branch<'a> {
-    run: Recording<'a>,
+    pub(super) run: Recording<'a>,
     /// Number of calls and answers per id, which a second kind of line repeats.
     called: BTreeMap<Cow<'a, str>, u64>,
     answered: BTreeMap<Cow<'a, str>, u64>,
-    others: u64,
 }
 
 impl<'a> Branch<'a> {
     pub(super) fn new(id: Option<String>, parent: Option<String>) -> Self {
         let mut run = Recording::of_agent("pi");
         (run.metadata.id, run.metadata.parent) = (id, parent);
-        Self { run, called: BTreeMap::new(), answered: BTreeMap::new(), others: 0 }
-    }
-
-    /// Emits the trace.
-    pub(super) fn end(self, runs: &mut Runs<'_>) {
-        runs.pass_over("lines of other types", self.others);
-        self.run.give(runs);
+        Self { run, called: BTreeMap::new(), answered: BTreeMap::new() }
     }
 
     /// Reads a line. Of the kinds with messages, `whole` counts.
@@ -72,7 +65,7 @@ impl<'a> Branch<'a> {
             | "tool_execution_update"
             | "model_change"
             | "thinking_level_change" => {}
-            _ => self.others += 1,
+            _ => self.run.pass_over("lines of other types", 1),
         }
     }
 
@@ -96,7 +89,7 @@ impl<'a> Branch<'a> {
                 let text = message.get("content").or(message.get("summary"));
                 self.run.say(Actor::Environment, text.and_then(words::message));
             }
-            None => self.others += 1,
+            None => self.run.pass_over("lines of other types", 1),
         }
     }
 

@@ -16,11 +16,11 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions: TextMap<_, Contents<'_>> = TextMap::default();
-    let (mut order, mut others) = (Vec::new(), 0);
+    let mut order = Vec::new();
     for line in document.items() {
         let line = Members::from(*line);
         let (Some(message), session) = (line.get("message"), line.name("sessionId")) else {
-            others += 1;
+            runs.pass_over("lines without a message", 1);
             continue;
         };
         let contents = sessions.entry(session.clone()).or_insert_with(|| {
@@ -36,10 +36,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         contents.add_with(role, Some(message), time, usage(line.get("usageMetadata")), outcome);
         contents.run.model(line.name("model").filter(|_| is_agent));
     }
-    runs.pass_over("lines without a message", others);
     for session in order {
         if let Some(contents) = sessions.remove(&session) {
-            contents.end(runs);
+            contents.run.give(runs);
         }
     }
 }

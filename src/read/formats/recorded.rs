@@ -7,7 +7,7 @@ use crate::read::document::Document;
 use crate::read::in_order::InOrder;
 use crate::read::members::Members;
 use crate::read::outcome::Outcome;
-use crate::read::runs::Runs;
+use crate::read::runs::{PassedOver, Runs};
 use crate::read::signature::Mark;
 use crate::read::{common, wire, words};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
@@ -79,6 +79,7 @@ pub(super) struct Recording<'a> {
     time: Option<u64>,
     usage: Option<Usage>,
     in_order: InOrder<'a>,
+    passed_over: PassedOver,
 }
 
 impl<'a> Recording<'a> {
@@ -86,6 +87,13 @@ impl<'a> Recording<'a> {
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
         Self { metadata, ..Self::default() }
+    }
+
+    /// Counts skipped elements.
+    pub(super) fn pass_over(&mut self, reason: &'static str, count: u64) {
+        if count > 0 {
+            *self.passed_over.entry(reason.into()).or_default() += count;
+        }
     }
 
     /// Begins a message with its time.
@@ -223,6 +231,7 @@ impl<'a> Recording<'a> {
 
     /// Emits the run.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
+        self.passed_over.into_iter().for_each(|(reason, count)| runs.pass_over(reason, count));
         runs.give_unrouted(&mut self.steps, self.metadata, self.reward);
     }
 }

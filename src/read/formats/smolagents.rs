@@ -1,7 +1,7 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the results.
 
 use super::prelude::*;
-use super::recorded::{elements, ident, text};
+use super::recorded::{elements, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Smolagents,
@@ -26,7 +26,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         run.model(around.name("model_id"));
         run.say(Actor::User, text(task));
     }
-    let mut others = 0;
     for item in elements(document, &LISTS) {
         let item = Members::from(item);
         let timing = item.object("timing");
@@ -40,10 +39,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         } else if item.has("plan") {
             run.say(Actor::Agent, item.text("plan"));
         } else {
-            others += 1;
+            run.pass_over("elements of other types", 1);
         }
     }
-    runs.pass_over("elements of other types", others);
     run.give(runs);
 }
 
@@ -52,16 +50,12 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let output = step.present("model_output");
     let message = step.get("model_output_message");
     run.say(Actor::Agent, text(output.or_else(|| message.and_then(|message| message.member("content")))));
-    let calls = step.list("tool_calls");
-    let mut numbers: Vec<_> = calls.iter().map(|call| add(*call, run)).collect();
+    let calls = step.objects("tool_calls");
+    let mut numbers: Vec<_> = calls.map(|call| add(&call, run)).collect();
     if let Some(code) = step.get("code_action").and_then(Raw::string)
         && numbers.is_empty()
     {
-        let call = run.call(None, Some("python_interpreter".into()), None);
-        if let Some(call) = run.call_mut(call) {
-            call.arguments = Content::Present(common::sole_text("code", &code));
-        }
-        numbers.push(call);
+        numbers.push(run.call_text("python_interpreter", "code", &code));
     }
     let error = step.present("error");
     let observations = step.present("observations");
@@ -82,8 +76,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
 }
 
 /// Adds a call: `{name, arguments, id}`, or the same under `function`.
-fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> crate::trace::CallNumber {
-    let function = call.member("function").unwrap_or(call);
-    let name = function.member("name").and_then(common::name);
-    run.call(ident(call.member("id")), name, function.member("arguments"))
+fn add<'a>(call: &Members<'a>, run: &mut Recording<'a>) -> CallNumber {
+    let function = if call.has("function") { call.object("function") } else { call.clone() };
+    run.call(call.ident("id"), function.name("name"), function.get("arguments"))
 }

@@ -27,8 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut run = Recording::default();
     run.metadata = metadata(members);
     if SAID.fits(members) {
-        let others = said(&members.list("trajectory"), &mut run);
-        runs.pass_over("elements that are no messages", others);
+        said(&members.list("trajectory"), &mut run);
         run.reward = members.flag("target").map(|is_resolved| f64::from(u8::from(is_resolved)));
         run.give(runs);
         return Ok(());
@@ -63,14 +62,13 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// Reads messages, and returns the number of other elements.
-fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) -> u64 {
-    let (mut asked, mut others) = (None, 0);
+fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
+    let mut asked = None;
     for (turn, message) in (0..).zip(messages) {
         let message = Members::from(*message);
         let text = message.message("text").or_else(|| message.message("system_prompt"));
         let Some(text) = text else {
-            others += u64::from(!message.has("role"));
+            run.pass_over("elements that are no messages", u64::from(!message.has("role")));
             continue;
         };
         let call = asked.take();
@@ -91,7 +89,6 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) -> u64 {
             _ => run.say(Actor::User, Some(text)),
         }
     }
-    others
 }
 
 /// Adds the call of a command.

@@ -16,7 +16,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(answer) = document else { return };
     let generated = answer.object("answer_generation");
-    let mut search = Search { run: Recording::of_agent("toolbench"), open: None, others: 0 };
+    let mut search = Search { run: Recording::of_agent("toolbench"), open: None };
     search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());
     search.run.say(Actor::User, generated.text("query"));
     // The winning chain is one branch of the tree.
@@ -34,7 +34,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             search.nodes(items(attempt.member("chain")));
         }
     }
-    runs.pass_over("nodes of other types", search.others);
     search.run.give(runs);
 }
 
@@ -42,7 +41,6 @@ struct Search<'a> {
     run: Recording<'a>,
     /// The call whose arguments have not come yet.
     open: Option<CallNumber>,
-    others: u64,
 }
 
 impl<'a> Search<'a> {
@@ -79,7 +77,7 @@ impl<'a> Search<'a> {
                 self.open = None;
             }
             None if node.has("children") => {}
-            _ => self.others += 1,
+            _ => self.run.pass_over("nodes of other types", 1),
         }
     }
 

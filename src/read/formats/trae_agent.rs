@@ -1,7 +1,6 @@
 //! trae-agent: a trajectory of steps with the calls of a response and their results.
 
 use super::prelude::*;
-use super::recorded::ident;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::TraeAgent,
@@ -42,26 +41,23 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     if calls.is_empty() {
         calls = response.list("tool_calls");
     }
-    for call in calls {
-        let name = call.member("name").and_then(common::name);
-        run.call(id(call), name, call.member("arguments").or_else(|| call.member("input")));
+    for call in calls.into_iter().map(Members::from) {
+        run.call(id(&call), call.name("name"), call.first(&["arguments", "input"]));
     }
-    for result in step.list("tool_results") {
-        let failed = result.member("success").and_then(Raw::boolean).map(|success| !success);
-        let error =
-            result.member("error").filter(|error| error.kind() == Kind::String && error.bytes() != b"\"\"");
+    for result in step.objects("tool_results") {
+        let failed = result.flag("success").map(|success| !success);
+        let error = result.get("error").filter(|_| result.name("error").is_some());
         let observed = match (failed, error) {
             (Some(true) | None, Some(error)) => Some(error),
-            _ => result.member("result").filter(|result| result.kind() != Kind::Null),
+            _ => result.present("result"),
         };
         let outcome = Outcome::of_flag(failed.or(error.map(|_| true)));
-        let name = result.member("name").and_then(common::name);
-        run.answer(id(result), name.as_ref(), observed.and_then(words::result), outcome);
+        run.answer(id(&result), result.name("name").as_ref(), observed.and_then(words::result), outcome);
     }
     run.say(Actor::Environment, step.text("error"));
     run.say(Actor::Environment, step.text("reflection"));
 }
 
-fn id(value: Raw<'_>) -> Option<Cow<'_, str>> {
-    ident(value.member("call_id")).or_else(|| ident(value.member("id")))
+fn id<'a>(value: &Members<'a>) -> Option<Cow<'a, str>> {
+    value.ident("call_id").or_else(|| value.ident("id"))
 }

@@ -18,7 +18,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
-    let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new(), others: 0 };
+    let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new() };
     if let Some(entries) = members.get("trajectory") {
         entries.json().list(|json| {
             session.entry(&Members::of(json));
@@ -27,7 +27,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     let unrecorded = session.asked.into_values().sum();
     runs.pass_over("calls of the model that no entry records as run", unrecorded);
-    runs.pass_over("entries of other types", session.others);
     session.run.metadata.id = members.name("session_id").map(Cow::into_owned);
     session.run.metadata.task = members.name("instance_id").map(Cow::into_owned);
     session.run.give(runs);
@@ -39,7 +38,6 @@ struct Session<'a> {
     run: Recording<'a>,
     /// The number of requested calls that were not executed yet, by tool and arguments.
     asked: BTreeMap<(Cow<'a, str>, Option<Digest>), u64>,
-    others: u64,
 }
 
 impl<'a> Session<'a> {
@@ -51,7 +49,7 @@ impl<'a> Session<'a> {
             Some("tool_call") => self.call(entry),
             // A judge looks at the work and takes no part in it.
             Some("judge_call") => {}
-            _ => self.others += 1,
+            _ => self.run.pass_over("entries of other types", 1),
         }
     }
 

@@ -24,12 +24,12 @@ fn give(run: &Members<'_>, runs: &mut Runs<'_>) {
     recording.metadata.task = run.ident("task_id").map(Cow::into_owned);
     recording.model(run.name("source"));
     recording.say(Actor::User, run.message("intent"));
-    let (mut asked, mut others) = (None, 0);
+    let mut asked = None;
     for element in run.list("trajectory") {
         let Some(action) = element.member("action") else {
             let page = element.member("axtree").or_else(|| element.member("url")).and_then(words::result);
             match (page, asked.take()) {
-                (None, _) => others += 1,
+                (None, _) => recording.pass_over("elements that are neither pages nor actions", 1),
                 (page, Some(call)) => recording.answer_call(call, page, Outcome::UNMARKED),
                 (page, None) => recording.say(Actor::Environment, page),
             }
@@ -41,6 +41,5 @@ fn give(run: &Members<'_>, runs: &mut Runs<'_>) {
         let name = action.member("action_name").and_then(common::name);
         asked = Some(recording.call(None, name, Some(action)));
     }
-    runs.pass_over("elements that are neither pages nor actions", others);
     recording.give(runs);
 }

@@ -46,14 +46,13 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
     let mut run = Recording::default();
     // Unanswered requests by agent, and the agent of code blocks under "".
     let mut asked: TextMap<Cow<'_, str>, CallNumber> = TextMap::default();
-    let mut others = 0;
     let mut messages = (0..).zip(history).peekable();
     while let Some((turn, message)) = messages.next() {
         run.at(turn, None);
         let (Some(role), Some(text)) =
             (message.member("role").and_then(Raw::string), message.member("content"))
         else {
-            others += 1;
+            run.pass_over("messages without a role or content", 1);
             continue;
         };
         let content = text.string().unwrap_or_default();
@@ -89,7 +88,6 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
             asked.insert(executor, call);
         }
     }
-    runs.pass_over("messages without a role or content", others);
     let labels = ["mistake_agent", "mistake_step", "mistake_reason", "mistake_type", "level"];
     let label = |key: &&str| Some(((*key).to_owned(), around.ident(key)?.into_owned()));
     run.metadata.id = around.ident("question_ID").map(Cow::into_owned);

@@ -21,7 +21,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("zed");
     run.metadata.id = thread.ident("id").map(Cow::into_owned);
     run.model(thread.object("model").name("model"));
-    let mut others = 0;
     for message in thread.list("messages") {
         let message = Members::from(message);
         run.turn(None);
@@ -36,10 +35,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         } else if message.is("segments", Kind::List) {
             segments(&message, &mut run);
         } else {
-            others += 1;
+            run.pass_over("messages of other types", 1);
         }
     }
-    runs.pass_over("messages of other types", others);
     run.give(runs);
 }
 

@@ -17,17 +17,17 @@ use crate::read::document::Document;
 use crate::read::members::Members;
 
 /// The encoding of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum Shape<'a> {
     /// Lists of resources.
     Otlp,
-    /// `trace` or `data` around lists of resources.
-    Within(&'static str),
-    Jaeger,
-    /// `spans`, nested or not.
-    Nested,
+    /// Around lists of resources.
+    Within(Members<'a>),
+    /// Traces of Jaeger.
+    Jaeger(Raw<'a>),
+    /// Spans, nested or not.
+    Nested(Raw<'a>),
     /// One span.
-    Row,
+    Row(Raw<'a>),
 }
 
 /// Keys of lists of resources.
@@ -41,10 +41,11 @@ fn is_resources(key: &[u8]) -> bool {
 }
 
 /// Returns the encoding of an object, or `None` if it holds no spans or log records.
-fn shape(members: &Members<'_>) -> Option<Shape> {
+fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     let first = |key| {
-        let items = members.get(key)?.first_items(1);
-        items.first().copied().filter(|first| first.kind() == Kind::Object)
+        let list = members.get(key)?;
+        let first = list.first_items(1).first().copied().filter(|first| first.kind() == Kind::Object)?;
+        Some((list, first))
     };
     let is_list =
         |key: &str| members.get(key).is_some_and(|value| matches!(value.kind(), Kind::List | Kind::Null));
@@ -52,26 +53,29 @@ fn shape(members: &Members<'_>) -> Option<Shape> {
         let keys = ["scopeSpans", "instrumentationLibrarySpans", "resource"];
         keys.iter().any(|key| first.member(key).is_some())
     };
-    if LISTS.iter().any(|key| *key != BATCHES && is_list(key)) || first(BATCHES).is_some_and(of_tempo) {
+    if LISTS.iter().any(|key| *key != BATCHES && is_list(key))
+        || first(BATCHES).is_some_and(|(_, first)| of_tempo(first))
+    {
         return Some(Shape::Otlp);
     }
     for key in ["trace", "data"] {
-        if let Some(inner) = members.get(key).filter(|inner| inner.kind() == Kind::Object)
-            && shape(&Members::from(inner)) == Some(Shape::Otlp)
-        {
-            return Some(Shape::Within(key));
+        let inner = members.object(key);
+        if inner.whole().is_some() && matches!(shape(&inner), Some(Shape::Otlp)) {
+            return Some(Shape::Within(inner));
         }
     }
-    if let Some(first) = first("data")
+    if let Some((data, first)) = first("data")
         && first.member("spans").is_some_and(|spans| spans.kind() == Kind::List)
         && (first.member("traceID").is_some() || first.member("processes").is_some())
     {
-        return Some(Shape::Jaeger);
+        return Some(Shape::Jaeger(data));
     }
-    if first("spans").is_some_and(|first| is_row(&Members::from(first), members.has("trace_id"))) {
-        return Some(Shape::Nested);
+    if let Some((spans, first)) = first("spans")
+        && is_row(&Members::from(first), members.has("trace_id"))
+    {
+        return Some(Shape::Nested(spans));
     }
-    is_row(members, false).then_some(Shape::Row)
+    members.whole().filter(|_| is_row(members, false)).map(Shape::Row)
 }
 
 /// Returns true if an object is a single span.
@@ -126,37 +130,19 @@ pub(super) fn take<'a>(document: &Document<'a>, into: &mut Collection<'a>) -> Re
 }
 
 fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()> {
-    let Some(shape) = shape(members) else {
-        into.pass_over("objects that are no spans");
-        return Ok(());
-    };
-    let member = |key| members.get(key).map(Raw::json);
-    match shape {
-        Shape::Otlp => {
+    match shape(members) {
+        Some(Shape::Otlp) => {
             for (_, value) in members.iter().filter(|(key, _)| is_resources(key.as_bytes())) {
                 json::resources(&mut value.json(), into)?;
             }
         }
-        Shape::Within(key) => {
-            if let Some(inner) = members.get(key) {
-                take_object(&Members::from(inner), into)?;
-            }
+        Some(Shape::Within(inner)) => take_object(&inner, into)?,
+        Some(Shape::Jaeger(data)) => json::jaeger(&mut data.json(), into)?,
+        Some(Shape::Nested(spans)) => {
+            json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans.json(), into)?;
         }
-        Shape::Jaeger => {
-            if let Some(mut data) = member("data") {
-                json::jaeger(&mut data, into)?;
-            }
-        }
-        Shape::Nested => {
-            if let Some(mut spans) = member("spans") {
-                json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans, into)?;
-            }
-        }
-        Shape::Row => {
-            if let Some(object) = members.whole() {
-                json::single(&mut object.json(), into)?;
-            }
-        }
+        Some(Shape::Row(object)) => json::single(&mut object.json(), into)?,
+        None => into.pass_over("objects that are no spans"),
     }
     Ok(())
 }
