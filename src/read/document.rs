@@ -26,11 +26,9 @@ impl<'a> Document<'a> {
     }
 
     /// Returns the object, or the members of each item or line.
-    pub(super) fn each(&self) -> Vec<Members<'a>> {
-        match self {
-            Self::Object(members) => vec![members.clone()],
-            document => document.items().iter().map(|item| Members::from(*item)).collect(),
-        }
+    pub(super) fn each(&self) -> impl Iterator<Item = Members<'a>> {
+        let object = if let Self::Object(members) = self { Some(members.clone()) } else { None };
+        object.into_iter().chain(self.items().iter().map(|item| Members::from(*item)))
     }
 
     /// Returns the items of a list, or the values in lines.

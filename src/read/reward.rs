@@ -6,10 +6,11 @@
 //! <trial>/agent/trajectory.json  the run
 //! ```
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::wire;
-use crate::json::{Json, Kind, Read};
+use super::members::Members;
+use crate::json::Json;
 use crate::trace::RunSummary;
 
 /// Facts from sidecar files of a run.
@@ -66,39 +67,16 @@ fn reward(bytes: &[u8]) -> Option<f64> {
 
 /// Returns the result of a trial. The result of a whole job names no trial.
 fn result(bytes: &[u8]) -> Option<Outside> {
-    let (mut found, mut trial, mut is_result) = (Outside::default(), None, false);
     let mut json = Json::new(bytes);
-    let walked = wire::object(&mut json, |key, value| {
-        match key {
-            b"task_name" => found.task = wire::name(value)?.map(Into::into),
-            b"trial_name" => trial = wire::name(value)?,
-            b"verifier_result" => (found.reward, is_result) = (verified(value)?, true),
-            b"exception_info" => {
-                is_result = true;
-                found.exception = None;
-                wire::member(value, b"exception_type", |value| {
-                    found.exception = wire::name(value)?.map(Into::into);
-                    Ok(())
-                })?;
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    });
-    let sound = walked.ok()? && json.peek_byte().is_none();
-    (sound && is_result && trial.is_some() && found.task.is_some()).then_some(found)
-}
-
-/// `{"rewards": {"reward": …}}`.
-fn verified(json: &mut Json<'_>) -> Read<Option<f64>> {
-    let mut reward = None;
-    wire::member(json, b"rewards", |rewards| {
-        wire::member(rewards, b"reward", |value| {
-            reward = if value.kind()? == Kind::Number { Some(value.float()?) } else { None };
-            Ok(())
-        })
-    })?;
-    Ok(reward)
+    let members = Members::checked(&mut json).filter(|_| json.peek_byte().is_none())?;
+    let is_result = ["verifier_result", "exception_info"].iter().any(|key| members.has(key));
+    let is_trial = is_result && members.name("trial_name").is_some();
+    let task = members.name("task_name").filter(|_| is_trial)?;
+    Some(Outside {
+        reward: members.object("verifier_result").object("rewards").number("reward"),
+        task: Some(task.into_owned()),
+        exception: members.object("exception_info").name("exception_type").map(Cow::into_owned),
+    })
 }
 
 impl Outside {

@@ -30,62 +30,34 @@ struct Grammar {
     is_in_environment: bool,
 }
 
-/// A grammar that a prompt with a mark defines.
-const DEFINED: Grammar =
-    Grammar { marks: &[], calls: |_| Vec::new(), prompt: Some(&[]), answer: None, is_in_environment: false };
+/// Makes a grammar that a prompt with a mark and these substrings defines.
+const fn defined(
+    marks: &'static [&'static str],
+    calls: fn(&str) -> Vec<Written>,
+    prompt: &'static [&'static str],
+) -> Grammar {
+    Grammar { marks, calls, prompt: Some(prompt), answer: None, is_in_environment: false }
+}
 
 /// The most specific first.
 static GRAMMARS: [Grammar; 13] = [
+    defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
-        marks: &["keystrokes"],
-        calls: text_grammars::keystrokes,
-        prompt: Some(&["commands"]),
-        ..DEFINED
-    },
-    Grammar {
-        marks: &["\"action\"", "\"command\""],
-        calls: text_grammars::object,
         is_in_environment: true,
-        ..DEFINED
+        ..defined(&["\"action\"", "\"command\""], text_grammars::object, &[])
     },
-    Grammar {
-        marks: &["```"],
-        calls: text_grammars::scripts,
-        prompt: None,
-        answer: Some("exitcode: "),
-        ..DEFINED
-    },
-    Grammar { marks: &["<function=", "<invoke name="], calls: text_grammars::functions, ..DEFINED },
-    Grammar { marks: &["<tool_call>"], calls: text_grammars::tool_calls, ..DEFINED },
-    Grammar {
-        marks: &["<execute"],
-        calls: text_grammars::executions,
-        prompt: Some(&["</execute"]),
-        ..DEFINED
-    },
-    Grammar { marks: &["<"], calls: text_grammars::cline, prompt: Some(&["</read_file>"]), ..DEFINED },
-    Grammar {
-        marks: &["<action>"],
-        calls: text_grammars::action_tags,
-        prompt: Some(&["</action>"]),
-        ..DEFINED
-    },
-    Grammar { marks: &["next action I will perform is"], calls: text_grammars::performed, ..DEFINED },
-    Grammar { marks: &["```"], calls: text_grammars::command_blocks, prompt: None, ..DEFINED },
+    Grammar { prompt: None, answer: Some("exitcode: "), ..defined(&["```"], text_grammars::scripts, &[]) },
+    defined(&["<function=", "<invoke name="], text_grammars::functions, &[]),
+    defined(&["<tool_call>"], text_grammars::tool_calls, &[]),
+    defined(&["<execute"], text_grammars::executions, &["</execute"]),
+    defined(&["<"], text_grammars::cline, &["</read_file>"]),
+    defined(&["<action>"], text_grammars::action_tags, &["</action>"]),
+    defined(&["next action I will perform is"], text_grammars::performed, &[]),
+    Grammar { prompt: None, ..defined(&["```"], text_grammars::command_blocks, &[]) },
     // The database of AgentBench.
-    Grammar { marks: &["Action: Operation"], calls: text_grammars::react, ..DEFINED },
-    Grammar {
-        marks: &["ACTION"],
-        calls: text_grammars::react,
-        prompt: Some(&["ACTION:", "THOUGHT:"]),
-        ..DEFINED
-    },
-    Grammar {
-        marks: &["Action"],
-        calls: text_grammars::react,
-        prompt: Some(&["Action:", "Thought:"]),
-        ..DEFINED
-    },
+    defined(&["Action: Operation"], text_grammars::react, &[]),
+    defined(&["ACTION"], text_grammars::react, &["ACTION:", "THOUGHT:"]),
+    defined(&["Action"], text_grammars::react, &["Action:", "Thought:"]),
 ];
 
 /// Signs that a run uses a grammar.

@@ -157,21 +157,27 @@ impl Found {
 
     /// Walks through a value; `path` is its JSON pointer.
     fn value(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
-        let length = path.len();
         match json.peek_byte() {
-            Some(b'[') => {
-                let mut place = 0_u64;
-                json.list(|item| {
-                    path.push_str(&format!("/{place}"));
-                    place += 1;
-                    let walked = self.value(item, path);
-                    path.truncate(length);
-                    walked
-                })
-            }
+            Some(b'[') => self.items(json, path, Self::value),
             Some(b'{') => self.object(json, path),
             _ => json.skip(),
         }
+    }
+
+    fn items<'a>(
+        &mut self,
+        json: &mut Json<'a>,
+        path: &mut String,
+        walk: fn(&mut Self, &mut Json<'a>, &mut String) -> Read<()>,
+    ) -> Read<()> {
+        let (length, mut place) = (path.len(), 0_u64);
+        json.list(|item| {
+            path.push_str(&format!("/{place}"));
+            place += 1;
+            let walked = walk(self, item, path);
+            path.truncate(length);
+            walked
+        })
     }
 
     fn object(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
@@ -187,7 +193,7 @@ impl Found {
                 is_call = KINDS.contains(&&*kind);
                 Ok(())
             } else if first == Some(b'[') && is_one(&LISTS) {
-                self.list_of_calls(value, path)
+                self.items(value, path, Self::call)
             } else if first == Some(b'{') && is_one(&SINGLE) {
                 let call = value.raw()?;
                 self.add(call, path);
@@ -208,19 +214,13 @@ impl Found {
         Ok(())
     }
 
-    fn list_of_calls(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
-        let length = path.len();
-        let mut place = 0_u64;
-        json.list(|item| {
-            let call = item.raw()?;
-            if call.kind() == Kind::Object {
-                path.push_str(&format!("/{place}"));
-                self.add(call, path);
-                path.truncate(length);
-            }
-            place += 1;
-            Ok(())
-        })
+    /// Adds an item of a list of calls.
+    fn call(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
+        let call = json.raw()?;
+        if call.kind() == Kind::Object {
+            self.add(call, path);
+        }
+        Ok(())
     }
 }
 

@@ -34,9 +34,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         current: None,
         others: 0,
     };
-    for message in document.items() {
-        sessions.message(&Members::from(*message));
-    }
+    document.each().for_each(|message| sessions.message(&message));
     let open: Vec<_> = sessions.open.keys().cloned().collect();
     for session in open {
         sessions.say(session);

@@ -2,7 +2,7 @@
 //! result.
 
 use super::prelude::*;
-use super::recorded::elements;
+use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Activities,
@@ -19,8 +19,7 @@ const ACTIVITY: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("microsoft-agents");
-    for activity in elements(document, &["activities"]) {
-        let activity = Members::from(activity);
+    for activity in objects(document, &["activities"]) {
         if !ACTIVITY.fits(&activity) {
             runs.pass_over("activities of other types", 1);
             continue;

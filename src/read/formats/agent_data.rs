@@ -15,7 +15,7 @@ const TRAJECTORY: Mark =
     All(&[Has(&["id"]), Every("content", &Says("class_", &["*_action", "*_observation"]))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    document.each().iter().for_each(|trajectory| give(trajectory, runs));
+    document.each().for_each(|trajectory| give(&trajectory, runs));
 }
 
 fn give(members: &Members<'_>, runs: &mut Runs<'_>) {

@@ -11,16 +11,13 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         Is(Kind::List, &["messages"]),
         Has(&["suite_name", "pipeline_name", "user_task_id"]),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
     let mut task = Task::default();
-    if let Some(messages) = members.get("messages") {
-        messages.json().list(|message| task.message(message))?;
-    }
-    runs.pass_over("messages of other roles", task.others);
+    members.objects("messages").for_each(|message| task.message(&message));
     let text = |key: &str| members.name(key).map(Cow::into_owned);
     let place = ["suite_name", "user_task_id", "attack_type", "injection_task_id"];
     let mut metadata = Metadata {
@@ -34,64 +31,46 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for key in ["attack_type", "injection_task_id"] {
         metadata.labels.extend(text(key).map(|value| (key.to_owned(), value)));
     }
-    let truth = |key: &str| members.flag(key);
-    metadata.labels.extend(truth("security").map(|value| ("security".to_owned(), value.to_string())));
-    let reward = truth("utility").map(|useful| f64::from(u8::from(useful)));
-    runs.give_unrouted(&mut task.steps, metadata, reward);
-    Ok(())
+    metadata.labels.extend(members.flag("security").map(|value| ("security".to_owned(), value.to_string())));
+    task.run.metadata = metadata;
+    task.run.reward = members.flag("utility").map(|useful| f64::from(u8::from(useful)));
+    task.run.give(runs);
 }
 
 /// A run that is being read.
 #[derive(Default)]
 struct Task<'a> {
-    steps: Assembler<'a>,
+    run: Recording<'a>,
     turn: u64,
     /// Unanswered calls with their ids, which may be missing, and names.
     open: VecDeque<(Option<Cow<'a, str>>, Cow<'a, str>, CallNumber)>,
-    others: u64,
 }
 
 impl<'a> Task<'a> {
-    fn message(&mut self, json: &mut Json<'a>) -> Read<()> {
-        if json.kind()? != Kind::Object {
-            self.others += 1;
-            return json.skip();
-        }
-        let message = Members::of(json);
+    fn message(&mut self, message: &Members<'a>) {
+        self.run.at(self.turn, None);
         let content = message.get("content").and_then(text);
         let actor = match message.name("role").as_deref() {
             Some(role @ ("assistant" | "user" | "system")) => words::actor_of(role),
-            Some("tool") => {
-                self.answer(&message, content);
-                return Ok(());
-            }
-            _ => {
-                self.others += 1;
-                return Ok(());
-            }
+            Some("tool") => return self.answer(message, content),
+            _ => return self.run.pass_over("messages of other roles", 1),
         };
-        if let Some(content) = content.filter(|content| !wire::is_blank(content.text())) {
-            self.steps.message(actor, self.turn, content);
-        }
+        self.run.say(actor, content);
         if actor == Actor::Agent {
-            for call in message.list("tool_calls") {
-                let id = call.member("id").and_then(common::ident);
-                let name = call.member("function").and_then(common::name).unwrap_or_default();
-                let mut found = Call::new(self.turn, id.clone(), name.clone());
-                found.arguments = call.member("args").map_or(Content::Absent, common::arguments);
-                self.open.push_back((id, name, self.steps.call(found)));
+            for call in message.objects("tool_calls") {
+                let (id, name) = (call.ident("id"), call.name("function").unwrap_or_default());
+                let number = self.run.call(id.clone(), Some(name.clone()), call.get("args"));
+                self.open.push_back((id, name, number));
             }
             self.turn += 1;
         }
-        Ok(())
     }
 
     /// Gives an answer to the call of its id, or else to the oldest one of its name.
     fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
-        let call = message.get("tool_call");
-        let part = |key: &str| call.and_then(|call| call.member(key));
-        let id = message.get("tool_call_id").or_else(|| part("id")).and_then(common::ident);
-        let name = part("function").and_then(common::name);
+        let call = message.object("tool_call");
+        let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);
+        let name = call.name("function");
         let error = message.present("error");
         let outcome = match message.get("error") {
             Some(_) => Outcome::flag(error.is_some()),
@@ -104,10 +83,8 @@ impl<'a> Task<'a> {
         };
         let place = self.open.iter().position(of_id).or_else(|| self.open.iter().position(of_name));
         match place.and_then(|place| self.open.remove(place)) {
-            Some((.., number)) => {
-                self.steps.answer_call(number, answer);
-            }
-            None => self.steps.answer(self.turn, None, answer),
+            Some((.., number)) => _ = self.run.steps.answer_call(number, answer),
+            None => self.run.answer_with(None, answer),
         }
     }
 }

@@ -17,13 +17,13 @@ const RESULT: Mark =
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut transcripts = Recordings::of_agent("agentv");
-    for object in &document.each() {
-        if MESSAGE.fits(object) {
+    for object in document.each() {
+        if MESSAGE.fits(&object) {
             let run = transcripts.run(object.name("test_id"));
             run.metadata.task = object.name("test_id").map(Into::into);
             run.model(object.get("source").and_then(|source| source.member("model")?.string()));
-            message(object, run);
-        } else if RESULT.fits(object) {
+            message(&object, run);
+        } else if RESULT.fits(&object) {
             let list =
                 ["output", "messages"].iter().map(|key| object.list(key)).find(|list| !list.is_empty());
             let Some(list) = list else {

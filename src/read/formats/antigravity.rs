@@ -19,9 +19,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");
-    for step in document.items() {
-        read_step(&Members::from(*step), &mut run);
-    }
+    document.each().for_each(|step| read_step(&step, &mut run));
     run.give(runs);
 }
 

@@ -1,7 +1,7 @@
 //! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
 
 use super::prelude::*;
-use super::recorded::{elements, fitting, text};
+use super::recorded::{fitting, objects, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::BrowserUse,
@@ -14,8 +14,7 @@ const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), I
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
-    let items = elements(document, &["history"]).into_iter().map(Members::from);
-    for item in fitting(&ENTRY, items, "elements of other types", runs) {
+    for item in fitting(&ENTRY, objects(document, &["history"]), "elements of other types", runs) {
         entry(&item, &mut run);
     }
     run.give(runs);

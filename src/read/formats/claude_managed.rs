@@ -1,7 +1,7 @@
 //! Claude Managed Agents: the events of a session, alone or as `raw` in the events of a client.
 
 use super::prelude::*;
-use super::recorded::{elements, ident, text};
+use super::recorded::{ident, objects, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::ClaudeManaged,
@@ -38,8 +38,7 @@ fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("claude-managed");
-    for event in elements(document, &["events", "data"]) {
-        let outer = Members::from(event);
+    for outer in objects(document, &["events", "data"]) {
         let event = event_in(&outer);
         // The threads of sub-agents are runs of their own.
         let thread = event.ident("session_thread_id");

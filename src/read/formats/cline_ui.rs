@@ -21,7 +21,7 @@ const MESSAGE: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     // Some texts are JSON, which must outlive its message.
-    let messages: Vec<_> = document.items().iter().map(|message| Members::from(*message)).collect();
+    let messages: Vec<_> = document.each().collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
         Task { run: Recording::of_agent("cline"), open: Vec::new(), asked: None, has_begun: false };

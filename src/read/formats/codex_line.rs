@@ -1,5 +1,6 @@
 //! A line of a Codex session. The items are those of the Responses API.
 
+use super::chat_items::Item as ItemKind;
 use super::codex::is_old_header;
 use super::prelude::*;
 
@@ -91,8 +92,8 @@ impl<'a> Payload<'a> {
 impl<'a> Item<'a> {
     fn of(payload: &Members<'a>) -> Self {
         let kind = payload.name("type").unwrap_or_default();
-        match &*kind {
-            "message" => Self::Message {
+        match (&*kind, ItemKind::of(&kind)) {
+            ("message", _) => Self::Message {
                 actor: match payload.name("role").as_deref() {
                     Some("assistant") => Actor::Agent,
                     Some("user") => Actor::User,
@@ -100,33 +101,29 @@ impl<'a> Item<'a> {
                 },
                 text: payload.message("content"),
             },
-            "reasoning" => Self::Reasoning,
-            "function_call_output"
-            | "custom_tool_call_output"
-            | "local_shell_call_output"
-            | "tool_search_output"
-            | "computer_call_output" => {
+            ("reasoning", _) => Self::Reasoning,
+            (_, Some(ItemKind::Output)) => {
                 let output = payload.present("output").map(Output::of).unwrap_or_default();
                 Self::Output { id: id(payload), output }
             }
-            "function_call" => Self::call(payload, payload.arguments("arguments"), None),
-            "custom_tool_call" => {
+            (_, Some(ItemKind::Function)) => Self::call(payload, payload.arguments("arguments"), None),
+            (_, Some(ItemKind::Custom)) => {
                 Self::call(payload, wire::sole_argument("input", payload.present("input")), None)
             }
-            "mcp_call" => Self::call(payload, payload.arguments("arguments"), mcp_answer(payload)),
-            "local_shell_call" | "tool_search_call" | "computer_call" => {
-                Self::named_call(payload, &kind, None)
+            (_, Some(ItemKind::Mcp)) => {
+                Self::call(payload, payload.arguments("arguments"), mcp_answer(payload))
             }
-            "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call" => {
+            (_, Some(ItemKind::Tool(name))) => Self::named_call(payload, name, None),
+            (_, Some(ItemKind::Server(name))) => {
                 // The server answers these by their status alone.
                 let outcome = match payload.name("status").as_deref() {
                     Some("completed") => Some(Outcome::flag(false)),
                     Some("failed" | "incomplete") => Some(Outcome::flag(true)),
                     _ => None,
                 };
-                Self::named_call(payload, &kind, outcome.map(|outcome| outcome.answer(Content::Absent)))
+                Self::named_call(payload, name, outcome.map(|outcome| outcome.answer(Content::Absent)))
             }
-            _ => Self::Other,
+            (_, None) => Self::Other,
         }
     }
 
@@ -134,12 +131,12 @@ impl<'a> Item<'a> {
         Self::Call { id: id(payload), name: payload.name("name").unwrap_or_default(), arguments, answer }
     }
 
-    /// Returns a call whose type is its name.
-    fn named_call(payload: &Members<'a>, kind: &str, answer: Option<Answer<'a>>) -> Self {
+    /// Returns a call of a tool that the type names.
+    fn named_call(payload: &Members<'a>, name: &'static str, answer: Option<Answer<'a>>) -> Self {
         let arguments = ["action", "arguments", "queries"].into_iter().find_map(|key| payload.present(key));
         Self::Call {
             id: id(payload),
-            name: kind.strip_suffix("_call").unwrap_or(kind).to_owned().into(),
+            name: name.into(),
             arguments: arguments.map_or(Content::Absent, common::arguments),
             answer,
         }

@@ -1,7 +1,7 @@
 //! CrewAI: the events of a crew. A tool use is started, then finished or failed; only the name of the tool pairs these.
 
 use super::prelude::*;
-use super::recorded::elements;
+use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::CrewAi,
@@ -33,8 +33,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("crewai");
     let mut is_open = false;
-    for item in elements(document, &["events"]) {
-        let event = Members::from(item);
+    for event in objects(document, &["events"]) {
         // Each kickoff of a crew is a run.
         if is_open && event.name("type").as_deref() == Some("crew_kickoff_started") {
             std::mem::replace(&mut run, Recording::of_agent("crewai")).give(runs);

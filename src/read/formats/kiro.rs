@@ -15,7 +15,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("kiro");
-    for line in document.items().iter().map(|line| Members::from(*line)) {
+    for line in document.each() {
         let data = line.object("data");
         let actor = match line.name("kind").as_deref() {
             Some("Prompt") => Some(Actor::User),

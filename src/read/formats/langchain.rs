@@ -55,7 +55,7 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let held: Vec<_> = document.each().iter().map(within).collect();
+    let held: Vec<_> = document.each().map(|object| within(&object)).collect();
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
     run.pass_over("elements of other types", held.iter().filter(|held| held.is_empty()).count() as u64);

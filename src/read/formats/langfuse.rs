@@ -2,6 +2,7 @@
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
+use super::recorded::fitting;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Langfuse,
@@ -15,21 +16,12 @@ const OBSERVATION: Mark =
 const OBSERVATIONS: Mark = Holds("observations", &OBSERVATION);
 const DATA: Mark = Holds("data", &OBSERVATION);
 const HOLDER: Mark = Any(&[OBSERVATIONS, DATA]);
+/// The lists of observations in a trace of the API, next to a trace, or in a page.
 const LISTS: [(&str, Mark); 2] = [("observations", OBSERVATIONS), ("data", DATA)];
-
-fn is_observation(item: Raw<'_>) -> bool {
-    OBSERVATION.fits_value(item)
-}
 
 fn has_type(observation: &Members<'_>) -> bool {
     let is_capital = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
     observation.name("type").is_some_and(|kind| kind.bytes().all(is_capital))
-}
-
-/// Returns the list of observations in an object: a trace of the API, one next to its trace, or a page.
-fn held_by<'a>(members: &Members<'a>) -> Option<Raw<'a>> {
-    let held = LISTS.iter().find(|(_, list)| list.fits(members));
-    held.and_then(|(key, _)| members.get(key))
 }
 
 /// An observation, with its session.
@@ -37,22 +29,15 @@ type Found<'a> = (Members<'a>, Option<Cow<'a, str>>);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut found = Vec::new();
-    let mut others = 0;
-    match document {
-        Document::Object(members) => take(members, &mut found, &mut others),
-        Document::List(_) | Document::Lines(_) => {
-            for item in document.items() {
-                if is_observation(*item) {
-                    found.push((Members::from(*item), None));
-                } else if HOLDER.fits_value(*item) {
-                    take(&Members::from(*item), &mut found, &mut others);
-                } else {
-                    others += 1;
-                }
-            }
+    for object in document.each() {
+        if HOLDER.fits(&object) {
+            take(&object, &mut found, runs);
+        } else if OBSERVATION.fits(&object) {
+            found.push((object, None));
+        } else {
+            runs.pass_over("items that are no observations", 1);
         }
     }
-    runs.pass_over("items that are no observations", others);
     let outdated = outdated(&found);
     runs.pass_over("earlier states of an iteration", outdated.len() as u64);
     let is_current = |(observation, _): &&Found<'_>| !outdated.contains(&*id(observation));
@@ -62,18 +47,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, others: &mut u64) {
-    let trace = members.get("trace").filter(|trace| trace.kind() == Kind::Object);
-    let session = match trace {
-        Some(trace) => trace.member("sessionId").and_then(common::name),
-        None => members.name("sessionId"),
-    };
-    for item in held_by(members).and_then(Raw::items).unwrap_or_default() {
-        if is_observation(item) {
-            found.push((Members::from(item), session.clone()));
-        } else {
-            *others += 1;
-        }
+/// Takes the observations in an object, with their session.
+fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
+    let trace = members.object("trace");
+    let session = if trace.whole().is_some() { &trace } else { members }.name("sessionId");
+    let held = LISTS.iter().find(|(_, list)| list.fits(members));
+    let items = held.into_iter().flat_map(|(key, _)| members.objects(key));
+    for item in fitting(&OBSERVATION, items, "items that are no observations", runs) {
+        found.push((item, session.clone()));
     }
 }
 

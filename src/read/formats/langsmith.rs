@@ -24,12 +24,7 @@ const LISTS: [&str; 3] = ["post", "patch", "runs"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut records = Records::default();
-    match document {
-        Document::Object(members) => records.take(members),
-        Document::List(_) | Document::Lines(_) => {
-            document.items().iter().for_each(|item| records.take(&Members::from(*item)));
-        }
-    }
+    document.each().for_each(|object| records.take(&object));
     runs.pass_over("items that are no runs", records.others);
     let spans = records.order.iter().filter_map(|id| records.by_id.get(id)).map(Record::span);
     observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
@@ -56,13 +51,9 @@ impl<'a> Records<'a> {
     }
 
     fn add(&mut self, members: &Members<'a>, parent: Option<&Cow<'a, str>>) {
-        let ordered = || {
-            members
-                .name("dotted_order")
-                .as_deref()
-                .and_then(|order| ids_in(order).next_back().map(str::to_owned))
-        };
-        let Some(id) = members.name("id").or_else(|| ordered().map(Cow::Owned)) else {
+        let ordered =
+            || ids_in(&members.name("dotted_order")?).next_back().map(|id| Cow::Owned(id.to_owned()));
+        let Some(id) = members.name("id").or_else(ordered) else {
             self.others += 1;
             return;
         };

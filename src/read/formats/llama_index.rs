@@ -1,7 +1,7 @@
 //! `LlamaIndex`: events of an agent workflow, and responses of an agent with the outputs of its tools.
 
 use super::prelude::*;
-use super::recorded::elements;
+use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LlamaIndex,
@@ -16,7 +16,7 @@ const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_ou
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("llama-index");
-    for response in document.each().iter().filter(|response| RESPONSE.fits(response)) {
+    for response in document.each().filter(|response| RESPONSE.fits(response)) {
         run.turn(None);
         for source in response.objects("sources") {
             let given = source.object("raw_input");
@@ -29,11 +29,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         std::mem::replace(&mut run, Recording::of_agent("llama-index")).give(runs);
     }
     let mut is_workflow = false;
-    for event in elements(document, &LISTS) {
-        let event = Members::from(event);
-        if !EVENT.fits(&event) {
-            continue;
-        }
+    for event in objects(document, &LISTS).filter(|event| EVENT.fits(event)) {
         is_workflow = true;
         let name = event.name("qualified_name").unwrap_or_default();
         let value = event.object("value");

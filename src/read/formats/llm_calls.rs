@@ -18,10 +18,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     reader: Reader::Fallible(read),
 };
 
-fn exchange(item: Raw<'_>) -> Option<Exchange<'_>> {
-    if item.kind() == Kind::Object { Exchange::of(&Members::from(item)) } else { None }
-}
-
 /// A logged request with its response.
 struct Exchange<'a> {
     request: Body<'a>,
@@ -145,15 +141,9 @@ fn key(message: Raw<'_>) -> String {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let mut exchanges = Vec::new();
-    match document {
-        Document::Object(members) => exchanges.extend(Exchange::of(members)),
-        Document::List(_) | Document::Lines(_) => {
-            exchanges.extend(document.items().iter().filter_map(|item| exchange(*item)));
-            let others = document.items().len() - exchanges.len();
-            runs.pass_over("items that are no requests with responses", others as u64);
-        }
-    }
+    let exchanges: Vec<_> = document.each().filter_map(|object| Exchange::of(&object)).collect();
+    let others = document.items().len().saturating_sub(exchanges.len());
+    runs.pass_over("items that are no requests with responses", others as u64);
     let mut conversations: Vec<(Vec<String>, Vec<&Exchange<'_>>)> = Vec::new();
     for exchange in &exchanges {
         let keys = exchange.keys();

@@ -13,10 +13,6 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 const TRACE: Mark =
     Test("`info`, and `spans` under `data` with attributes `mlflow.…`", |object| spans(object).is_some());
 
-fn of_item(item: Raw<'_>) -> Option<Vec<Raw<'_>>> {
-    if item.kind() == Kind::Object { spans(&Members::from(item)) } else { None }
-}
-
 fn spans<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let spans = members.get("data")?.member("spans")?.items()?;
     let is_own = |span: &Raw<'_>| {
@@ -36,15 +32,10 @@ fn spans<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut found = Vec::new();
-    match document {
-        Document::Object(members) => found.extend(spans(members).unwrap_or_default()),
-        Document::List(_) | Document::Lines(_) => {
-            for item in document.items() {
-                match of_item(*item) {
-                    Some(spans) => found.extend(spans),
-                    None => runs.pass_over("items that are no traces", 1),
-                }
-            }
+    for object in document.each() {
+        match spans(&object) {
+            Some(spans) => found.extend(spans),
+            None => runs.pass_over("items that are no traces", 1),
         }
     }
     let spans = found.into_iter().map(|span| self::span(&Members::from(span)));

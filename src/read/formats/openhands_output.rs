@@ -12,7 +12,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         "`instance_id`, `test_result` and a list `history` of events of OpenHands",
         is_output,
     ))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 fn is_output(members: &Members<'_>) -> bool {
@@ -48,9 +48,9 @@ fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
     items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
-    let Some(history) = members.get("history") else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
+    let Some(history) = members.get("history") else { return };
     let events = events_of(history);
     let settings = members.get("metadata");
     let setting = |key: &str| settings.and_then(|settings| settings.member(key));
@@ -69,9 +69,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::EVENT.fits_value(*event)) {
         let mut conversation = Conversation::new();
-        for event in events {
-            conversation.read(&mut event.json())?;
-        }
+        events.into_iter().for_each(|event| conversation.read(event));
         conversation.end(runs, metadata, result);
     } else {
         let mut log = openhands::Log::default();
@@ -86,7 +84,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         log.end(runs, metadata, result);
     }
-    Ok(())
 }
 
 /// Returns the reward in a result: a number or boolean, itself or under a verdict key.

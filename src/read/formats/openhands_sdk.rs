@@ -7,7 +7,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHandsSdk,
     about: "event logs of the OpenHands Agent SDK: a list, lines, or one event",
     signature: &[Shape::Items(EVENT)],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 /// An event. The first versions wrote its class with the module.
@@ -44,13 +44,10 @@ pub(super) fn short(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut conversation = Conversation::new();
-    for event in document.items() {
-        conversation.read(&mut event.json())?;
-    }
+    document.items().iter().for_each(|event| conversation.read(*event));
     conversation.end(runs, Metadata::default(), None);
-    Ok(())
 }
 
 /// Returns the arguments of an action: its members without the class name, or the `data` of an MCP tool.

@@ -41,12 +41,11 @@ impl<'a> Conversation<'a> {
     }
 
     /// Reads an event.
-    pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
-        if json.kind()? != Kind::Object {
-            self.run.pass_over("events of other kinds", 1);
-            return json.skip();
+    pub(super) fn read(&mut self, event: Raw<'a>) {
+        if event.kind() != Kind::Object {
+            return self.run.pass_over("events of other kinds", 1);
         }
-        let event = Members::of(json);
+        let event = Members::from(event);
         let kind = event.name("kind").unwrap_or_default();
         self.run.at(self.turn, event.time("timestamp"));
         match short(&kind) {
@@ -94,7 +93,6 @@ impl<'a> Conversation<'a> {
             }
             _ => self.run.pass_over("events of other kinds", 1),
         }
-        Ok(())
     }
 
     /// Begins the turn of an event, or continues that of its response.

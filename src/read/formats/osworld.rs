@@ -16,8 +16,7 @@ const STEP: Mark = Has(&["step_num", "action_timestamp", "action", "done"]);
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("osworld");
     let mut response = None;
-    for item in document.items() {
-        let item = Members::from(*item);
+    for item in document.each() {
         run.turn(None);
         if STEP.fits(&item) {
             // The actions of one response repeat it.

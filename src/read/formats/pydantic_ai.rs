@@ -1,7 +1,7 @@
 //! Pydantic AI: dumped messages with parts, and the events of a streamed run.
 
 use super::prelude::*;
-use super::recorded::{elements, members, text};
+use super::recorded::{members, objects, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::PydanticAi,
@@ -23,7 +23,7 @@ const EVENT: Mark = Any(&[
 const LISTS: [&str; 4] = ["messages", "all_messages", "message_history", "new_messages"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let items: Vec<_> = elements(document, &LISTS).into_iter().map(Members::from).collect();
+    let items: Vec<_> = objects(document, &LISTS).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
     // The messages at the end of a stream repeat its events.

@@ -17,8 +17,7 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions: TextMap<_, Contents<'_>> = TextMap::default();
     let mut order = Vec::new();
-    for line in document.items() {
-        let line = Members::from(*line);
+    for line in document.each() {
         let (Some(message), session) = (line.get("message"), line.name("sessionId")) else {
             runs.pass_over("lines without a message", 1);
             continue;

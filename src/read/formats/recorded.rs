@@ -32,6 +32,11 @@ pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a
     }
 }
 
+/// Returns the members of these elements.
+pub(super) fn objects<'a>(document: &Document<'a>, keys: &[&str]) -> impl Iterator<Item = Members<'a>> {
+    elements(document, keys).into_iter().map(Members::from)
+}
+
 /// Returns the objects that meet a condition, and counts the others as skipped.
 pub(super) fn fitting<'a>(
     mark: &Mark,

@@ -1,7 +1,7 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the results.
 
 use super::prelude::*;
-use super::recorded::{elements, text};
+use super::recorded::{objects, text};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Smolagents,
@@ -26,8 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         run.model(around.name("model_id"));
         run.say(Actor::User, text(task));
     }
-    for item in elements(document, &LISTS) {
-        let item = Members::from(item);
+    for item in objects(document, &LISTS) {
         let timing = item.object("timing");
         run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));
         if STEP.fits(&item) {

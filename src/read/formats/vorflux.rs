@@ -13,24 +13,18 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         Is(Kind::String, &["session_id"]),
         Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
     let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new() };
-    if let Some(entries) = members.get("trajectory") {
-        entries.json().list(|json| {
-            session.entry(&Members::of(json));
-            Ok(())
-        })?;
-    }
+    members.objects("trajectory").for_each(|entry| session.entry(&entry));
     let unrecorded = session.asked.into_values().sum();
     runs.pass_over("calls of the model that no entry records as run", unrecorded);
     session.run.metadata.id = members.name("session_id").map(Cow::into_owned);
     session.run.metadata.task = members.name("instance_id").map(Cow::into_owned);
     session.run.give(runs);
-    Ok(())
 }
 
 /// A session that is being read.
