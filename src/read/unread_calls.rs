@@ -193,7 +193,13 @@ impl Found {
                 is_call = KINDS.contains(&&*kind);
                 Ok(())
             } else if first == Some(b'[') && is_one(&LISTS) {
-                self.items(value, path, Self::call)
+                self.items(value, path, |found, item, path| {
+                    let call = item.raw()?;
+                    if call.kind() == Kind::Object {
+                        found.add(call, path);
+                    }
+                    Ok(())
+                })
             } else if first == Some(b'{') && is_one(&SINGLE) {
                 let call = value.raw()?;
                 self.add(call, path);
@@ -210,15 +216,6 @@ impl Found {
         })?;
         if is_call && has_content {
             self.add(json.raw_since(start), path);
-        }
-        Ok(())
-    }
-
-    /// Adds an item of a list of calls.
-    fn call(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
-        let call = json.raw()?;
-        if call.kind() == Kind::Object {
-            self.add(call, path);
         }
         Ok(())
     }

@@ -85,7 +85,7 @@ impl<'a> Sessions<'a> {
             return count(&mut self.passed_over, "lines that stand there twice");
         }
         if line.is_of_cursor() {
-            session.metadata.agent = Some("cursor".into());
+            session.run.metadata.agent = Some("cursor".into());
         }
         let passed_over = &mut self.passed_over;
         if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
@@ -104,8 +104,7 @@ impl<'a> Sessions<'a> {
 
 /// A trace that is being read.
 struct Session<'a> {
-    metadata: Metadata,
-    steps: Assembler<'a>,
+    run: Recording<'a>,
     uuids: TextSet<Cow<'a, str>>,
     /// The calls by id.
     calls: TextMap<Cow<'a, str>, CallNumber>,
@@ -128,17 +127,15 @@ const LOCAL: [&str; 2] = [
 
 impl<'a> Session<'a> {
     fn new((session, part): &Key<'a>) -> Self {
-        let mut metadata = Metadata::default();
+        let mut run = Recording::of_agent("claude-code");
         let session = session.as_ref().map(ToString::to_string);
-        metadata.id = match part {
+        run.metadata.id = match part {
             Some(part) => Some(format!("{}/{part}", session.as_deref().unwrap_or_default())),
             None => session.clone(),
         };
-        metadata.parent = session.filter(|_| part.is_some());
-        metadata.agent = Some("claude-code".into());
+        run.metadata.parent = session.filter(|_| part.is_some());
         Self {
-            metadata,
-            steps: Assembler::default(),
+            run,
             uuids: TextSet::default(),
             calls: TextMap::default(),
             answered: TextSet::default(),
@@ -158,7 +155,7 @@ impl<'a> Session<'a> {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         if let Some(text) = line.text().filter(|text| !is_local(text.text())) {
-            self.steps.message_at(Actor::User, turn, text, line.time);
+            self.run.steps.message_at(Actor::User, turn, text, line.time);
         }
         for block in line.blocks {
             self.result(block, turn, line.unknown, line.duration, passed_over);
@@ -179,13 +176,13 @@ impl<'a> Session<'a> {
             return count(passed_over, "results that stand there twice");
         }
         let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
-        if let Some(call) = call.and_then(|call| self.steps.call_mut(call))
+        if let Some(call) = call.and_then(|call| self.run.steps.call_mut(call))
             && duration.is_some()
         {
             call.usage.get_or_insert_default().duration_ns = duration;
         }
         let text = content.as_ref().map_or("".into(), TextCow::text);
-        self.steps.answer(turn, id, outcome(text, is_error, unknown).answer(Content::from(content)));
+        self.run.steps.answer(turn, id, outcome(text, is_error, unknown).answer(Content::from(content)));
     }
 
     fn assistant(&mut self, mut line: Line<'a>, passed_over: &mut PassedOver) {
@@ -202,12 +199,10 @@ impl<'a> Session<'a> {
         if let Some(usage) = self.usages.get_mut(turn_place).filter(|_| !line.usage.is_empty()) {
             *usage = line.usage;
         }
-        if self.metadata.model.is_none() {
-            self.metadata.model = line.model.as_deref().map(Into::into);
-        }
-        self.metadata.termination = line.stop_reason.take().map(Cow::into_owned);
+        self.run.model(line.model.take());
+        self.run.metadata.termination = line.stop_reason.take().map(Cow::into_owned);
         if let Some(text) = line.text() {
-            self.steps.message_at(Actor::Agent, turn, text, line.time);
+            self.run.steps.message_at(Actor::Agent, turn, text, line.time);
         }
         for block in line.blocks {
             let Block::Call { id, name, arguments } = block else {
@@ -222,7 +217,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             let call = Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name) };
-            let call = self.steps.call(call);
+            let call = self.run.steps.call(call);
             self.turns_of_calls.push((call, turn_place));
             if let Some(id) = id {
                 self.calls.insert(id, call);
@@ -235,7 +230,7 @@ impl<'a> Session<'a> {
         let settled = usize::try_from(before).unwrap_or(usize::MAX).min(self.usages.len());
         self.turns_of_calls.retain(|(call, turn)| {
             let usage = self.usages.get(*turn).filter(|usage| !usage.is_empty() && *turn < settled);
-            if let (Some(usage), Some(call)) = (usage, self.steps.call_mut(*call)) {
+            if let (Some(usage), Some(call)) = (usage, self.run.steps.call_mut(*call)) {
                 let duration_ns = call.usage.as_ref().and_then(|usage| usage.duration_ns);
                 call.usage = Some(Box::new(Usage { duration_ns, ..*usage }));
             }
@@ -243,7 +238,7 @@ impl<'a> Session<'a> {
         });
         let turns = (0..).zip(&self.usages).take(settled).skip(self.settled);
         for (turn, usage) in turns {
-            self.steps.spent(turn, Some(*usage));
+            self.run.steps.spent(turn, Some(*usage));
         }
         self.settled = settled.max(self.settled);
     }
@@ -254,13 +249,13 @@ impl<'a> Session<'a> {
         if usize::try_from(last).is_ok_and(|last| last > self.settled) {
             self.settle(last);
         }
-        runs.hand_on(&mut self.steps, last);
+        runs.hand_on(&mut self.run.steps, last);
     }
 
     /// Hands the trace on.
     fn end(mut self, runs: &mut Runs<'_>) {
         self.settle(u64::MAX);
-        runs.give_unrouted(&mut self.steps, self.metadata, None);
+        self.run.give(runs);
     }
 }
 

@@ -5,6 +5,7 @@ use super::events_object::{
     ANSWERS, ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
 };
 use super::prelude::*;
+use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::Events,
@@ -233,11 +234,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let events: Vec<_> =
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
     let mut others = elements.len() - events.len();
-    let mut all: Vec<Run<'_>> = match document {
-        Document::Object(members) if elements.is_empty() => vec![listed(members)],
-        _ => Vec::new(),
-    };
-    let mut places = TextMap::default();
+    let mut open = Ordered::default();
     // Events without a session belong to the one before.
     let header = elements.first().map(|first| Members::from(*first));
     let header =
@@ -250,12 +247,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         number += u64::from(last.is_none() && event.starts_a_run());
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let part = part.or_else(|| event.sidechain());
-        let place = *places.entry((last.clone(), part.clone(), number)).or_insert_with(|| {
-            all.push(Run::new(last.clone(), part.as_deref()));
-            all.len() - 1
-        });
-        others += all.get_mut(place).map_or(1, |run| run.add(event));
+        let begin =
+            |(last, part, _): &(Option<_>, Option<Cow<'_, str>>, _)| Run::new(last.clone(), part.as_deref());
+        others += open.get((last.clone(), part, number), begin).add(event);
     }
+    let mut all: Vec<Run<'_>> = match document {
+        Document::Object(members) if elements.is_empty() => vec![listed(members)],
+        _ => open.into_values().collect(),
+    };
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
         let id = members.ident("session_id").or_else(|| members.ident("id"));
         let metadata = &mut run.recording.metadata;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
-use super::recorded::{items, members, text};
+use super::recorded::{Ordered, items, members, text};
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
@@ -27,7 +27,7 @@ const MARK: Mark = Says("role", &["_checkpoint", "_usage", "_system_prompt"]);
 #[derive(Default)]
 struct Sessions<'a> {
     main: Open<'a>,
-    sub_agents: Vec<(Cow<'a, str>, Open<'a>)>,
+    sub_agents: Ordered<Cow<'a, str>, Open<'a>>,
 }
 
 impl<'a> Session<'a> for Sessions<'a> {
@@ -53,9 +53,7 @@ impl<'a> Session<'a> for Sessions<'a> {
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
         self.main.end(runs);
-        for (_, sub_agent) in self.sub_agents {
-            sub_agent.end(runs);
-        }
+        self.sub_agents.into_values().for_each(|sub_agent| sub_agent.end(runs));
     }
 }
 
@@ -69,15 +67,9 @@ impl<'a> Sessions<'a> {
         }
         let keys = ["agent_id", "parent_tool_call_id", "task_tool_call_id"];
         let id = keys.into_iter().find_map(|key| payload.name(key)).unwrap_or_default();
-        let known = self.sub_agents.iter().position(|(known, _)| *known == id);
-        let place = known.unwrap_or_else(|| {
-            self.sub_agents.push((id, Open::default()));
-            self.sub_agents.len() - 1
-        });
+        let open = self.sub_agents.get(id, |_| Open::default());
         let event = payload.object("event");
-        let open = self.sub_agents.get_mut(place).map(|(_, open)| open);
-        let kind = event.name("type");
-        open.zip(kind).is_some_and(|(open, kind)| open.event(&kind, &event.object("payload"), time))
+        event.name("type").is_some_and(|kind| open.event(&kind, &event.object("payload"), time))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Runs of LangSmith: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
 
-use std::collections::BTreeMap;
-
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
+use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::LangSmith,
@@ -26,16 +25,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut records = Records::default();
     document.each().for_each(|object| records.take(&object));
     runs.pass_over("items that are no runs", records.others);
-    let spans = records.order.iter().filter_map(|id| records.by_id.get(id)).map(Record::span);
+    let spans = records.by_id.into_values().map(|record| record.span());
     observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
     Ok(())
 }
 
-/// Runs by id, in the order of their first appearance.
 #[derive(Default)]
 struct Records<'a> {
-    by_id: BTreeMap<Cow<'a, str>, Record<'a>>,
-    order: Vec<Cow<'a, str>>,
+    by_id: Ordered<Cow<'a, str>, Record<'a>>,
     others: u64,
 }
 
@@ -57,11 +54,7 @@ impl<'a> Records<'a> {
             self.others += 1;
             return;
         };
-        let record = self.by_id.entry(id.clone()).or_default();
-        if record.sent.is_empty() {
-            self.order.push(id.clone());
-        }
-        record.id.clone_from(&id);
+        let record = self.by_id.get(id.clone(), |id| Record { id: id.clone(), ..Record::default() });
         record.parent = record.parent.take().or_else(|| parent.cloned());
         record.sent.push(members.clone());
         for child in members.objects("child_runs") {

@@ -3,6 +3,7 @@
 
 use super::opencode::{self, Info, Part};
 use super::prelude::*;
+use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenCodeEvents,
@@ -58,45 +59,20 @@ impl<'a> Event<'a> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut sessions = Sessions::default();
+    let mut sessions = Ordered::default();
     for line in document.items() {
-        let is_read = Event::of(*line).is_some_and(|event| sessions.add(&event));
-        runs.pass_over("events without content", u64::from(!is_read));
+        let event = Event::of(*line);
+        let is_read = event.and_then(|event| Some(sessions.get(event.session()?, Session::of).add(&event)));
+        runs.pass_over("events without content", u64::from(is_read != Some(true)));
     }
-    sessions.open.into_iter().for_each(|session| session.end(runs));
-}
-
-/// The sessions of an input, in the order of their first events.
-#[derive(Default)]
-struct Sessions<'a> {
-    open: Vec<Session<'a>>,
-    places: TextMap<Cow<'a, str>, usize>,
-}
-
-impl<'a> Sessions<'a> {
-    /// Adds an event, or returns false if it has no content.
-    fn add(&mut self, event: &Event<'a>) -> bool {
-        let Some(id) = event.session() else { return false };
-        let next = self.open.len();
-        let place = *self.places.entry(id.clone()).or_insert(next);
-        if place == next {
-            self.open.push(Session { id, ..Session::default() });
-        }
-        match self.open.get_mut(place) {
-            Some(session) => session.add(event),
-            None => false,
-        }
-    }
+    sessions.into_values().for_each(|session| session.end(runs));
 }
 
 /// A session that is being read.
-#[derive(Default)]
 struct Session<'a> {
-    id: Cow<'a, str>,
-    parent: Option<Cow<'a, str>>,
+    run: Recording<'a>,
     termination: Option<Cow<'a, str>>,
-    messages: Vec<Message<'a>>,
-    places: TextMap<Cow<'a, str>, usize>,
+    messages: Ordered<Cow<'a, str>, Message<'a>>,
     /// The index of each part in its message.
     parts: TextMap<Cow<'a, str>, usize>,
 }
@@ -110,24 +86,32 @@ struct Message<'a> {
 }
 
 impl<'a> Session<'a> {
+    fn of(id: &Cow<'a, str>) -> Self {
+        let mut run = Recording::of_agent("opencode");
+        run.metadata.id = Some(id.to_string());
+        Self { run, termination: None, messages: Ordered::default(), parts: TextMap::default() }
+    }
+
     fn add(&mut self, event: &Event<'a>) -> bool {
         let data = event.data;
         let name = |key: &str| data.member(key).and_then(common::name);
         match (&*event.kind, event.part(), data.member("info")) {
             ("message.removed", ..) => {
-                if let Some(message) = name("messageID").and_then(|id| self.message(id)) {
+                if let Some(message) = name("messageID").map(|id| self.message(id)) {
                     *message = Message { parts: vec![None; message.parts.len()], ..Message::default() };
                 }
             }
             ("message.part.removed", ..) => {
                 let place = name("partID").and_then(|id| self.parts.get(&id).copied());
-                let message = name("messageID").and_then(|id| self.message(id));
+                let message = name("messageID").map(|id| self.message(id));
                 if let Some(part) = message.and_then(|message| message.parts.get_mut(place?)) {
                     *part = None;
                 }
             }
             ("session.created" | "session.updated", _, Some(info)) => {
-                self.parent = info.member("parentID").and_then(common::name).or(self.parent.take());
+                let parent = &mut self.run.metadata.parent;
+                let named = info.member("parentID").and_then(common::name);
+                *parent = named.map(Cow::into_owned).or(parent.take());
             }
             ("error" | "session.error", ..) => {
                 self.termination =
@@ -135,9 +119,7 @@ impl<'a> Session<'a> {
             }
             ("message.updated", _, Some(info)) => {
                 let Some(id) = info.member("id").and_then(common::name) else { return false };
-                if let Some(message) = self.message(id) {
-                    message.info = Some(info);
-                }
+                self.message(id).info = Some(info);
             }
             (_, Some(part), _) => return self.part(event, part),
             _ => return false,
@@ -145,13 +127,8 @@ impl<'a> Session<'a> {
         true
     }
 
-    fn message(&mut self, id: Cow<'a, str>) -> Option<&mut Message<'a>> {
-        let next = self.messages.len();
-        let place = *self.places.entry(id).or_insert(next);
-        if place == next {
-            self.messages.push(Message::default());
-        }
-        self.messages.get_mut(place)
+    fn message(&mut self, id: Cow<'a, str>) -> &mut Message<'a> {
+        self.messages.get(id, |_| Message::default())
     }
 
     /// Replaces the state of a part, or returns false if it names no message.
@@ -160,7 +137,7 @@ impl<'a> Session<'a> {
         let time = event.line.member("timestamp").or_else(|| event.data.member("time"));
         let known = part.member("id").and_then(common::name);
         let place = known.as_ref().and_then(|id| self.parts.get(id).copied());
-        let Some(message) = self.message(message) else { return false };
+        let message = self.message(message);
         if let Some(former) = place.and_then(|place| message.parts.get_mut(place)) {
             *former = Some(part);
         } else {
@@ -173,17 +150,14 @@ impl<'a> Session<'a> {
     }
 
     /// Emits the trace.
-    fn end(self, runs: &mut Runs<'_>) {
-        let mut run = Recording::of_agent("opencode");
-        run.metadata.id = Some(self.id.into_owned()).filter(|id| !id.is_empty());
-        run.metadata.parent = self.parent.map(Cow::into_owned);
-        for (turn, message) in (0..).zip(self.messages) {
+    fn end(mut self, runs: &mut Runs<'_>) {
+        for (turn, message) in (0..).zip(self.messages.into_values()) {
             let (info, parts) = message.read();
-            opencode::add(info, &parts, turn, &mut run);
+            opencode::add(info, &parts, turn, &mut self.run);
         }
-        let end = &mut run.metadata.termination;
+        let end = &mut self.run.metadata.termination;
         *end = self.termination.map(Cow::into_owned).or(end.take());
-        run.give(runs);
+        self.run.give(runs);
     }
 }
 

@@ -1,10 +1,9 @@
 //! Event logs of OpenHands: actions and the observations that name them as their cause.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use super::prelude::*;
-use super::recorded::elements;
+use super::recorded::{elements, objects};
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::OpenHands,
@@ -17,67 +16,39 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 fn are_events(document: &Document<'_>) -> bool {
-    let mut seen = Seen::default();
-    match document {
-        Document::List(items) => {
-            items.iter().any(|event| !matches!(seen.look(&mut event.json()), Ok(ControlFlow::Continue(()))));
-        }
-        Document::Object(members) => match members.get("trajectory") {
-            Some(events) if events.kind() == Kind::List => {
-                let _ = events.json().list_until(|event| seen.look(event));
-            }
-            _ => return false,
-        },
-        Document::Lines(lines) => return lines.iter().any(|line| is_event(*line)),
+    if let Document::Lines(lines) = document {
+        return lines.iter().any(|line| is_event(*line));
     }
-    !seen.other && (seen.is_sure || seen.kinds == [true; 2])
+    let (mut kinds, mut is_sure) = ([false; 2], false);
+    for (place, event) in objects(document, &["trajectory"]).enumerate() {
+        if !EVENT.fits(&event) {
+            return false;
+        }
+        for (seen, kind) in kinds.iter_mut().zip(["action", "observation"]) {
+            *seen |= event.is(kind, Kind::String);
+        }
+        is_sure |= SURE.fits(&event);
+        if kinds == [true; 2] && place + 1 >= words::DECISIVE_ITEMS {
+            break;
+        }
+    }
+    is_sure || kinds == [true; 2]
 }
+
+const EVENT: Mark = Has(&["id", "source"]);
+
+/// An event that no other format has: with a time and all members of an action or an observation.
+const SURE: Mark = All(&[
+    Has(&["id", "source", "timestamp"]),
+    Any(&[
+        All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["args"])]),
+        All(&[Is(Kind::String, &["observation"]), Has(&["content"])]),
+    ]),
+]);
 
 /// Returns true if a value is an event that no other format has.
 pub(super) fn is_event(event: Raw<'_>) -> bool {
-    let mut seen = Seen::default();
-    seen.look(&mut event.json()).is_ok() && seen.is_sure
-}
-
-/// A summary of the events.
-#[derive(Debug, Default)]
-struct Seen {
-    count: usize,
-    /// True if there is an action, and an observation.
-    kinds: [bool; 2],
-    /// True if one has a time and all members of an action or an observation.
-    is_sure: bool,
-    /// True if there is something that is not an event.
-    other: bool,
-}
-
-impl Seen {
-    /// Checks the next event; breaks if no more are needed.
-    fn look(&mut self, json: &mut Json<'_>) -> Read<ControlFlow<()>> {
-        let (mut has_id, mut has_source, mut has_time) = (false, false, false);
-        let (mut action, mut observation) = (false, false);
-        let (mut arguments, mut content) = (false, false);
-        wire::object(json, |key, value| {
-            match key {
-                b"id" => has_id = true,
-                b"source" => has_source = true,
-                b"timestamp" => has_time = true,
-                b"args" => arguments = value.kind()? == Kind::Object,
-                b"content" => content = true,
-                b"action" => action = value.kind()? == Kind::String,
-                b"observation" => observation = value.kind()? == Kind::String,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        self.other = !(has_id && has_source);
-        self.kinds[0] |= action;
-        self.kinds[1] |= observation;
-        self.is_sure |= has_id && has_source && has_time && (action && arguments || observation && content);
-        self.count += 1;
-        let decided = self.kinds == [true; 2] && self.count >= words::DECISIVE_ITEMS;
-        Ok(if self.other || decided { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-    }
+    SURE.fits_value(event)
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -181,7 +152,7 @@ impl<'a> Log<'a> {
     /// Reads an event, or returns false if the value is not one.
     fn read(&mut self, value: Raw<'a>) -> bool {
         let members = Members::from(value);
-        let is_event = members.has("id") && members.has("source");
+        let is_event = EVENT.fits(&members);
         if is_event {
             self.event(&Event::of(members));
         }

@@ -69,7 +69,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::EVENT.fits_value(*event)) {
         let mut conversation = Conversation::new();
-        events.into_iter().for_each(|event| conversation.read(event));
+        for event in events {
+            conversation.read(event);
+        }
         conversation.end(runs, metadata, result);
     } else {
         let mut log = openhands::Log::default();

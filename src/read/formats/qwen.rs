@@ -2,6 +2,7 @@
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
+use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Entry = Entry {
     format: Format::QwenCode,
@@ -15,17 +16,15 @@ pub(in crate::read) const FORMAT: Entry = Entry {
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut sessions: TextMap<_, Contents<'_>> = TextMap::default();
-    let mut order = Vec::new();
+    let mut sessions: Ordered<_, Contents<'_>> = Ordered::default();
     for line in document.each() {
         let (Some(message), session) = (line.get("message"), line.name("sessionId")) else {
             runs.pass_over("lines without a message", 1);
             continue;
         };
-        let contents = sessions.entry(session.clone()).or_insert_with(|| {
+        let contents = sessions.get(session, |session| {
             let mut contents = Contents::of_agent("qwen-code");
             contents.run.metadata.id = session.clone().map(Cow::into_owned);
-            order.push(session);
             contents
         });
         let is_agent = line.name("type").as_deref() == Some("assistant");
@@ -35,11 +34,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         contents.add_with(role, Some(message), time, usage(line.get("usageMetadata")), outcome);
         contents.run.model(line.name("model").filter(|_| is_agent));
     }
-    for session in order {
-        if let Some(contents) = sessions.remove(&session) {
-            contents.run.give(runs);
-        }
-    }
+    sessions.into_values().for_each(|contents| contents.run.give(runs));
 }
 
 /// Returns the outcome of a call that did not succeed.

@@ -1,6 +1,7 @@
 //! Runs that are read message by message, with pairing of answers without ids.
 
 use std::borrow::Cow;
+use std::hash::Hash;
 
 use crate::json::{Json, Kind, Raw};
 use crate::read::document::Document;
@@ -241,36 +242,53 @@ impl<'a> Recording<'a> {
     }
 }
 
+/// Values by key, in the order in which their keys came.
+pub(super) struct Ordered<K, V>(TextMap<K, (usize, V)>);
+
+impl<K, V> Default for Ordered<K, V> {
+    fn default() -> Self {
+        Self(TextMap::default())
+    }
+}
+
+impl<K: Eq + Hash, V> Ordered<K, V> {
+    /// Returns the value of a key, beginning it if needed.
+    pub(super) fn get(&mut self, key: K, begin: impl FnOnce(&K) -> V) -> &mut V {
+        let before = self.0.len();
+        &mut self.0.entry(key).or_insert_with_key(|key| (before, begin(key))).1
+    }
+
+    /// Returns the values in order.
+    pub(super) fn into_values(self) -> impl Iterator<Item = V> {
+        let mut all: Vec<_> = self.0.into_values().collect();
+        all.sort_unstable_by_key(|(before, _)| *before);
+        all.into_iter().map(|(_, value)| value)
+    }
+}
+
 /// Runs by id.
 pub(super) struct Recordings<'a> {
     agent: &'static str,
-    /// The runs by id, with the number of runs before each.
-    runs: TextMap<Option<Cow<'a, str>>, (usize, Recording<'a>)>,
+    runs: Ordered<Option<Cow<'a, str>>, Recording<'a>>,
 }
 
 impl<'a> Recordings<'a> {
     /// Makes an empty set of runs of the agent of this name.
     pub(super) fn of_agent(agent: &'static str) -> Self {
-        Self { agent, runs: TextMap::default() }
+        Self { agent, runs: Ordered::default() }
     }
 
     /// Returns the run of this id, beginning it if needed.
     pub(super) fn run(&mut self, id: Option<Cow<'a, str>>) -> &mut Recording<'a> {
-        let (agent, before) = (self.agent, self.runs.len());
-        let begin = |id: &Option<Cow<'a, str>>| {
-            let mut run = Recording::of_agent(agent);
+        self.runs.get(id, |id| {
+            let mut run = Recording::of_agent(self.agent);
             run.metadata.id = id.clone().map(Cow::into_owned);
-            (before, run)
-        };
-        &mut self.runs.entry(id).or_insert_with_key(begin).1
+            run
+        })
     }
 
     /// Emits the runs, in the order in which they began.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
-        let mut all: Vec<_> = self.runs.into_values().collect();
-        all.sort_unstable_by_key(|(before, _)| *before);
-        for (_, run) in all {
-            run.give(runs);
-        }
+        self.runs.into_values().for_each(|run| run.give(runs));
     }
 }
