@@ -11,7 +11,7 @@ use super::formats::unread;
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
-use super::sample::{Sample, Seen};
+use super::sample::Sample;
 use super::session::{self, Finder, SessionReader};
 use super::signature::{self, Look};
 use super::window::Window;
@@ -80,16 +80,18 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         let bytes = bytes.get(..most).unwrap_or(bytes);
         index.cover(bytes.len());
         let sample = Sample::of(bytes, whole, &index);
-        if !matches!(sample.seen, Seen::TruncatedLine)
+        let is_lines = matches!(sample, Sample::Lines(_));
+        if !matches!(sample, Sample::TruncatedLine)
             && let Some((format, reader)) = claimed_records(&sample, wanted)?
         {
-            let framing = match sample.framing {
-                Framing::Values if !whole => framing::of_first(window, most)?,
-                known => known,
+            let framing = match is_lines {
+                true => Framing::Lines,
+                false if whole => Framing::Values,
+                false => framing::of_first(window, most)?,
             };
             return Ok(Recognised::Records(format, reader, framing));
         }
-        if let Seen::Lines { objects } = sample.seen {
+        if let Sample::Lines(objects) = sample {
             let lines: Vec<Raw<'_>> = objects.iter().filter_map(Members::whole).collect();
             match lines_of(&lines, whole, wanted)? {
                 Some(Claimed::Each) => return Ok(Recognised::Each),

@@ -1,6 +1,6 @@
 //! The start of an input, checked before its format is known: keys and first records.
 
-use super::framing::{Framing, is_in_lines, is_truncated_line, lines};
+use super::framing::{is_in_lines, is_truncated_line, lines};
 use super::members::Members;
 use super::signature::Look;
 use crate::json::{Json, Kind, Read, SkipIndex};
@@ -13,26 +13,17 @@ pub(super) const LINES: usize = 4096;
 
 /// The first value of an input, or its first lines.
 #[derive(Debug, Clone)]
-pub(super) enum Seen<'a> {
+pub(super) enum Sample<'a> {
     /// One object.
     Object(Members<'a>),
     /// A list, with the members of its first items that are objects; the last one may be incomplete.
-    List { objects: Vec<Members<'a>> },
+    List(Vec<Members<'a>>),
     /// Lines, with the members of those that are objects.
-    Lines { objects: Vec<Members<'a>> },
+    Lines(Vec<Members<'a>>),
     /// A line that may be truncated, before a line that is incomplete.
     TruncatedLine,
-    /// Any other JSON value.
-    Scalar,
-    /// Not JSON.
-    Invalid,
-}
-
-/// A bounded part of an input.
-#[derive(Debug, Clone)]
-pub(super) struct Sample<'a> {
-    pub(super) framing: Framing,
-    pub(super) seen: Seen<'a>,
+    /// Any other JSON value, or no JSON.
+    Other,
 }
 
 impl<'a> Sample<'a> {
@@ -43,54 +34,46 @@ impl<'a> Sample<'a> {
         json.space();
         let checked = json.clone().check();
         let start = json.offset();
-        let (seen, read) = first_value(&mut json);
+        let (first, read) = first_value(&mut json);
         let truncated = is_truncated_line(bytes, whole, start, &checked);
         // Text that is valid up to its end is one truncated document, not lines.
         let is_open = matches!(&checked, Err(fault) if fault.is_end());
         if truncated == Some(true) || !is_open && is_in_lines(bytes, whole, start, &json, &read) {
-            return Self::of_lines(bytes, whole, index);
+            let objects = lines(bytes, whole, 0).filter(|line| line.kind() == Kind::Object).take(LINES);
+            let objects = objects.map(|line| Members::of_line(line.with_index(Some(index)).json()));
+            return Self::Lines(objects.collect());
         }
-        let seen = if truncated.is_none() && !whole { Seen::TruncatedLine } else { seen };
-        Self { framing: Framing::Values, seen }
-    }
-
-    fn of_lines(bytes: &'a [u8], whole: bool, index: &'a SkipIndex) -> Self {
-        let objects = lines(bytes, whole, 0).filter(|line| line.kind() == Kind::Object).take(LINES);
-        let objects = objects.map(|line| Members::of_line(line.with_index(Some(index)).json())).collect();
-        Self { framing: Framing::Lines, seen: Seen::Lines { objects } }
+        if truncated.is_none() && !whole { Self::TruncatedLine } else { first }
     }
 
     /// Returns the objects by which formats with separate runs are recognised.
     pub(super) fn look(&self) -> Option<Look<'_, 'a>> {
-        match &self.seen {
-            Seen::Object(members) => Some(Look::of(members)),
-            Seen::List { objects } => Some(Look::List(objects)),
-            Seen::Lines { objects } => Some(Look::Lines(objects)),
-            Seen::TruncatedLine | Seen::Scalar | Seen::Invalid => None,
+        match self {
+            Self::Object(members) => Some(Look::of(members)),
+            Self::List(objects) => Some(Look::List(objects)),
+            Self::Lines(objects) => Some(Look::Lines(objects)),
+            Self::TruncatedLine | Self::Other => None,
         }
     }
 }
 
 /// Returns the first value, and whether it is complete, or its fault.
-fn first_value<'a>(json: &mut Json<'a>) -> (Seen<'a>, Read<()>) {
+fn first_value<'a>(json: &mut Json<'a>) -> (Sample<'a>, Read<()>) {
     match json.peek_byte() {
         Some(b'{') => {
             let (members, read) = Members::read(json);
-            (Seen::Object(members), read)
+            (Sample::Object(members), read)
         }
         Some(b'[') => {
-            let seen = first_items(json.clone());
-            (seen, json.skip())
+            let first = Sample::List(first_items(json.clone()));
+            (first, json.skip())
         }
-        _ => match json.skip() {
-            Ok(()) => (Seen::Scalar, Ok(())),
-            Err(fault) => (Seen::Invalid, Err(fault)),
-        },
+        _ => (Sample::Other, json.skip()),
     }
 }
 
 /// Returns the first items of a list. Items after a damaged one are checked as well.
-fn first_items(mut json: Json<'_>) -> Seen<'_> {
+fn first_items(mut json: Json<'_>) -> Vec<Members<'_>> {
     let mut objects = Vec::new();
     json.advance();
     while objects.len() < RECORDS {
@@ -115,5 +98,5 @@ fn first_items(mut json: Json<'_>) -> Seen<'_> {
             }
         }
     }
-    Seen::List { objects }
+    objects
 }

@@ -57,19 +57,10 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
 /// `{"output": …, "metadata": {"exit_code": …}}`.
 fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
-    let value = json.raw().ok().filter(|_| json.peek_byte().is_none())?;
-    let (mut output, mut metadata) = (None, None);
-    let members = value.json().object(|key, value| {
-        match key {
-            b"output" => output = Some(value.raw()?),
-            b"metadata" => metadata = Some(value.raw()?),
-            _ => {}
-        }
-        Ok(())
-    });
-    members.ok()?;
-    let code = is_failure_code(metadata?.member("exit_code")?)?;
-    Some((Outcome::exit_code(code), output?.string()?.into_owned()))
+    let members = Members::of(&mut json);
+    let is_all = members.whole().is_some() && json.peek_byte().is_none();
+    let code = is_failure_code(members.object("metadata").get("exit_code").filter(|_| is_all)?)?;
+    Some((Outcome::exit_code(code), members.get("output")?.string()?.into_owned()))
 }
 
 /// The beginning of a list of parts in Python's spelling.

@@ -20,26 +20,17 @@ pub(in crate::read) const FORMAT: Entry = Entry {
         Is(Kind::Object, &["eval"]),
         Is(Kind::List, &["samples"]),
     ]))],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let Document::Object(members) = document else { return Ok(()) };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
     let eval = Eval::of(members);
-    if let Some(samples) = members.get("samples") {
-        let mut position = 0;
-        samples.json().list(|json| {
-            let start = json.clone();
-            if let Err(fault) = sample(json, position, &eval, runs) {
-                *json = start;
-                json.skip()?;
-                runs.fail_run(fault.into_error());
-            }
-            position += 1;
-            Ok(())
-        })?;
+    for (position, value) in (0..).zip(members.list("samples")) {
+        if let Err(fault) = sample(value, position, &eval, runs) {
+            runs.fail_run(fault.into_error());
+        }
     }
-    Ok(())
 }
 
 /// Facts about all samples of a log.
@@ -62,56 +53,33 @@ impl Eval {
 }
 
 /// Reads the sample at this position of its log.
-pub(in crate::read) fn sample(
-    json: &mut Json<'_>,
-    position: u64,
-    eval: &Eval,
-    runs: &mut Runs<'_>,
-) -> Read<()> {
-    let (mut id, mut epoch, mut scores, mut score) = (None, None, None, None);
-    let (mut messages, mut attachments, mut measured) = (None, None, Measured::default());
-    if json.kind()? != Kind::Object {
-        runs.pass_over("samples that are no objects", 1);
+pub(in crate::read) fn sample(value: Raw<'_>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
+    let sample = Members::from(value);
+    if !sample.is("messages", Kind::List) {
+        let is_object = value.kind() == Kind::Object;
+        let what = if is_object { "samples without messages" } else { "samples that are no objects" };
+        runs.pass_over(what, 1);
         return Ok(());
     }
-    json.object(|key, value| {
-        match key {
-            b"id" => id = wire::ident(value)?,
-            b"epoch" => epoch = value.raw()?.integer(),
-            b"scores" => scores = Some(value.raw()?),
-            b"score" => score = Some(value.raw()?),
-            b"messages" => messages = Some(value.raw()?),
-            b"attachments" => attachments = Some(value.raw()?),
-            b"events" => measured = Measured::of(value.raw()?),
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    let Some(messages) = messages.filter(|messages| messages.kind() == Kind::List) else {
-        runs.pass_over("samples without messages", 1);
-        return Ok(());
-    };
     let mut metadata = eval.metadata.clone();
+    let id = sample.ident("id");
     let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
-    metadata.id = Some(format!("{part}_epoch_{}", epoch.unwrap_or(1)));
+    metadata.id = Some(format!("{part}_epoch_{}", sample.integer("epoch").unwrap_or(1)));
     metadata.task = id.map(Cow::into_owned);
     let mut conversation = Conversation {
         steps: Assembler::default(),
-        attachments: Attachments { all: attachments, found: None, left: MOST_COPIED },
-        measured,
+        attachments: Attachments { all: sample.get("attachments"), found: None, left: MOST_COPIED },
+        measured: sample.get("events").map(Measured::of).unwrap_or_default(),
     };
-    let mut turn = 0;
-    messages.json().list(|json| {
-        if json.kind()? == Kind::Object {
-            conversation.message(Message::read(json)?, turn)?;
+    for (turn, message) in (0..).zip(sample.list("messages")) {
+        if message.kind() == Kind::Object {
+            conversation.message(&Members::from(message), turn)?;
         } else {
             runs.pass_over("messages that are no objects", 1);
         }
-        turn += 1;
-        Ok(())
-    })?;
-    let reward = scores.and_then(only_member).or(score).and_then(reward);
-    runs.give_unrouted(&mut conversation.steps, metadata, reward);
+    }
+    let score = sample.get("scores").and_then(only_member).or(sample.get("score"));
+    runs.give_unrouted(&mut conversation.steps, metadata, score.and_then(reward));
     Ok(())
 }
 
@@ -139,44 +107,18 @@ fn reward(score: Raw<'_>) -> Option<f64> {
     }
 }
 
-#[derive(Debug, Default)]
-struct Message<'a> {
-    id: Option<Cow<'a, str>>,
-    role: Cow<'a, str>,
-    content: Option<Raw<'a>>,
-    calls: Option<Raw<'a>>,
-    answers: Option<Cow<'a, str>>,
-    error: Option<Raw<'a>>,
-}
-
-impl<'a> Message<'a> {
-    fn read(json: &mut Json<'a>) -> Read<Self> {
-        let mut message = Self::default();
-        json.object(|key, value| {
-            match key {
-                b"id" => message.id = wire::name(value)?,
-                b"role" => message.role = wire::name(value)?.unwrap_or_default(),
-                b"content" => message.content = Some(value.raw()?),
-                b"tool_calls" => message.calls = Some(value.raw()?),
-                b"tool_call_id" => message.answers = wire::name(value)?,
-                b"error" => message.error = Some(value.raw()?).filter(|error| error.kind() == Kind::Object),
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(message)
+/// Returns the outcome of a call, and the type of its error.
+fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
+    if !result.is("error", Kind::Object) {
+        return (Outcome::UNMARKED, None);
     }
-
-    fn outcome(&self) -> (Outcome, Option<Box<str>>) {
-        let Some(error) = self.error else { return (Outcome::UNMARKED, None) };
-        let kind = error.member("type").and_then(common::name);
-        let outcome = if kind.as_deref() == Some("approval") {
-            Outcome::unknown(UnknownReason::Refused, Provenance::ErrorType)
-        } else {
-            Outcome::error(Provenance::ErrorType)
-        };
-        (outcome, kind.map(|kind| kind.as_ref().into()))
-    }
+    let kind = result.object("error").name("type");
+    let outcome = if kind.as_deref() == Some("approval") {
+        Outcome::unknown(UnknownReason::Refused, Provenance::ErrorType)
+    } else {
+        Outcome::error(Provenance::ErrorType)
+    };
+    (outcome, kind.map(|kind| kind.as_ref().into()))
 }
 
 /// A sample that is being read.
@@ -187,35 +129,30 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn message(&mut self, message: Message<'a>, turn: u64) -> Read<()> {
-        if message.role == "tool" {
-            let observation = message.content.and_then(words::result);
+    fn message(&mut self, message: &Members<'a>, turn: u64) -> Read<()> {
+        let role = message.name("role").unwrap_or_default();
+        if role == "tool" {
+            let observation = message.result("content");
             let observation = observation.map(|words| self.attachments.put_into(words)).transpose()?;
-            let (outcome, error_type) = message.outcome();
+            let (outcome, error_type) = outcome(message);
             let mut answer = outcome.answer(observation.into());
             answer.error_type = error_type;
-            self.steps.answer(turn, message.answers, answer);
+            self.steps.answer(turn, message.name("tool_call_id"), answer);
             return Ok(());
         }
-        let actor = words::actor_of(&message.role);
-        if let Some(text) = message.content.and_then(words::message) {
-            let time = message.id.as_deref().and_then(|id| self.measured.time_of_message(id));
+        let actor = words::actor_of(&role);
+        let id = message.name("id");
+        if let Some(text) = message.message("content") {
+            let time = id.as_deref().and_then(|id| self.measured.time_of_message(id));
             self.steps.message_at(actor, turn, text, time);
         }
         if actor != Actor::Agent {
             return Ok(());
         }
-        let mut found = Vec::new();
-        if let Some(calls) = message.calls.filter(|calls| calls.kind() == Kind::List) {
-            calls.json().list(|json| {
-                if json.kind()? == Kind::Object {
-                    found.push(tool_call(json, turn)?);
-                }
-                Ok(())
-            })?;
-        }
+        let calls = message.list("tool_calls").into_iter().filter(|call| call.kind() == Kind::Object);
+        let found: Vec<_> = calls.map(|call| tool_call(&Members::from(call), turn)).collect();
         let ids = found.iter().filter_map(|call| call.id.as_deref());
-        let tokens = self.measured.tokens(message.id.as_deref(), ids);
+        let tokens = self.measured.tokens(id.as_deref(), ids);
         self.steps.spent(turn, tokens.filter(|_| found.is_empty()));
         for mut call in found {
             let execution = call.id.as_deref().and_then(|id| self.measured.next_execution(id));
@@ -229,18 +166,9 @@ impl<'a> Conversation<'a> {
     }
 }
 
-fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
-    let mut call = Call::new(turn, None, "");
-    json.object(|key, value| {
-        match key {
-            b"id" => call.id = wire::name(value)?,
-            b"function" => call.name = wire::name(value)?.unwrap_or_default(),
-            b"arguments" => call.arguments = common::read_arguments(value)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(call)
+fn tool_call<'a>(call: &Members<'a>, turn: u64) -> Call<'a> {
+    let name = call.name("function").unwrap_or_default();
+    Call { arguments: call.arguments("arguments"), ..Call::new(turn, call.name("id"), name) }
 }
 
 /// Attachments: long texts in a separate object.

@@ -69,7 +69,8 @@ fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Resu
     let index = SkipIndex::of_length(text.len());
     let mut json = Json::with_index(text.as_bytes(), Some(&index));
     json.clone().check().map_err(Fault::into_error)?;
-    inspect::sample(&mut json, position, eval, runs).map_err(Fault::into_error)
+    let value = json.raw().map_err(Fault::into_error)?;
+    inspect::sample(value, position, eval, runs).map_err(Fault::into_error)
 }
 
 /// Names as Inspect writes them.
