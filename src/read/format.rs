@@ -1,5 +1,7 @@
 //! The entry of a format: its name, how it is recognised, and how its runs are read.
 
+use std::ops::Deref;
+
 use super::Format;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
@@ -10,6 +12,11 @@ use crate::json::{Json, Read};
 /// One line of the list of formats.
 pub(super) struct Entry {
     pub(super) format: Format,
+    definition: Definition,
+}
+
+/// The definition of a format, in its file.
+pub(super) struct Definition {
     /// A description in words.
     pub(super) about: &'static str,
     /// The shapes by which the format is recognised. One of them is enough.
@@ -41,7 +48,19 @@ type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 /// As [`ReadDocument`]. A fault that is returned ends the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
+impl Deref for Entry {
+    type Target = Definition;
+
+    fn deref(&self) -> &Definition {
+        &self.definition
+    }
+}
+
 impl Entry {
+    pub(super) const fn new(format: Format, definition: Definition) -> Self {
+        Self { format, definition }
+    }
+
     /// Returns true if the input is of the format. `document`: all of it, if it is there whole.
     pub(super) fn claims(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         self.signature.iter().any(|shape| shape.fits(look, document))
@@ -103,7 +122,11 @@ macro_rules! formats {
         impl Format {
             pub(in crate::read) fn entry(self) -> &'static crate::read::format::Entry {
                 match self {
-                    $(Self::$name => &$($module)::+::FORMAT,)+
+                    $(Self::$name => {
+                        static ENTRY: crate::read::format::Entry =
+                            crate::read::format::Entry::new(Format::$name, $($module)::+::FORMAT);
+                        &ENTRY
+                    })+
                 }
             }
 

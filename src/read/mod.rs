@@ -336,7 +336,7 @@ pub(crate) fn no_document() -> Error {
 
 /// Reads the `info` and `tasks` of a tau2 directory, whose runs are separate files.
 pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
-    let Reader::Records(reader) = &formats::tau2::FORMAT.reader else { return Header::default() };
+    let Reader::Records(reader) = &Format::Tau2.entry().reader else { return Header::default() };
     let mut window = Window::over_stream(input, options.most_held);
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }

@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::{ident, items, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Acp,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of the Agent Client Protocol (ACP)",
     signature: &[Shape::Items(Any(&[
         UPDATE,

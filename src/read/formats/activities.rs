@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::objects;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Activities,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "transcripts of the Microsoft 365 Agents SDK and the Bot Framework",
     signature: &[Shape::Under(&["activities"], ACTIVITY)],
     reader: Reader::Document(read),

@@ -5,8 +5,7 @@ use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 use super::recorded::{self, items};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Adk,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions and evaluation sets of the Agent Development Kit",
     signature: &[
         Shape::Object(Any(&[

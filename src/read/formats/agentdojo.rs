@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::AgentDojo,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "runs of AgentDojo",
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["messages"]),

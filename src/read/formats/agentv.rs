@@ -2,8 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::AgentV,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "results and transcripts of AgentV",
     signature: &[Shape::Each(All(&[Has(&["test_id"]), Any(&[MESSAGE, RESULT])]))],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::elements;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::AiSdk,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under `messages`",
     signature: &[Shape::Under(
         &["messages"],

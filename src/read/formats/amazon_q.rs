@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{items, json, members, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::AmazonQ,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "conversations of the Amazon Q Developer CLI",
     signature: &[Shape::Each(Any(&[CONVERSATION, ROW]))],
     reader: Reader::Document(read),

@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::text;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Antigravity,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "steps of Antigravity conversations",
     signature: &[Shape::Items(All(&[
         Has(&["step_index", "source"]),

@@ -3,8 +3,7 @@
 use super::atif_result::{Marks, StepResult, answer};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Atif,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "ATIF trajectories, 1.0 to 1.8",
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["steps"]),

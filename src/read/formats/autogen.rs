@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{elements, ident, items, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::AutoGen,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages, events and saved states of AutoGen since 0.4",
     signature: &[Shape::Under(&LISTS, MESSAGE), Shape::Object(STATE)],
     reader: Reader::Document(read),

@@ -6,14 +6,13 @@ use super::prelude::*;
 use crate::error::{Error, Result};
 use crate::json::{Fault, JsonString};
 use crate::names::named;
-use crate::read::format::{Entry as FormatEntry, RecordReader};
+use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun};
 use crate::trace::{
     Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
 };
 
-pub(in crate::read) const FORMAT: FormatEntry = FormatEntry {
-    format: Format::BenchTrace,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line",
     signature: &[
         Shape::Object(Has(&["episodes"])),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{fitting, items, members, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Bfcl,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "results of BFCL, the Berkeley Function Calling Leaderboard",
     signature: &[Shape::Each(ENTRY)],
     reader: Reader::Document(read),

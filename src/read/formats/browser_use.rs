@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{fitting, objects, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::BrowserUse,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "histories of browser-use",
     signature: &[Shape::Under(&["history"], ENTRY)],
     reader: Reader::Document(read),

@@ -16,10 +16,9 @@ const READER: Reader = Reader::Generic(read);
 
 /// Items of OpenAI's Responses.
 pub(in crate::read) mod responses {
-    use super::{Entry, Format, READER, Shape, claims};
+    use super::{Definition, READER, Shape, claims};
 
-    pub(in crate::read) const FORMAT: Entry = Entry {
-        format: Format::OpenAiResponses,
+    pub(in crate::read) const FORMAT: Definition = Definition {
         about: "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and `output`",
         signature: &[Shape::Document(
             "items with `type` or `role`, some of them calls or their outputs",
@@ -31,10 +30,9 @@ pub(in crate::read) mod responses {
 
 /// Messages of Anthropic's models.
 pub(in crate::read) mod anthropic {
-    use super::{Entry, Format, READER, Shape, claims};
+    use super::{Definition, READER, Shape, claims};
 
-    pub(in crate::read) const FORMAT: Entry = Entry {
-        format: Format::AnthropicMessages,
+    pub(in crate::read) const FORMAT: Definition = Definition {
         about: "messages of Anthropic's models: a list, one per line, or under `messages`",
         signature: &[Shape::Document(
             "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
@@ -46,10 +44,9 @@ pub(in crate::read) mod anthropic {
 
 /// Messages of OpenAI's chat.
 pub(in crate::read) mod openai {
-    use super::{Entry, Format, READER, Shape, claims};
+    use super::{Definition, READER, Shape, claims};
 
-    pub(in crate::read) const FORMAT: Entry = Entry {
-        format: Format::OpenAiChat,
+    pub(in crate::read) const FORMAT: Definition = Definition {
         about: "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1), or under \
                 `query` and `response` (Azure's evaluations)",
         signature: &[Shape::Document(

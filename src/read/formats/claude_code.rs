@@ -6,8 +6,7 @@ use crate::read::outcome::{broken_off, never_ran};
 use crate::read::runs::PassedOver;
 use crate::read::session::{self, SessionReader};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::ClaudeCode,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Claude Code, an event per line or under `loglines`",
     signature: &[
         Shape::Items(All(&[

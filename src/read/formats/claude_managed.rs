@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{ident, objects, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::ClaudeManaged,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of Claude Managed Agents",
     signature: &[Shape::Under(&["events", "data"], Any(&[EVENT, In("raw", &EVENT)]))],
     reader: Reader::Document(read),

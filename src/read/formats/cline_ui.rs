@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::{json, members};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::ClineUi,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages that Cline and Roo Code show (ui_messages.json)",
     signature: &[Shape::Items(MESSAGE)],
     reader: Reader::Document(read),

@@ -8,8 +8,7 @@ use super::prelude::*;
 use crate::read::outcome::never_ran;
 use crate::read::session::{self, SessionReader};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::CodexRollout,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Codex, an item per line",
     signature: &[
         Shape::Items(All(&[

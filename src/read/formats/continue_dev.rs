@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{fitting, ident, items, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Continue,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Continue",
     signature: &[Shape::Each(SESSION)],
     reader: Reader::Document(read),

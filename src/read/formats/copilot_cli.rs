@@ -4,8 +4,7 @@ use super::copilot_cli_session::Session;
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::CopilotCli,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of the Copilot CLI",
     signature: &[Shape::Items(All(&[
         Is(Kind::String, &["id"]),

@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::{fitting, items, json, members};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::CopilotDebug,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "debug logs of Copilot in VS Code",
     signature: &[Shape::Items(ENTRY)],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::objects;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::CrewAi,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of CrewAI",
     signature: &[Shape::Under(
         &["events"],

@@ -7,8 +7,7 @@ use super::events_object::{
 use super::prelude::*;
 use super::recorded::Ordered;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Events,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results and steps, \
             one per line, in a list, or in a list of an object; runs \
             with a list of answered calls",

@@ -6,8 +6,7 @@ use super::gemini_cli::has_failed;
 use super::prelude::*;
 use super::recorded::{self, any_of_first, elements};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::GeminiContents,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",
     signature: &[Shape::Document(
         "contents with `role` and `parts`, one of the role `model` or with a call",

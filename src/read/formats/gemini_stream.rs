@@ -4,8 +4,7 @@ use super::gemini_cli::has_failed;
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::GeminiStream,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "what `gemini --output-format stream-json` prints",
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),

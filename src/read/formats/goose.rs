@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::{elements, ident, items, json};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Goose,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Goose",
     signature: &[Shape::Under(&LISTS, Any(&[ROW, HEADER, PARTS]))],
     reader: Reader::Document(read),

@@ -12,8 +12,7 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 use crate::json::Fault;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Inspect,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "logs of Inspect: JSON, or archives (.eval)",
     signature: &[Shape::Object(All(&[
         Has(&["version"]),

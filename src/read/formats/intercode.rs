@@ -3,8 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::InterCode,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "logs of InterCode",
     signature: &[Shape::Object(Values(&EPISODE))],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::KiroCli,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of the Kiro CLI",
     signature: &[Shape::Items(All(&[
         Says("kind", &["Prompt", "AssistantMessage", "ToolResults"]),

@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::{any_of_first, ident, items, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::LangChain,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of LangChain and LangGraph",
     signature: &[Shape::Each(Test(
         "messages of `type` human, ai or tool that have `additional_kwargs`, `response_metadata`, `tool_call_id` or \

@@ -4,8 +4,7 @@ use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
 use super::recorded::fitting;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Langfuse,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of Langfuse: of its API, or exported",
     signature: &[Shape::Object(HOLDER), Shape::List(HOLDER), Shape::Items(OBSERVATION)],
     reader: Reader::Fallible(read),

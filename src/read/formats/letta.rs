@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{any_of_first, elements};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Letta,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of Letta agents and results of letta-evals",
     signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, SAMPLE]))],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::objects;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::LlamaIndex,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of LlamaIndex workflows, and responses with `sources` of tools",
     signature: &[Shape::Under(&LISTS, EVENT), Shape::Each(RESPONSE)],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{elements, fitting};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Mastra,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of Mastra: a list of spans, or under `spans`, also in a `trace`",
     signature: &[Shape::Under(&["spans"], SPAN), Shape::Object(In("trace", &Holds("spans", &SPAN)))],
     reader: Reader::Document(read),

@@ -3,8 +3,7 @@
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::MlFlow,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of MLflow",
     signature: &[Shape::Object(TRACE), Shape::List(TRACE)],
     reader: Reader::Fallible(read),

@@ -3,8 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Moatless,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories and search trees of Moatless",
     signature: &[Shape::Object(Test(
         "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",

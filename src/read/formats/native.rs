@@ -7,8 +7,7 @@ use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun};
 use crate::trace::Trace;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Native,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "this crate's own form",
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::elements;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OpenAiAgents,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of the OpenAI Agents SDK",
     signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN]))],
     reader: Reader::Document(read),

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OpenCode,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions exported by OpenCode",
     signature: &[Shape::Object(All(&[
         In("info", &Is(Kind::String, &["id"])),

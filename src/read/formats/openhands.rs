@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prelude::*;
 use super::recorded::{elements, objects};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OpenHands,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
     signature: &[Shape::Document(
         "events with `id` and `source`, some with `action` and some with `observation`",

@@ -3,8 +3,7 @@
 use super::openhands_sdk_conversation::Conversation;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OpenHandsSdk,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of the OpenHands Agent SDK: a list, lines, or one event",
     signature: &[Shape::Items(EVENT)],
     reader: Reader::Document(read),

@@ -4,8 +4,7 @@
 use super::prelude::*;
 use super::recorded::text;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OsWorld,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of OSWorld (traj.jsonl)",
     signature: &[Shape::Items(STEP)],
     reader: Reader::Document(read),

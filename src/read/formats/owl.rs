@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{fitting, items};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Owl,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "chat histories of OWL (CAMEL)",
     signature: &[Shape::Object(TASK), Shape::Items(Any(&[TASK, EXCHANGE]))],
     reader: Reader::Document(read),

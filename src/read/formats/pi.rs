@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pi_message::Branch;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Pi,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["session"]), Is(Kind::String, &["id", "cwd", "timestamp"])]),

@@ -6,7 +6,7 @@ pub(super) use super::recorded::{Recording, Recordings};
 pub(super) use crate::json::{Json, Kind, Raw, Read};
 pub(super) use crate::read::Format;
 pub(super) use crate::read::document::Document;
-pub(super) use crate::read::format::{Entry, Reader};
+pub(super) use crate::read::format::{Definition, Reader};
 pub(super) use crate::read::members::Members;
 pub(super) use crate::read::outcome::{Outcome, is_failure_code};
 pub(super) use crate::read::runs::Runs;

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{members, objects, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::PydanticAi,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages and streamed events of Pydantic AI",
     signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, EVENT]))],
     reader: Reader::Document(read),

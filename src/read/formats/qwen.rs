@@ -4,8 +4,7 @@ use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 use super::recorded::Ordered;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::QwenCode,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Qwen Code",
     signature: &[Shape::Items(All(&[
         Is(Kind::String, &["uuid", "sessionId"]),

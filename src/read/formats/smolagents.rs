@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{objects, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Smolagents,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "steps of smolagents",
     signature: &[Shape::Under(&LISTS, STEP)],
     reader: Reader::Document(read),

@@ -2,8 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::SweAgent,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of SWE-agent (.traj)",
     signature: &[
         Shape::Object(All(&[

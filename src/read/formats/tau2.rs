@@ -13,8 +13,7 @@ use crate::read::format::RecordReader;
 use crate::read::runs::{Header, OpenRun, Tasks};
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Tau2,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "results of tau2-bench: a file, a list, a run, a run per line, or a directory",
     signature: &[
         Shape::Object(Any(&[Has(&["simulations"]), Has(&["info", "tasks"])])),

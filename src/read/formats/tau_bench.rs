@@ -10,8 +10,7 @@ use crate::read::in_order::InOrder;
 use crate::read::runs::{Header, OpenRun};
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::TauBench,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "results of tau-bench, the first version: a list, a run, or a run per line",
     signature: &[Shape::Each(All(&[
         Has(&["traj", "task_id"]),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::{items, text};
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::ToolBench,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "answers of ToolBench",
     signature: &[Shape::Object(All(&[
         In("answer_generation", &Has(&["query"])),

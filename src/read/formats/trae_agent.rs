@@ -2,8 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::TraeAgent,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of trae-agent",
     signature: &[Shape::Object(All(&[
         Has(&["task", "provider"]),

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 use crate::trace::Digest;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Vorflux,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of Vorflux",
     signature: &[Shape::Object(All(&[
         Is(Kind::String, &["session_id"]),

@@ -3,8 +3,7 @@
 use super::prelude::*;
 use super::recorded::fitting;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::WebArena,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of WebArena",
     signature: &[Shape::Each(RUN)],
     reader: Reader::Document(read),

@@ -7,8 +7,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::WhoAndWhen,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "conversations of several agents, of the benchmark Who&When or Magentic-One",
     signature: &[
         Shape::Each(All(&[Has(&["mistake_agent", "mistake_step"]), Holds("history", &MESSAGE)])),

@@ -2,8 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::Zed,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "threads of the agent in Zed",
     signature: &[Shape::Object(Holds(
         "messages",

@@ -21,7 +21,7 @@ mod pool;
 use crate::json::Read;
 use crate::read::Format;
 use crate::read::document::Document;
-use crate::read::format::{Entry, Reader};
+use crate::read::format::{Definition, Reader};
 use crate::read::runs::Runs;
 use crate::read::signature;
 use crate::read::window::Window;
@@ -35,8 +35,7 @@ pub(crate) use model::{LogRecord, Resource, Span, put_in_order, resource_bytes};
 #[cfg(feature = "scan")]
 pub(crate) use pool::SpanPool;
 
-pub(in crate::read) const FORMAT: Entry = Entry {
-    format: Format::OpenTelemetry,
+pub(in crate::read) const FORMAT: Definition = Definition {
     about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
     signature: &[signature::Shape::Document(
         "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
