@@ -125,6 +125,11 @@ impl<'a> Members<'a> {
         self.get(key).map(Self::from).unwrap_or_default()
     }
 
+    /// Returns the members of the object under a key, or this object if there is none.
+    pub(super) fn within(&self, key: &str) -> Self {
+        if self.is(key, Kind::Object) { self.object(key) } else { self.clone() }
+    }
+
     /// Returns the items of the list under a key; none for any other value.
     pub(super) fn list(&self, key: &str) -> Vec<Raw<'a>> {
         self.get(key).and_then(Raw::items).unwrap_or_default()

@@ -2,7 +2,6 @@
 //! instead of a tool name, and is updated until it has completed or failed.
 
 use super::prelude::*;
-use super::recorded::{ident, items, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of the Agent Client Protocol (ACP)",

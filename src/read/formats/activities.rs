@@ -2,7 +2,6 @@
 //! result.
 
 use super::prelude::*;
-use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "transcripts of the Microsoft 365 Agents SDK and the Bot Framework",

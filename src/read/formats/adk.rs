@@ -3,7 +3,6 @@
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
-use super::recorded::{self, items};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions and evaluation sets of the Agent Development Kit",

@@ -1,7 +1,6 @@
 //! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and its result.
 
 use super::prelude::*;
-use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under `messages`",

@@ -1,7 +1,6 @@
 //! Amazon Q Developer CLI: saved conversations, and database rows that hold them.
 
 use super::prelude::*;
-use super::recorded::{items, json, members, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "conversations of the Amazon Q Developer CLI",

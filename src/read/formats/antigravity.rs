@@ -2,7 +2,6 @@
 //! answers, in order.
 
 use super::prelude::*;
-use super::recorded::text;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "steps of Antigravity conversations",

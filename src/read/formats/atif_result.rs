@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
-use super::recorded::json;
 use crate::read::outcome::{broken_off, never_ran};
 
 /// A parsed result of a step.

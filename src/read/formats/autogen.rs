@@ -1,7 +1,6 @@
 //! AutoGen since 0.4: messages and events of a chat, alone, in a task result or in a saved state.
 
 use super::prelude::*;
-use super::recorded::{elements, ident, items, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages, events and saved states of AutoGen since 0.4",

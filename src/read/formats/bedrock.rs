@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::prelude::*;
-use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`",

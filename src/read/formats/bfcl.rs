@@ -1,7 +1,6 @@
 //! BFCL: results of the Berkeley Function Calling Leaderboard, with the log of each step if present.
 
 use super::prelude::*;
-use super::recorded::{fitting, items, members, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "results of BFCL, the Berkeley Function Calling Leaderboard",
@@ -24,8 +23,7 @@ fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("bfcl");
     run.metadata.task = entry.ident("id").map(Into::into);
     let mut has_steps = false;
-    for turn in entry.list("inference_log") {
-        let turn = Members::from(turn);
+    for turn in entry.objects("inference_log") {
         for message in turn.objects("begin_of_turn_query") {
             run.turn(None);
             run.say(Actor::User, message.text("content"));

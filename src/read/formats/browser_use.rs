@@ -1,7 +1,6 @@
 //! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
 
 use super::prelude::*;
-use super::recorded::{fitting, objects, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "histories of browser-use",
@@ -31,8 +30,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     let thoughts = output.object("current_state");
     run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));
     let mut calls: Vec<CallNumber> = Vec::new();
-    for action in output.list("action") {
-        let action = Members::from(action);
+    for action in output.objects("action") {
         // An action has one name; other names that older versions list are null.
         let named =
             action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
@@ -41,8 +39,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
         }
     }
     let mut calls = calls.into_iter();
-    for result in entry.list("result") {
-        let result = Members::from(result);
+    for result in entry.objects("result") {
         let error = result.get("error").filter(|error| error.kind() == Kind::String);
         let content = result.present("extracted_content");
         let outcome = Outcome::flag(error.is_some());

@@ -1,7 +1,6 @@
 //! Claude Managed Agents: the events of a session, alone or as `raw` in the events of a client.
 
 use super::prelude::*;
-use super::recorded::{ident, objects, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of Claude Managed Agents",
@@ -27,18 +26,11 @@ const EVENT: Mark = All(&[
     Any(&[Has(&["id"]), Has(&["processed_at"])]),
 ]);
 
-/// Returns the event inside a client's wrapper.
-fn event_in<'a>(event: &Members<'a>) -> Members<'a> {
-    match event.get("raw") {
-        Some(raw) if raw.kind() == Kind::Object => Members::from(raw),
-        _ => event.clone(),
-    }
-}
-
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("claude-managed");
     for outer in objects(document, &["events", "data"]) {
-        let event = event_in(&outer);
+        // The event inside a client's wrapper.
+        let event = outer.within("raw");
         // The threads of sub-agents are runs of their own.
         let thread = event.ident("session_thread_id");
         let session = ident(event.get("session_id").or_else(|| outer.get("session_id")));

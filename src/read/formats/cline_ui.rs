@@ -2,7 +2,6 @@
 //! is in the next request.
 
 use super::prelude::*;
-use super::recorded::{json, members};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages that Cline and Roo Code show (ui_messages.json)",

@@ -1,7 +1,6 @@
 //! Continue: sessions of the editor. The state of a call says how it ended.
 
 use super::prelude::*;
-use super::recorded::{fitting, ident, items, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Continue",

@@ -2,7 +2,6 @@
 //! is an entry with its result.
 
 use super::prelude::*;
-use super::recorded::{fitting, items, json, members};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "debug logs of Copilot in VS Code",

@@ -1,7 +1,6 @@
 //! CrewAI: the events of a crew. A tool use is started, then finished or failed; only the name of the tool pairs these.
 
 use super::prelude::*;
-use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of CrewAI",
@@ -45,10 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
     // Uploaded traces nest the members of an event.
-    let data = match event.get("event_data") {
-        Some(data) if data.kind() == Kind::Object => Members::from(data),
-        _ => event.clone(),
-    };
+    let data = event.within("event_data");
     run.turn(event.time("timestamp"));
     let tool = || data.name("tool_name");
     match event.name("type").as_deref() {

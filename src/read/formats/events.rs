@@ -5,7 +5,6 @@ use super::events_object::{
     ANSWERS, ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
 };
 use super::prelude::*;
-use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results and steps, \

@@ -3,7 +3,6 @@
 use super::events::ASKED;
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
-use super::recorded::members;
 
 /// Keys of objects that hold the rest of an event.
 const INNER: [&str; 17] = [

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
-use super::recorded::{self, any_of_first, elements};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",

@@ -2,7 +2,6 @@
 //! are answers.
 
 use super::prelude::*;
-use super::recorded::{elements, ident, items, json};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Goose",

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
-use super::recorded::{Ordered, items, members, text};
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -163,9 +162,7 @@ impl<'a> Open<'a> {
                     Some(_) => Actor::Environment,
                 };
                 self.run.say(actor, content);
-                for call in items(message.get("tool_calls")) {
-                    self.call(&Members::from(call));
-                }
+                message.objects("tool_calls").for_each(|call| self.call(&call));
             }
             "tool" => {
                 let outcome = content.as_ref().map_or(Outcome::UNMARKED, |text| reported(text.text()));

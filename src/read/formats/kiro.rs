@@ -28,7 +28,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         if actor.is_some() {
             run.turn(data.object("meta").get("timestamp").and_then(time::of_seconds));
         }
-        for part in data.list("content").into_iter().map(Members::from) {
+        for part in data.objects("content") {
             let inner = part.object("data");
             match (part.name("kind").as_deref(), actor) {
                 (Some("text"), Some(actor)) => run.say(actor, part.text("data")),

@@ -2,7 +2,6 @@
 //! of a graph.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, ident, items, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of LangChain and LangGraph",

@@ -2,7 +2,6 @@
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
-use super::recorded::fitting;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of Langfuse: of its API, or exported",

@@ -2,7 +2,6 @@
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
-use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "runs of LangSmith: as its SDKs send them, or exported",

@@ -1,7 +1,6 @@
 //! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
-use super::recorded::{any_of_first, elements};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages of Letta agents and results of letta-evals",

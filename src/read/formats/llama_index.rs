@@ -1,7 +1,6 @@
 //! `LlamaIndex`: events of an agent workflow, and responses of an agent with the outputs of its tools.
 
 use super::prelude::*;
-use super::recorded::objects;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of LlamaIndex workflows, and responses with `sources` of tools",

@@ -1,7 +1,6 @@
 //! Mastra: traces as its server gives them. A span of a tool is a call with its result.
 
 use super::prelude::*;
-use super::recorded::{elements, fitting};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of Mastra: a list of spans, or under `spans`, also in a `trace`",

@@ -1,7 +1,6 @@
 //! OpenAI Agents SDK: exported traces and their spans. A function span is a call with its result.
 
 use super::prelude::*;
-use super::recorded::elements;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "traces of the OpenAI Agents SDK",

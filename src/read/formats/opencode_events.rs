@@ -3,7 +3,6 @@
 
 use super::opencode::{self, Info, Part};
 use super::prelude::*;
-use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",

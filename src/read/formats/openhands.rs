@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::prelude::*;
-use super::recorded::{elements, objects};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",

@@ -2,7 +2,6 @@
 //! files.
 
 use super::prelude::*;
-use super::recorded::text;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of OSWorld (traj.jsonl)",

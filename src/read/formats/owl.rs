@@ -1,7 +1,6 @@
 //! OWL, of CAMEL: the exchanges of two agents. Those with tools are the run; each call has its result.
 
 use super::prelude::*;
-use super::recorded::{fitting, items};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "chat histories of OWL (CAMEL)",

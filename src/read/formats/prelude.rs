@@ -2,7 +2,10 @@
 
 pub(super) use std::borrow::Cow;
 
-pub(super) use super::recorded::{Recording, Recordings};
+pub(super) use super::recorded::{
+    self, Ordered, Recording, Recordings, any_of_first, elements, fitting, ident, items, json, members,
+    objects, text,
+};
 pub(super) use crate::json::{Json, Kind, Raw, Read};
 pub(super) use crate::read::Format;
 pub(super) use crate::read::document::Document;

@@ -1,7 +1,6 @@
 //! Pydantic AI: dumped messages with parts, and the events of a streamed run.
 
 use super::prelude::*;
-use super::recorded::{members, objects, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "messages and streamed events of Pydantic AI",
@@ -57,9 +56,7 @@ impl<'a> Reading<'a> {
         run.turn(message.time("timestamp"));
         run.model(message.name("model_name"));
         run.spent(message.usage("usage"));
-        for part in message.list("parts") {
-            self.part(id.clone(), &Members::from(part));
-        }
+        message.objects("parts").for_each(|part| self.part(id.clone(), &part));
     }
 
     fn event(&mut self, event: &Members<'a>) {

@@ -2,7 +2,6 @@
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
-use super::recorded::Ordered;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "sessions of Qwen Code",

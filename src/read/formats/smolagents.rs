@@ -1,7 +1,6 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the results.
 
 use super::prelude::*;
-use super::recorded::{objects, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "steps of smolagents",

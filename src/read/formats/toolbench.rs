@@ -1,7 +1,6 @@
 //! ToolBench: the answer of a search over calls. A node names a tool, the next one its arguments and result.
 
 use super::prelude::*;
-use super::recorded::{items, text};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "answers of ToolBench",

@@ -1,7 +1,6 @@
 //! Trajectories of `WebArena`'s agents: pages and the actions on them, in turn.
 
 use super::prelude::*;
-use super::recorded::fitting;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "trajectories of WebArena",

@@ -20,8 +20,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("zed");
     run.metadata.id = thread.ident("id").map(Cow::into_owned);
     run.model(thread.object("model").name("model"));
-    for message in thread.list("messages") {
-        let message = Members::from(message);
+    for message in thread.objects("messages") {
         run.turn(None);
         if message.is("User", Kind::Object) {
             parts(&message.object("User"), Actor::User, &mut run);
