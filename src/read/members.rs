@@ -36,7 +36,7 @@ impl<'a> Members<'a> {
         json.space();
         let start = json.offset();
         let read = json.members(|key, value| {
-            let name = name_of(key);
+            let name = decoded(key);
             let start = value.clone();
             match value.raw() {
                 Ok(raw) => members.push((name, raw)),
@@ -84,7 +84,7 @@ impl<'a> Members<'a> {
         let start = json.offset();
         let mut members = Vec::new();
         json.members(|key, value| {
-            members.push((name_of(key), value.checked()?));
+            members.push((decoded(key), value.checked()?));
             Ok(())
         })?;
         Ok(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
@@ -214,7 +214,7 @@ impl<'a> Members<'a> {
 }
 
 /// Decodes a key.
-fn name_of(key: Cow<'_, [u8]>) -> Cow<'_, str> {
+pub(super) fn decoded(key: Cow<'_, [u8]>) -> Cow<'_, str> {
     match key {
         Cow::Borrowed(key) => {
             std::str::from_utf8(key).map_or_else(|_| String::from_utf8_lossy(key), Cow::Borrowed)

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::prelude::*;
-use super::tau2_messages::{Messages, Requestor};
+use super::tau2_messages::{self, Messages, id};
 use crate::error::{Error, echo};
 use crate::json::Fault;
 use crate::read::format::RecordReader;
@@ -227,7 +227,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
     json.object(|key, value| {
         match key {
-            b"requestor" => requestor = Requestor::read(value)?,
+            b"requestor" => requestor = tau2_messages::requestor(value)?,
             b"name" => name = Some(value.string()?),
             b"arguments" => {
                 value.space();
@@ -248,7 +248,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
         Ok(())
     })?;
     let name = name.ok_or_else(|| json.missing("name"))?;
-    let actor = requestor.unwrap_or(Requestor::Assistant).actor();
+    let actor = requestor.unwrap_or(Actor::Agent);
     let arguments = arguments.filter(|(arguments, _)| arguments.kind() != Kind::Null);
     Ok(match arguments.map(|(arguments, digest)| (arguments.spelling(), digest)) {
         Some((Cow::Borrowed(text), digest)) => {
@@ -315,9 +315,9 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     let start = json.offset();
     json.object(|key, value| {
         match key {
-            b"id" => run.ending.metadata.id = ident(value)?,
+            b"id" => run.ending.metadata.id = id(value)?.map(Cow::into_owned),
             b"task_id" => {
-                run.ending.metadata.task = ident(value)?;
+                run.ending.metadata.task = id(value)?.map(Cow::into_owned);
                 task_known = true;
             }
             b"trial" => run.ending.metadata.trial = value.whole_or_null()?,
@@ -369,8 +369,4 @@ fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static st
     let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);
     let is_some = events.items().is_some_and(|items| !items.is_empty());
     Ok(key.filter(|_| is_some).map(|key| (key, events.offset())))
-}
-
-fn ident(json: &mut Json<'_>) -> Read<Option<String>> {
-    if json.null()? { Ok(None) } else { json.ident().map(|id| Some(id.into_owned())) }
 }

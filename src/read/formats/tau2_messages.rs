@@ -5,52 +5,28 @@ use crate::json::{Fault, JsonString};
 use crate::read::runs::OpenRun;
 use crate::trace::Digest;
 
-/// The caller of a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Requestor {
-    Assistant,
-    User,
+/// Reads the caller of a call; null is none.
+pub(super) fn requestor(json: &mut Json<'_>) -> Read<Option<Actor>> {
+    if json.null()? {
+        return Ok(None);
+    }
+    let named = json.one_of("requestor `assistant` or `user`", |name| match name {
+        b"assistant" | b"agent" => Some(Actor::Agent),
+        b"user" => Some(Actor::User),
+        _ => None,
+    });
+    named.map(Some)
 }
 
-impl Requestor {
-    pub(in crate::read) fn read(json: &mut Json<'_>) -> Read<Option<Self>> {
-        if json.null()? {
-            return Ok(None);
-        }
-        let named = json.one_of("requestor `assistant` or `user`", |name| match name {
-            b"assistant" | b"agent" => Some(Self::Assistant),
-            b"user" => Some(Self::User),
-            _ => None,
-        })?;
-        Ok(Some(named))
-    }
-
-    pub(in crate::read) fn actor(self) -> Actor {
-        match self {
-            Self::Assistant => Actor::Agent,
-            Self::User => Actor::User,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    System,
-    User,
-    Assistant,
-    Tool,
-}
-
-impl Role {
-    fn read(json: &mut Json<'_>) -> Read<Self> {
-        json.one_of("role `system`, `user`, `assistant` or `tool`", |name| match name {
-            b"system" | b"developer" => Some(Self::System),
-            b"user" => Some(Self::User),
-            b"assistant" => Some(Self::Assistant),
-            b"tool" => Some(Self::Tool),
-            _ => None,
-        })
-    }
+/// Reads a role. A tool is of the environment.
+fn role(json: &mut Json<'_>) -> Read<Actor> {
+    json.one_of("role `system`, `user`, `assistant` or `tool`", |name| match name {
+        b"system" | b"developer" => Some(Actor::System),
+        b"user" => Some(Actor::User),
+        b"assistant" => Some(Actor::Agent),
+        b"tool" => Some(Actor::Environment),
+        _ => None,
+    })
 }
 
 /// The members of messages, reused for each message.
@@ -58,15 +34,9 @@ impl Role {
 pub(in crate::read) struct Messages<'a> {
     /// Whether to keep the texts of arguments.
     texts: bool,
-    calls: Vec<ToolCall<'a>>,
+    /// Calls with the caller, if it is named.
+    calls: Vec<(Call<'a>, Option<Actor>)>,
     answers: Vec<ToolAnswer<'a>>,
-}
-
-struct ToolCall<'a> {
-    id: Option<Cow<'a, str>>,
-    name: Cow<'a, str>,
-    arguments: Content<Arguments<'a>>,
-    requestor: Option<Requestor>,
 }
 
 #[derive(Default)]
@@ -103,12 +73,12 @@ impl<'a> Messages<'a> {
     fn message(&mut self, json: &mut Json<'a>, turn: u64, run: &mut OpenRun<'a, '_>) -> Read<()> {
         self.calls.clear();
         self.answers.clear();
-        let mut role = None;
+        let mut actor = None;
         let mut grouped = false;
         let mut own = ToolAnswer::default();
         json.object(|key, value| {
             match key {
-                b"role" => role = Some(Role::read(value)?),
+                b"role" => actor = Some(role(value)?),
                 b"content" => own.content = value.text_or_null()?,
                 b"tool_calls" => {
                     self.calls.clear();
@@ -118,8 +88,11 @@ impl<'a> Messages<'a> {
                     })?;
                 }
                 // Messages without a tool may have an id of any kind.
-                b"id" if role.is_none_or(|role| role == Role::Tool) => own.id = id(value)?,
-                b"error" if role.is_none_or(|role| role == Role::Tool) => own.error = flag(value)?,
+                b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
+                // Any value but a boolean is ignored.
+                b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
+                    own.error = value.boolean_or_null()?;
+                }
                 b"tool_messages" => {
                     self.answers.clear();
                     grouped = value.list_or_null(|answer| {
@@ -131,59 +104,45 @@ impl<'a> Messages<'a> {
             }
             Ok(())
         })?;
-        let actor = match role.ok_or_else(|| json.missing("role"))? {
-            Role::Tool => {
-                if !grouped {
-                    own.give(turn, run);
-                }
-                self.answers.drain(..).for_each(|answer| answer.give(turn, run));
-                return Ok(());
+        let actor = actor.ok_or_else(|| json.missing("role"))?;
+        if actor == Actor::Environment {
+            if !grouped {
+                own.give(turn, run);
             }
-            Role::System => Actor::System,
-            Role::User => Actor::User,
-            Role::Assistant => Actor::Agent,
-        };
+            self.answers.drain(..).for_each(|answer| answer.give(turn, run));
+            return Ok(());
+        }
         if let Some(content) = own.content.filter(|content| !content.is_empty()) {
             run.assembler.message(actor, turn, Text::from(content));
         }
-        for call in self.calls.drain(..) {
-            run.assembler.call(Call {
-                actor: call.requestor.map_or(actor, Requestor::actor),
-                // Calls and answers without an id share the empty one.
-                arguments: call.arguments,
-                ..Call::new(turn, Some(call.id.unwrap_or_default()), call.name)
-            });
+        for (call, requestor) in self.calls.drain(..) {
+            // Calls and answers without an id share the empty one.
+            let id = Some(call.id.unwrap_or_default());
+            run.assembler.call(Call { actor: requestor.unwrap_or(actor), turn, id, ..call });
         }
         Ok(())
     }
 }
 
 /// Reads the id of a call or answer.
-fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
+pub(super) fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.null()? { Ok(None) } else { json.ident().map(Some) }
 }
 
-/// Reads the flag of an answer. Any value but a boolean is ignored.
-fn flag(json: &mut Json<'_>) -> Read<Option<bool>> {
-    json.boolean_or_null()
-}
-
-fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<ToolCall<'a>> {
-    let mut name = None;
-    let mut call =
-        ToolCall { id: None, name: Cow::Borrowed(""), arguments: Content::Absent, requestor: None };
+fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Actor>)> {
+    let (mut name, mut caller, mut call) = (None, None, Call::new(0, None, ""));
     json.object(|key, value| {
         match key {
             b"id" => call.id = id(value)?,
             b"name" => name = Some(value.string()?),
             b"arguments" => call.arguments = arguments(value, texts)?,
-            b"requestor" => call.requestor = Requestor::read(value)?,
+            b"requestor" => caller = requestor(value)?,
             _ => value.skip()?,
         }
         Ok(())
     })?;
     call.name = name.ok_or_else(|| json.missing("name"))?;
-    Ok(call)
+    Ok((call, caller))
 }
 
 /// Reads arguments: their digest, and their text if it is kept. Null is none.
@@ -209,7 +168,7 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
         match key {
             b"id" => answer.id = id(value)?,
             b"content" => answer.content = value.text_or_null()?,
-            b"error" => answer.error = flag(value)?,
+            b"error" => answer.error = value.boolean_or_null()?,
             _ => value.skip()?,
         }
         Ok(())

@@ -14,7 +14,7 @@ use super::tree::{self, At, Tree};
 use crate::trace::{Arguments, Content, Digest};
 
 /// A call and its sources.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Action<'s> {
     /// The request that asked for it, and the index in the output; `None` if no output shows it.
     pub(crate) call: Option<Place>,
@@ -61,15 +61,12 @@ impl<'s> Action<'s> {
         let id = id.or_else(|| views.iter().find_map(|span| arguments::id_in_wrapper(span)));
         let mut arguments = views.iter().map(|span| arguments::arguments(span));
         Some(Self {
-            call: None,
             id: id.or(wrapped).or_else(around),
             name: Cow::Borrowed(name),
             arguments: arguments.find(Content::is_recorded).unwrap_or(Content::NotRecorded),
             views,
-            is_agent: false,
             result,
-            turn: 0,
-            unseen: 0,
+            ..Self::default()
         })
     }
 
@@ -84,7 +81,7 @@ impl<'s> Action<'s> {
             name: call.name.clone(),
             arguments: call.arguments.clone(),
             turn: place.0,
-            unseen: 0,
+            ..Self::default()
         }
     }
 

@@ -6,6 +6,7 @@ use serde::ser::{Serialize, Serializer};
 use serde_json::Number;
 
 use crate::json::{self, Fault, Json, Kind, Read};
+use crate::read::members::decoded;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -62,7 +63,7 @@ impl<'t> Data<'t> {
             Kind::Object => {
                 let mut members = Vec::new();
                 json.members(|key, value| {
-                    members.push((text(key), Self::read(value)?));
+                    members.push((decoded(key), Self::read(value)?));
                     Ok(())
                 })?;
                 Self::Object(members.into_iter().collect())
@@ -156,13 +157,6 @@ fn number(json: &mut Json<'_>) -> Read<Number> {
         _ => {}
     }
     serde_json::from_slice(spelling).map_err(|_| Fault::shape(start, "a number out of range"))
-}
-
-fn text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
-    match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
-    }
 }
 
 impl<'t> Members<'t> {
