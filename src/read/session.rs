@@ -18,11 +18,8 @@ use crate::json::{Kind, Raw, SkipIndex};
 
 /// The sessions of one input.
 pub(super) trait Session<'a> {
-    /// Adds the next line.
-    fn add(&mut self, line: &Members<'a>);
-
-    /// Hands on steps that no later line can change.
-    fn hand_on(&mut self, runs: &mut Runs<'_>);
+    /// Adds the next line, and hands on steps that no later line can change.
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>);
 
     /// Emits the runs of all sessions.
     fn end(self: Box<Self>, runs: &mut Runs<'_>);
@@ -52,10 +49,7 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
 /// Adds an object, unless it is invalid.
 fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) {
     match Members::checked(&mut object.json()) {
-        Some(line) => {
-            session.add(&line);
-            session.hand_on(runs);
-        }
+        Some(line) => session.add(&line, runs),
         None => runs.pass_over("lines that are no JSON", 1),
     }
 }

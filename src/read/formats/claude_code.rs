@@ -3,7 +3,6 @@
 use super::claude_code_line::{Block, Line, read_line};
 use super::prelude::*;
 use crate::read::outcome::{broken_off, never_ran};
-use crate::read::runs::PassedOver;
 use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -36,25 +35,18 @@ struct Sessions<'a> {
     last: Option<Cow<'a, str>>,
     /// The sub-agents of lines, by line id.
     parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
-    passed_over: PassedOver,
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &Members<'a>) {
-        self.line(read_line(line));
-    }
-
-    /// The first session is the one that grows, as a rule.
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        self.line(read_line(line), runs);
+        // The first session is the one that grows, as a rule.
         if let Some(first) = self.open.first_mut() {
             first.hand_on(runs);
         }
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        for (reason, count) in self.passed_over {
-            runs.pass_over(reason, count);
-        }
         for session in self.open {
             session.end(runs);
         }
@@ -62,15 +54,15 @@ impl<'a> session::Session<'a> for Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
-    fn line(&mut self, mut line: Line<'a>) {
+    fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
-            return count(&mut self.passed_over, line.reason_of_kind());
+            return runs.pass_over(line.reason_of_kind(), 1);
         };
         let session = line.session.take().or_else(|| self.last.take());
         self.last.clone_from(&session);
         let part = line.is_sidechain.then(|| self.part(&mut line));
         if line.is_skipped {
-            return count(&mut self.passed_over, "lines that the program wrote for itself");
+            return runs.pass_over("lines that the program wrote for itself", 1);
         }
         let key = (session, part);
         let place = if let Some(place) = self.places.get(&key) {
@@ -81,13 +73,12 @@ impl<'a> Sessions<'a> {
         };
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
-            return count(&mut self.passed_over, "lines that stand there twice");
+            return runs.pass_over("lines that stand there twice", 1);
         }
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
-        let passed_over = &mut self.passed_over;
-        if is_assistant { session.assistant(line, passed_over) } else { session.user(line, passed_over) }
+        if is_assistant { session.assistant(line) } else { session.user(line) }
     }
 
     /// Returns the part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
@@ -150,29 +141,22 @@ impl<'a> Session<'a> {
         self.usages.len() as u64
     }
 
-    fn user(&mut self, line: Line<'a>, passed_over: &mut PassedOver) {
+    fn user(&mut self, line: Line<'a>) {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         if let Some(text) = line.text().filter(|text| !is_local(text.text())) {
             self.run.steps.message_at(Actor::User, turn, text, line.time);
         }
         for block in line.blocks {
-            self.result(block, turn, line.unknown, line.duration, passed_over);
+            self.result(block, turn, line.unknown, line.duration);
         }
     }
 
     /// Adds a result.
-    fn result(
-        &mut self,
-        block: Block<'a>,
-        turn: u64,
-        unknown: Option<UnknownReason>,
-        duration: Option<u64>,
-        passed_over: &mut PassedOver,
-    ) {
+    fn result(&mut self, block: Block<'a>, turn: u64, unknown: Option<UnknownReason>, duration: Option<u64>) {
         let Block::Result { id, content, is_error } = block else { return };
         if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
-            return count(passed_over, "results that stand there twice");
+            return self.run.pass_over("results that stand there twice", 1);
         }
         let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
         if let Some(call) = call.and_then(|call| self.run.steps.call_mut(call))
@@ -184,7 +168,7 @@ impl<'a> Session<'a> {
         self.run.steps.answer(turn, id, outcome(text, is_error, unknown).answer(Content::from(content)));
     }
 
-    fn assistant(&mut self, mut line: Line<'a>, passed_over: &mut PassedOver) {
+    fn assistant(&mut self, mut line: Line<'a>) {
         let next = self.next_turn();
         let turn = match line.message_id.take() {
             Some(id) => *self.turns.entry(id).or_insert(next),
@@ -207,12 +191,12 @@ impl<'a> Session<'a> {
             let Block::Call { id, name, arguments } = block else {
                 // The model may invent results, other than those of its provider's tools.
                 if matches!(&block, Block::Result { id: Some(id), .. } if self.calls.contains_key(id)) {
-                    self.result(block, turn, None, None, passed_over);
+                    self.result(block, turn, None, None);
                 }
                 continue;
             };
             if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
-                count(passed_over, "calls that stand there twice");
+                self.run.pass_over("calls that stand there twice", 1);
                 continue;
             }
             let call = Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name) };
@@ -256,10 +240,6 @@ impl<'a> Session<'a> {
         self.settle(u64::MAX);
         self.run.give(runs);
     }
-}
-
-fn count(passed_over: &mut PassedOver, reason: impl Into<Cow<'static, str>>) {
-    *passed_over.entry(reason.into()).or_default() += 1;
 }
 
 /// Returns the outcome of a call. `unknown` is stored next to the message with its result.

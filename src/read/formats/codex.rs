@@ -87,7 +87,7 @@ impl Turns {
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
-    fn add(&mut self, line: &Members<'a>) {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         match Payload::of(line) {
             Some(Payload::Meta { id, parent }) => {
                 // A resumed session repeats this line.
@@ -103,9 +103,6 @@ impl<'a> session::Session<'a> for Session<'a> {
             Some(Payload::Compacted) => self.run.pass_over("lines with copied history", 1),
             None => self.run.pass_over("lines of other types", 1),
         }
-    }
-
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
         // Events of the turn that goes on may still come.
         self.settle(self.turn_start);
         self.run.hand_on(runs);

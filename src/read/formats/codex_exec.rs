@@ -66,15 +66,12 @@ struct Threads<'a> {
     places: TextMap<Option<Cow<'a, str>>, usize>,
     /// The thread that was started last.
     current: Option<usize>,
-    /// Number of skipped events and lines.
-    without_content: u64,
-    of_other_types: u64,
 }
 
 impl<'a> Session<'a> for Threads<'a> {
-    fn add(&mut self, line: &Members<'a>) {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         if line.is("payload", Kind::Object) {
-            return self.add(&line.object("payload"));
+            return self.add(&line.object("payload"), runs);
         }
         let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
@@ -98,21 +95,16 @@ impl<'a> Session<'a> for Threads<'a> {
                     thread.item(&item, is_completed);
                 }
             }
-            (Some("turn.started"), ..) => self.without_content += 1,
-            _ => self.of_other_types += 1,
+            (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
+            _ => runs.pass_over("lines of other types", 1),
         }
-    }
-
-    /// The first thread is the one that grows, as a rule. A call is complete when its item is.
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        // The first thread is the one that grows, as a rule. A call is complete when its item is.
         if let Some(first) = self.open.first_mut() {
             first.run.hand_on(runs);
         }
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        runs.pass_over("events without content", self.without_content);
-        runs.pass_over("lines of other types", self.of_other_types);
         for thread in self.open {
             thread.end(runs);
         }

@@ -1,8 +1,8 @@
 //! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents.
 
-use super::copilot_cli_session::Session;
+use super::copilot_cli_session::Open;
 use super::prelude::*;
-use crate::read::session::{self, SessionReader};
+use crate::read::session::SessionReader;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of the Copilot CLI",
@@ -19,33 +19,8 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),
         ]),
     ]))],
-    reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
+    reader: Reader::Session(SessionReader { open: |_| Box::<Open<'_>>::default(), list: "" }),
 };
-
-/// The sessions of an input, one after the other.
-#[derive(Default)]
-struct Sessions<'a> {
-    ended: Vec<Session<'a>>,
-    open: Session<'a>,
-}
-
-impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &Members<'a>) {
-        if line.name("type").as_deref() == Some("session.start") && !self.open.is_empty() {
-            self.ended.push(std::mem::take(&mut self.open));
-        }
-        self.open.line(line);
-    }
-
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
-        self.ended.drain(..).for_each(|session| session.end(runs));
-        self.open.hand_on(runs);
-    }
-
-    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        self.open.end(runs);
-    }
-}
 
 /// Returns the answer of an execution. The answer of a command ends with its exit code.
 pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {

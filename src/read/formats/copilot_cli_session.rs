@@ -4,36 +4,38 @@ use std::collections::BTreeMap;
 
 use super::copilot_cli::answer;
 use super::prelude::*;
+use crate::read::session::Session;
 
-/// A session that is being read: its agents by the call that started them, with the main agent under an empty id.
+/// The session that is being read, of those that stand one after the other: its agents by the call that started them, with the main agent under an empty id.
 #[derive(Default)]
-pub(super) struct Session<'a> {
+pub(super) struct Open<'a> {
     agents: Vec<Recording<'a>>,
     places: BTreeMap<Option<Cow<'a, str>>, usize>,
     calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
     id: Option<String>,
 }
 
-impl<'a> Session<'a> {
-    /// Returns true if nothing was read yet.
-    pub(super) fn is_empty(&self) -> bool {
-        self.agents.is_empty()
-    }
-
-    /// Emits complete steps of the first agent.
-    pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
+impl<'a> Session<'a> for Open<'a> {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        if line.name("type").as_deref() == Some("session.start") && !self.agents.is_empty() {
+            Box::new(std::mem::take(self)).end(runs);
+        }
+        self.line(line);
         if let Some(first) = self.agents.first_mut() {
             first.hand_on_before_turn(runs);
         }
     }
 
-    /// Emits the traces.
-    pub(super) fn end(mut self, runs: &mut Runs<'_>) {
+    fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
         // If only sub-agents acted, the calling agent still has a run.
         self.agent(None);
-        self.agents.into_iter().for_each(|agent| agent.give(runs));
+        for agent in self.agents {
+            agent.give(runs);
+        }
     }
+}
 
+impl<'a> Open<'a> {
     /// Returns the index of the agent that this call started.
     fn agent(&mut self, caller: Option<Cow<'a, str>>) -> usize {
         let next = self.agents.len();
@@ -49,7 +51,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reads a line.
-    pub(super) fn line(&mut self, line: &Members<'a>) {
+    fn line(&mut self, line: &Members<'a>) {
         let data = line.object("data");
         let kind = line.name("type").unwrap_or_default();
         if kind == "session.start" {

@@ -2,7 +2,7 @@
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
-use crate::read::session::{self, SessionReader};
+use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "what `gemini --output-format stream-json` prints",
@@ -15,38 +15,11 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         ]),
         All(&[Says("type", &["tool_result"]), Is(Kind::String, &["tool_id", "status"])]),
     ]))],
-    reader: Reader::Session(SessionReader {
-        open: |_| Box::new(Sessions { ended: Vec::new(), open: Session::new() }),
-        list: "",
-    }),
+    reader: Reader::Session(SessionReader { open: |_| Box::new(Open::new()), list: "" }),
 };
 
-/// The sessions of an input, one after the other.
-struct Sessions<'a> {
-    ended: Vec<Session<'a>>,
-    open: Session<'a>,
-}
-
-impl<'a> session::Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &Members<'a>) {
-        if line.name("type").as_deref() == Some("init") && self.open.run.metadata.id.is_some() {
-            self.ended.push(std::mem::replace(&mut self.open, Session::new()));
-        }
-        self.open.line(line);
-    }
-
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
-        self.ended.drain(..).for_each(|session| session.end(runs));
-        self.open.run.hand_on(runs);
-    }
-
-    fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        self.open.end(runs);
-    }
-}
-
-/// A session that is being read.
-struct Session<'a> {
+/// The session that is being read. Sessions of an input stand one after the other.
+struct Open<'a> {
     run: Recording<'a>,
     /// Collected chunks of the model.
     said: String,
@@ -56,14 +29,24 @@ struct Session<'a> {
     shells: Vec<Cow<'a, str>>,
 }
 
-impl<'a> Session<'a> {
-    fn new() -> Self {
-        Self { run: Recording::of_agent("gemini"), said: String::new(), responds: false, shells: Vec::new() }
+impl<'a> Session<'a> for Open<'a> {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        if line.name("type").as_deref() == Some("init") && self.run.metadata.id.is_some() {
+            Box::new(std::mem::replace(self, Self::new())).end(runs);
+        }
+        self.line(line);
+        self.run.hand_on(runs);
     }
 
-    fn end(mut self, runs: &mut Runs<'_>) {
+    fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
         self.flush();
         self.run.give(runs);
+    }
+}
+
+impl<'a> Open<'a> {
+    fn new() -> Self {
+        Self { run: Recording::of_agent("gemini"), said: String::new(), responds: false, shells: Vec::new() }
     }
 
     /// Adds the collected text of the model.

@@ -29,7 +29,7 @@ struct Sessions<'a> {
 }
 
 impl<'a> Session<'a> for Sessions<'a> {
-    fn add(&mut self, line: &Members<'a>) {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         let time = line
             .get("timestamp")
             .and_then(time::of_seconds)
@@ -43,9 +43,6 @@ impl<'a> Session<'a> for Sessions<'a> {
             None => self.event(event, time) || is_aside(line),
         };
         self.main.run.pass_over("lines of other types", u64::from(!is_read));
-    }
-
-    fn hand_on(&mut self, runs: &mut Runs<'_>) {
         self.main.run.hand_on(runs);
     }
 
