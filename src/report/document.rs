@@ -100,6 +100,14 @@ impl Document {
         self
     }
 
+    /// Adds charts.
+    pub fn charts_of(&mut self, charts: impl IntoIterator<Item = Chart>) -> &mut Self {
+        for chart in charts {
+            self.chart(chart);
+        }
+        self
+    }
+
     /// Adds a chart, unless it is empty.
     pub fn chart(&mut self, chart: Chart) -> &mut Self {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }

@@ -58,10 +58,9 @@ pub use recovery::{
     inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
     transcript_tables,
 };
-pub use regression::regression_table;
 pub use replication::{ReplicationView, replication_document, summed_document};
 pub use replication_charts::forest_chart;
 pub use run::{render_run, render_step};
-pub use runs::{pass_k_table, simulation_table};
+pub use runs::simulation_table;
 pub use scan::scan_document;
-pub use table::{TEXT_WIDTH, Table, csv_text};
+pub use table::{Table, csv_text};

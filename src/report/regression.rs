@@ -5,8 +5,7 @@ use super::table::Table;
 use crate::replicate::{Relation, RewardModel, RewardRegression};
 
 /// Returns the regressions of the reward as a table: effects of one unit, with intervals and p-values.
-#[must_use]
-pub fn regression_table(found: &RewardRegression) -> Table {
+pub(super) fn regression_table(found: &RewardRegression) -> Table {
     let mut table = Table::new(
         "regression",
         "Reward by recovery, errors and calls together",

@@ -5,8 +5,7 @@ use super::table::{CellOf, Table};
 use crate::replicate::{PassK, SimulationRow};
 
 /// Returns pass^k by model and domain, as a table.
-#[must_use]
-pub fn pass_k_table(groups: &[PassK]) -> Table {
+pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(8);
     let mut columns = vec![
         "model | domain | tasks # | runs # | infrastructure_errors=infra # | without_task=no task #"

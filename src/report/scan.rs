@@ -171,14 +171,8 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
         summary.tables().into_iter().partition(|table| table.name() == "costs");
     let mut tables = tables.into_iter();
     document.tables_of(tables.next());
-    for chart in charts(summary) {
-        document.chart(chart);
-    }
-    document.tables_of(tables).section("Costs");
-    for chart in cost_charts(summary) {
-        document.chart(chart);
-    }
-    document.tables_of(of_costs);
+    document.charts_of(charts(summary)).tables_of(tables);
+    document.section("Costs").charts_of(cost_charts(summary)).tables_of(of_costs);
     if !flagged.is_empty() {
         let more = summary.flagged().saturating_sub(flagged.len() as u64);
         document.section("Flagged runs");

@@ -100,8 +100,9 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
                 if list.len() - start >= RUN_BYTES {
                     break;
                 }
-                list.element("li", &[("class", classes(step))], |item| {
-                    box_of(item, run, step, chars);
+                let (sign, name, class) = described(step);
+                list.element("li", &[("class", &class)], |item| {
+                    box_of(item, run, step, (sign, name), chars);
                     lanes_of(item, run, step);
                 });
                 drawn += 1;
@@ -141,45 +142,32 @@ fn left_out(markup: &mut Markup, count: usize, what: &str) {
     }
 }
 
-fn classes(step: &StripStep) -> &'static str {
-    match (step.actor, &step.status) {
-        (Actor::Agent, Some(Status::Error)) => "agent error",
-        (Actor::Agent, Some(Status::Ok)) => "agent ok",
-        (Actor::Agent, Some(_)) => "agent unknown",
-        (Actor::Agent, None) => "agent",
-        (Actor::User, Some(Status::Error)) => "user error",
-        (Actor::User, Some(Status::Ok)) => "user ok",
-        (Actor::User, Some(_)) => "user unknown",
-        (Actor::User, None) => "user",
-        (_, Some(Status::Error)) => "other error",
-        _ => "other",
-    }
+/// Returns the sign of a step, what it is in words, and its classes.
+fn described(step: &StripStep) -> (&'static str, String, String) {
+    let (letter, who, class) = match step.actor {
+        Actor::Agent => ("A", "agent", "agent"),
+        Actor::User => ("U", "user", "user"),
+        Actor::System => ("S", "system", "other"),
+        Actor::Environment => ("E", "environment", "other"),
+    };
+    let (sign, status, mark) = match &step.status {
+        Some(Status::Ok) => ("+", ", succeeded", " ok"),
+        Some(Status::Error) => ("×", ", failed", " error"),
+        Some(_) => ("?", ", outcome not known", " unknown"),
+        None => (letter, "", ""),
+    };
+    let mark = if class == "other" && mark != " error" { "" } else { mark };
+    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
+    (sign, format!("step {}: {who}, {what}{status}", step.index), format!("{class}{mark}"))
 }
 
-fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
-    let sign = match (&step.status, step.actor) {
-        (Some(Status::Ok), _) => "+",
-        (Some(Status::Error), _) => "×",
-        (Some(_), _) => "?",
-        (None, Actor::Agent) => "A",
-        (None, Actor::User) => "U",
-        (None, Actor::System) => "S",
-        (None, _) => "E",
-    };
-    let status = match &step.status {
-        Some(Status::Ok) => ", succeeded",
-        Some(Status::Error) => ", failed",
-        Some(_) => ", outcome not known",
-        None => "",
-    };
-    let who = match step.actor {
-        Actor::Agent => "agent",
-        Actor::User => "user",
-        Actor::System => "system",
-        Actor::Environment => "environment",
-    };
-    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
-    let mut name = format!("step {}: {who}, {what}{status}", step.index);
+fn box_of(
+    item: &mut Markup,
+    run: &RunStrip,
+    step: &StripStep,
+    (sign, mut name): (&str, String),
+    chars: usize,
+) {
     let begun: Vec<String> = lanes(run)
         .filter(|(_, finding)| finding.first == step.index)
         .map(|(place, _)| (place + 1).to_string())

@@ -13,7 +13,7 @@ use super::markup::is_unprintable;
 use super::wrap::{padded, shortened, width, wrapped};
 
 /// The width of a terminal for text tables.
-pub const TEXT_WIDTH: usize = 80;
+pub(super) const TEXT_WIDTH: usize = 80;
 
 /// A column of records: its heading, as in [`Table::new`], and its cell for a record.
 pub(super) type CellOf<'h, T> = (&'h str, fn(&T) -> Cell);

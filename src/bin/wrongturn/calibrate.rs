@@ -98,10 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let golden = if arguments.golden.is_empty() { &bundled[..] } else { &arguments.golden };
     output::protect(golden)?;
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    let set = GoldenSet::load(golden, &known).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Unread(lines.join("\nerror: "))
-    })?;
+    let set = GoldenSet::load(golden, &known).map_err(|errors| Unread(common::joined(&errors)))?;
     if set.entries().is_empty() {
         let places: Vec<String> = golden.iter().map(|path| path.display().to_string()).collect();
         return Err(Unread(format!("{}: no golden entries (*.jsonl)", places.join(", "))).into());

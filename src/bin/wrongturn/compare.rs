@@ -13,10 +13,11 @@ use crate::common::findings::counted;
 use crate::common::inputs::{self, Inputs};
 use crate::common::tables::TableFiles;
 use clap::Parser;
+use serde_json::Value;
 use wrongturn::{
     Registry, Scanner,
     compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
-    detect::{ALL, Preset, at_least},
+    detect::{Preset, at_least},
     report::comparison_document,
     scan::{ScanOptions, TraceRecord},
     stats::Resampling,
@@ -154,8 +155,7 @@ impl Scan {
         let Scanning { metadata, threads, .. } = &self.scanning;
         let options = ScanOptions { fingerprints, ..self.scanning.options()? };
         let run_table = options.run_table.clone();
-        let ids: Vec<&str> = ALL.iter().filter(|info| !info.opt_in).map(|info| info.id).collect();
-        let detectors = Registry::default().build(&ids, Preset::Default, actors, &serde_json::json!({}))?;
+        let detectors = Registry::default().build(&[], Preset::Default, actors, &Value::Null)?;
         let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
         let mut inputs: Vec<Inputs> = Vec::new();
         let mut side = |path: &PathBuf, model: &Option<String>| -> Result<_, common::Failure> {

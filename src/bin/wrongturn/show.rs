@@ -67,8 +67,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })?;
     let judges = |run: &Trace| {
         let place = runs.iter().position(|other| std::ptr::eq(other, run));
-        let source = place.and_then(|place| sources.get(place));
-        let profile = source.and_then(|(path, format)| {
+        let profile = place.and_then(|place| sources.get(place)).and_then(|(path, format)| {
             profiles.iter().find(|profile| profile.filter.matches(path, *format, run.metadata()))
         });
         profile.map_or(&*own, |profile| &profile.detectors)

@@ -69,7 +69,7 @@ impl FailOn {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baseline {
     version: u32,
-    findings: BTreeSet<Known>,
+    pub(super) findings: BTreeSet<Known>,
 }
 
 /// The identity of a known finding. Steps are not part of it, because they differ from run to run.
@@ -107,11 +107,6 @@ impl Baseline {
     /// Returns the findings of a run as entries of a baseline.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
         config::findings_of(record).map(|finding| Known::of(record, finding)).collect()
-    }
-
-    /// Adds findings.
-    pub(crate) fn extend(&mut self, findings: Vec<Known>) {
-        self.findings.extend(findings);
     }
 
     pub(crate) fn write(&mut self, path: &Path) -> Result<(), Failure> {

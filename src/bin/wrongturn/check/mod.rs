@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let (entries, flagged, findings, removed, mut record) = *run;
         part.summary.add(&record);
         part.worst.extend(flagged);
-        baseline.extend(findings);
+        baseline.findings.extend(findings);
         suppressed += removed;
         if let Some(groups) = &mut groups {
             groups.add(&record);

@@ -1,6 +1,5 @@
 //! Flags that several subcommands share.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use wrongturn::{
     stats::Resampling,
 };
 
-use super::{Failure, inputs::Inputs, output};
+use super::{Failure, inputs::Inputs, note, output};
 
 /// How the inputs are read.
-#[derive(clap::Args, Debug, Clone, Copy, Default)]
+#[derive(clap::Args, Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct Reading {
     /// Format of the inputs, as in `wrongturn formats`; default: recognised by their content
     #[arg(long)]
@@ -26,6 +25,7 @@ pub(crate) struct Reading {
     pub(crate) alignment: Option<Alignment>,
     /// Take all files for one source, in which a trace may have its spans and log records in several files
     #[arg(long)]
+    #[serde(skip)]
     pub(crate) join: bool,
 }
 
@@ -96,8 +96,7 @@ impl Metadata {
         let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
         if rows + runs > 0 {
             let path = path.display();
-            let _ =
-                writeln!(io::stderr(), "note: {path}: {rows} rows match no run, {runs} runs match no row");
+            note(&format!("note: {path}: {rows} rows match no run, {runs} runs match no row"));
         }
     }
 }

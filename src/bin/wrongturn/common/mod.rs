@@ -78,6 +78,11 @@ pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     }
 }
 
+/// Returns errors as the text of one.
+pub(crate) fn joined<E: std::fmt::Display>(errors: &[E]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: ")
+}
+
 /// Returns true if the reader of the output has closed it.
 fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let own = error.downcast_ref::<io::Error>().map(io::Error::kind);

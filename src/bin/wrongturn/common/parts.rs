@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::path::PathBuf;
 
+use serde::Deserialize;
 use serde_json::Value;
 use wrongturn::{
     ReadOptions,
@@ -14,6 +15,7 @@ use wrongturn::{
 };
 
 use super::Failure;
+use super::arguments::Reading;
 use super::findings;
 use super::output::{Output, write_text};
 use super::tables::TableFiles;
@@ -151,10 +153,5 @@ pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Fail
 
 /// Returns the options with which `merge` reads the worst runs again.
 pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
-    let field = |name: &str| options.get(name).cloned().unwrap_or(Value::Null);
-    Ok(ReadOptions {
-        format: serde_json::from_value(field("format"))?,
-        alignment: serde_json::from_value(field("alignment"))?,
-        ..ReadOptions::default()
-    })
+    Ok(Reading::deserialize(options)?.options())
 }

@@ -97,11 +97,7 @@ impl TableFiles {
         charts: Vec<Chart>,
         tables: Vec<Table>,
     ) -> Result<(), Failure> {
-        let mut document = Document::new(title);
-        for chart in charts {
-            document.chart(chart);
-        }
-        self.report(document.tables_of(tables), figures, true)
+        self.report(Document::new(title).charts_of(charts).tables_of(tables), figures, true)
     }
 }
 

@@ -27,19 +27,19 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
 }
 
+/// Returns true for control characters other than line feeds, and for characters that change the direction of text.
+fn is_raw(letter: char) -> bool {
+    letter.is_control() && letter != '\n'
+        || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Escapes characters that change the direction of text, and control characters other than line feeds.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '\n' => printable.push('\n'),
             '\t' => printable.push(' '),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                let _ = write!(printable, "{}", letter.escape_unicode());
-            }
-            letter if letter.is_control() => {
-                let _ = write!(printable, "{}", letter.escape_default());
-            }
+            letter if is_raw(letter) => printable.extend(letter.escape_default()),
             letter => printable.push(letter),
         }
     }
@@ -48,10 +48,6 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Escapes what [`printable`] escapes in JSON, where such characters lie only inside strings.
 pub(crate) fn printable_json(json: String) -> String {
-    let is_raw = |letter: char| {
-        letter.is_control() && letter != '\n'
-            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     if !json.contains(is_raw) {
         return json;
     }

@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
-use crate::common::{Failure, output::read_text, terminal::cut};
+use crate::common::output::{at, read_text};
+use crate::common::{Failure, joined, terminal::cut};
 
 /// The first and the last step of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,15 +100,11 @@ pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
         match of_line(line) {
             Ok(None) => {}
             Ok(Some(label)) if known.insert(label.key.clone()) => found.push(label),
-            Ok(Some(label)) => wrong.push(format!("line {number}: {}: labelled above", label.key)),
-            Err(error) => wrong.push(format!("line {number}: {error}")),
+            Ok(Some(label)) => wrong.push(at(path)(format!("line {number}: {}: labelled above", label.key))),
+            Err(error) => wrong.push(at(path)(format!("line {number}: {error}"))),
         }
     }
-    if wrong.is_empty() {
-        return Ok(found);
-    }
-    let wrong: Vec<String> = wrong.iter().map(|what| format!("{}: {what}", path.display())).collect();
-    Err(wrong.join("\nerror: ").into())
+    if wrong.is_empty() { Ok(found) } else { Err(joined(&wrong).into()) }
 }
 
 /// The cells of a row of a sheet.
@@ -141,12 +138,9 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
         return Err(format!("{}: unknown cell `{name}`: expected {}", cells.key, known.join(", ")));
     }
-    let label = cells.read("label", "true, false or null", |cell| match cell {
-        Value::Null => Some(None),
-        Value::Bool(label) => Some(Some(*label)),
-        _ => None,
-    })?;
-    let Some(label) = label.flatten() else { return Ok(None) };
+    let Some(label) = cells.optional("label", "true, false or null", Value::as_bool)? else {
+        return Ok(None);
+    };
     let text = |cell: &Value| cell.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
     let needed = |name: &'static str, expected| {
         let found = cells.read(name, expected, text)?;
@@ -155,19 +149,12 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     let detector = needed("detector", "the id of a detector")?;
     detector_info(&detector).map_err(|error| format!("{}: {error}", cells.key))?;
     let span = "[first, last] or \"first-last\", the first not above the last, or null";
-    let range = cells.read("where", span, |cell| match cell {
-        Value::Null => Some(None),
-        cell => Span::of_cell(cell).map(Some),
-    })?;
-    let range = range.flatten();
+    let range = cells.optional("where", span, Span::of_cell)?;
     if range.is_some() && !label {
         return Err(cells.wrong("where", "null where `label` is false"));
     }
-    let difficulty = cells.read("difficulty", "easy, medium or hard", |cell| match cell {
-        Value::Null => Some(None),
-        cell => cell.as_str()?.parse().ok().map(Some),
-    })?;
-    let difficulty = difficulty.flatten();
+    let difficulty = |cell: &Value| cell.as_str()?.parse().ok();
+    let difficulty = cells.optional("difficulty", "easy, medium or hard", difficulty)?;
     if is_row && difficulty.is_none() {
         return Err(format!("{}: difficulty is missing: expected easy, medium or hard", cells.key));
     }
@@ -212,6 +199,16 @@ impl Cells<'_> {
     ) -> Result<Option<T>, String> {
         let Some(cell) = self.object.get(name) else { return Ok(None) };
         read(cell).map(Some).ok_or_else(|| self.wrong(name, expected))
+    }
+
+    /// Like [`Cells::read`], with `None` for null as well.
+    fn optional<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&Value) -> Option<T>,
+    ) -> Result<Option<T>, String> {
+        if self.object.get(name) == Some(&Value::Null) { Ok(None) } else { self.read(name, expected, read) }
     }
 
     fn wrong(&self, name: &str, expected: &str) -> String {

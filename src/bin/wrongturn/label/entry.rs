@@ -1,7 +1,6 @@
 //! Golden entries of labelled runs.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -14,8 +13,8 @@ use wrongturn::{
 
 use super::Arguments;
 use super::cells::{Labelled, Span};
-use crate::common::Failure;
-use crate::common::output::{Output, at};
+use crate::common::output::{at, write_text};
+use crate::common::{Failure, joined};
 
 impl Labelled {
     /// Returns the entry of a run, which is appended to `out`.
@@ -115,13 +114,9 @@ pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure>
         text.push('\n');
     }
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    GoldenSet::parse(&[(out, &text)], &known).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        format!("nothing was written: {}", lines.join("\nerror: "))
-    })?;
-    let mut file = Output::create(out)?;
-    file.write_all(text.as_bytes())?;
-    file.finish()?;
+    GoldenSet::parse(&[(out, &text)], &known)
+        .map_err(|errors| format!("nothing was written: {}", joined(&errors)))?;
+    write_text(out, &text)?;
     eprintln!("{}: {} entries more, {} bytes", out.display(), entries.len(), text.len() - before);
     Ok(())
 }
