@@ -55,6 +55,17 @@ impl Document {
         Self { title: title.into(), lead: Vec::new(), parts: Vec::new(), detail: Detail::Short }
     }
 
+    /// Creates a document of charts and tables.
+    pub(super) fn of(
+        title: &str,
+        charts: impl IntoIterator<Item = Chart>,
+        tables: impl IntoIterator<Item = Table>,
+    ) -> Self {
+        let mut document = Self::new(title);
+        document.charts_of(charts).tables_of(tables);
+        document
+    }
+
     fn part(&mut self, part: Part) -> &mut Self {
         self.parts.push((self.detail, part));
         self

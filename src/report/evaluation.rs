@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cell::{self, Cell, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::document::Document;
 use super::table::Table;
 use crate::benchmarks::{
     Agreement, CallReport, DatasetGroup, Figure, FigureIntervals, FunnelCounts, ModeReport, ModeVerdict,
@@ -15,17 +16,17 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// Returns the scores of a reflection as tables: figures by task, overall intervals, funnels by task, and statistics of
-/// the annotated episodes.
+/// Returns the scores of a reflection as a document: figures by task, overall intervals, funnels by task, and statistics
+/// of the annotated episodes.
 #[must_use]
-pub fn reflection_tables(
+pub fn reflection_document(
     reflection: &Reflection,
     intervals: &FigureIntervals,
     dataset: &BTreeMap<String, DatasetGroup>,
-) -> Vec<Table> {
-    let mut tables = vec![by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)];
-    tables.extend(dataset_tables(dataset));
-    tables
+) -> Document {
+    let charts = [reflection_chart(reflection, intervals), funnel_chart(reflection)];
+    let tables = [by_task(reflection), figures_of_all(reflection, intervals), funnels(reflection)];
+    Document::of("Reflection on failures", charts, tables.into_iter().chain(dataset_tables(dataset)))
 }
 
 /// Returns the annotated episodes by task, and their failures by mode.
@@ -156,8 +157,7 @@ fn funnels(reflection: &Reflection) -> Table {
 }
 
 /// Returns a chart of the share of episodes that pass each stage of the paper's funnel, by task.
-#[must_use]
-pub fn funnel_chart(reflection: &Reflection) -> Chart {
+fn funnel_chart(reflection: &Reflection) -> Chart {
     let line = |(task, group): (&str, &ReflectionGroup)| {
         let FunnelCounts { detection, localization, diagnosis, pass, .. } = group.funnel.get("figure2")?;
         let all = detection + localization + diagnosis + pass;
@@ -175,10 +175,10 @@ pub fn funnel_chart(reflection: &Reflection) -> Chart {
     })
 }
 
-/// Returns a table of how close signals are to the failures under test.
+/// Returns a document of how close signals are to the failures under test.
 #[must_use]
-pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
-    vec![Table::of(
+pub fn proximity_document(found: &[Proximity]) -> Document {
+    let table = Table::of(
         "proximity",
         "Signals and the failures under test",
         found,
@@ -187,12 +187,13 @@ pub fn proximity_tables(found: &[Proximity]) -> Vec<Table> {
             ("why=why not", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string()))),
             ("proximity #", |pair| Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()))),
         ],
-    )]
+    );
+    Document::of("How close signals are", [], [table])
 }
 
-/// Returns the agreement of two annotators as a table.
+/// Returns the agreement of two annotators as a document.
 #[must_use]
-pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
+pub fn agreement_document(agreement: &Agreement) -> Document {
     let table = Table::of(
         "agreement",
         "Agreement of two annotators",
@@ -206,17 +207,18 @@ pub fn agreement_tables(agreement: &Agreement) -> Vec<Table> {
             ("mode_kappa=kappa of modes #", |(_, score)| real(score.mode_kappa)),
         ],
     );
-    vec![table.noted(format!(
+    let table = table.noted(format!(
         "{} episodes; tiers agree (Jaccard) {}; core sets (Jaccard) {}.",
         agreement.episodes.len(),
         real(agreement.tier_jaccard).shown(),
         real(agreement.core_set_jaccard).shown(),
-    ))]
+    ));
+    Document::of("Agreement of two annotators", [], [table])
 }
 
-/// Returns the comparison of avoidance after right and wrong reflection as a table.
+/// Returns the comparison of avoidance after right and wrong reflection as a document.
 #[must_use]
-pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
+pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
     let levels = relations.iter().flat_map(|(class, Relation { cumulative, .. })| {
         let levels = [
             ("detection", &cumulative.detection),
@@ -241,12 +243,12 @@ pub fn relation_tables(relations: &BTreeMap<String, Relation>) -> Vec<Table> {
             ("stars", |(.., group)| Cell::text(group.stars.unwrap_or_default())),
         ],
     );
-    vec![table.grouped()]
+    Document::of("Reflection and avoidance", [], [table.grouped()])
 }
 
-/// Returns tables of how many episodes each failure mode judges and finds.
+/// Returns a document of how many episodes each failure mode judges and finds.
 #[must_use]
-pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
+pub fn mode_document(reports: &[ModeReport]) -> Document {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
         reports.iter().filter_map(mode).collect()
     };
@@ -256,18 +258,19 @@ pub fn mode_tables(reports: &[ModeReport]) -> Vec<Table> {
         ("operation/perception_error", of(|report| report.perception_error.as_ref())),
         ("operation/decision_error", of(|report| report.decision_error.as_ref())),
     ];
-    verdict_tables("mode", &modes)
+    Document::of("Rule-based failures of text games", [], verdict_tables("mode", &modes))
 }
 
-/// Returns tables of how many runs each rule on calls judges and finds.
+/// Returns a document of how many runs each rule on calls judges and finds.
 #[must_use]
-pub fn call_tables(reports: &[CallReport]) -> Vec<Table> {
+pub fn call_document(reports: &[CallReport]) -> Document {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();
     let expected = reports.iter().map(|report| &report.expected_action).collect();
-    verdict_tables("rule", &[("malformed_call", malformed), ("expected_action", expected)])
+    let tables = verdict_tables("rule", &[("malformed_call", malformed), ("expected_action", expected)]);
+    Document::of("Malformed calls and missed actions", [], tables)
 }
 
-fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Vec<Table> {
+fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> [Table; 2] {
     let mut table = Table::new("verdicts", "Failures by rule", &[what, "judged # | detected # | findings #"]);
     let mut silent = Table::new("not_applicable", "Not applicable", &[what, "reason | count #"]);
     for (name, verdicts) in rules {
@@ -288,12 +291,11 @@ fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> Ve
             silent.row([Cell::text(*name), Cell::text(reason), Cell::Count(times)]);
         }
     }
-    vec![table, silent]
+    [table, silent]
 }
 
 /// Returns the scores of a reflection over all tasks, with their intervals, as a chart.
-#[must_use]
-pub fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
+fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
     let rows = Figure::VARIANTS.iter().map(|figure| {
         let value = reflection.all.figure(*figure);
         let interval = intervals.get(figure).copied().flatten();

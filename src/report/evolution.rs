@@ -4,24 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, interval, real};
 use super::chart::{Bar, BarChart, Chart, Line, LineChart};
+use super::document::Document;
 use super::table::Table;
 use crate::benchmarks::{Evolution, EvolutionGroup, EvolutionIntervals, EvolutionSetting, FrameworkGroup};
 
-/// Returns failure avoidance as tables: by framework, task and model; by class, mode, task, proximity, distance and
+/// Returns failure avoidance as a document: by framework, task and model; by class, mode, task, proximity, distance and
 /// framework; intervals; the grid of proximity and distance; and exclusions by reason.
 #[must_use]
-pub fn evolution_tables(
+pub fn evolution_document(
     evolution: &Evolution,
     intervals: &EvolutionIntervals,
     settings: &BTreeMap<EvolutionSetting, EvolutionGroup>,
-) -> Vec<Table> {
-    vec![
+) -> Document {
+    let tables = [
         by_setting(settings),
         groups(evolution),
         evolution_intervals(evolution, intervals),
         grid(evolution),
         excluded(evolution),
-    ]
+    ];
+    let charts = [evolution_chart(evolution), distance_chart(evolution)];
+    Document::of("Failures avoided after learning", charts, tables)
 }
 
 fn by_setting(settings: &BTreeMap<EvolutionSetting, EvolutionGroup>) -> Table {
@@ -129,8 +132,7 @@ fn far(framework: &FrameworkGroup, proximity: u8, distance: u64) -> Option<f64> 
 }
 
 /// Returns a chart of FAR over the distance of the signal, with a line for each framework and proximity.
-#[must_use]
-pub fn distance_chart(evolution: &Evolution) -> Chart {
+fn distance_chart(evolution: &Evolution) -> Chart {
     let distances = distances(evolution);
     let lines = evolution.by_framework.iter().flat_map(|(name, framework)| {
         let proximities: BTreeSet<u8> = framework.cells.keys().map(|cell| cell.proximity).collect();
@@ -166,8 +168,7 @@ fn excluded(evolution: &Evolution) -> Table {
 }
 
 /// Returns failure avoidance by class of failure and by framework, as a chart.
-#[must_use]
-pub fn evolution_chart(evolution: &Evolution) -> Chart {
+fn evolution_chart(evolution: &Evolution) -> Chart {
     let bar = |label: String, group: &EvolutionGroup| {
         let share = group.far?;
         Some(Bar { label, share, note: format!("{} of {}", Cell::Share(share).shown(), group.included) })

@@ -41,11 +41,11 @@ pub use comparison::comparison_document;
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{
-    agreement_tables, call_tables, funnel_chart, mode_tables, proximity_tables, reflection_chart,
-    reflection_tables, relation_tables,
+    agreement_document, call_document, mode_document, proximity_document, reflection_document,
+    relation_document,
 };
 #[cfg(feature = "benchmarks")]
-pub use evolution::{distance_chart, evolution_chart, evolution_tables};
+pub use evolution::evolution_document;
 pub use explanation::render_explanation;
 pub use files::render_files;
 pub use fingerprints::fingerprint_document;
@@ -55,8 +55,8 @@ pub use junit::TestSuite;
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]
 pub use recovery::{
-    inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables, selection_tables,
-    transcript_tables,
+    inheritance_document, recovery_document, replay_document, result_document, selection_document,
+    transcript_document,
 };
 pub use replication::{ReplicationView, replication_document, summed_document};
 pub use replication_charts::forest_chart;

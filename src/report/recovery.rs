@@ -2,6 +2,7 @@
 
 use super::cell::{Cell, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow};
+use super::document::Document;
 use super::evaluation::count;
 use super::table::Table;
 use crate::benchmarks::{
@@ -9,17 +10,18 @@ use crate::benchmarks::{
     Results, Selection, Transcript, Trial,
 };
 
-/// Returns a comparison of recovery with fresh starts as tables: rates and tests, intervals, trials left out, and
+/// Returns a comparison of recovery with fresh starts as a document: rates and tests, intervals, trials left out, and
 /// means.
 #[must_use]
-pub fn recovery_tables(comparison: &Comparison) -> Vec<Table> {
-    vec![
+pub fn recovery_document(comparison: &Comparison) -> Document {
+    let tables = [
         rates(comparison),
         intervals(comparison),
         replies(comparison),
         left_out(comparison),
         means(comparison),
-    ]
+    ];
+    Document::of("Recovery against a fresh start", charts(comparison), tables)
 }
 
 /// Returns the models with trials on both sides, with their context.
@@ -33,9 +35,8 @@ fn paired(
     })
 }
 
-/// Returns recovery compared with fresh starts as charts: the rates of both sides, and their differences.
-#[must_use]
-pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
+/// Returns charts of the rates of both sides, and of their differences.
+fn charts(comparison: &Comparison) -> [Chart; 2] {
     let rates = paired(comparison).flat_map(|(context, _, name, _, found)| {
         // Fresh starts count for tasks that were also tried in the context.
         let fresh = format!("fresh, where {context} was tried");
@@ -49,7 +50,7 @@ pub fn recovery_charts(comparison: &Comparison) -> Vec<Chart> {
         let note = Cell::Signed(value, 2).shown();
         IntervalRow::new(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
     });
-    vec![
+    [
         Chart::Intervals(IntervalChart {
             title: "Tasks resolved".to_owned(),
             caption: "Mean share of trials resolved over the tasks tried on both sides.".to_owned(),
@@ -193,9 +194,9 @@ fn means(comparison: &Comparison) -> Table {
     )
 }
 
-/// Returns a table of the contents of result files.
+/// Returns a document of the contents of result files.
 #[must_use]
-pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
+pub fn result_document(files: &[(String, Results)]) -> Document {
     fn trials(results: &Results, counts: fn(&Trial) -> bool) -> Cell {
         match results {
             Results::Trials { trials, .. } => count(trials.iter().filter(|trial| counts(trial)).count()),
@@ -217,12 +218,12 @@ pub fn result_tables(files: &[(String, Results)]) -> Vec<Table> {
             ("unscored #", |(_, results)| trials(results, |trial| !trial.scored)),
         ],
     );
-    vec![table]
+    Document::of("Results of trials", [], [table])
 }
 
-/// Returns a selection as tables: the outcome of each trial, and the trials kept.
+/// Returns a selection as a document: the outcome of each trial, and the trials kept.
 #[must_use]
-pub fn selection_tables(selection: &Selection) -> Vec<Table> {
+pub fn selection_document(selection: &Selection) -> Document {
     let mut table = Table::new("selection", "Selection of failed trials", &["trials | count #"]);
     table.row([Cell::text("kept"), count(selection.kept.len())]);
     for (why, trials) in &selection.left_out {
@@ -231,12 +232,12 @@ pub fn selection_tables(selection: &Selection) -> Vec<Table> {
     if !selection.kept.is_empty() {
         table.note(format!("Kept: {}.", selection.kept.join(", ")));
     }
-    vec![table]
+    Document::of("Failed trials", [], [table])
 }
 
-/// Returns lists of commands as a table, one row per command.
+/// Returns lists of commands as a document, one row per command.
 #[must_use]
-pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
+pub fn replay_document(files: &[(String, Replay)]) -> Document {
     let mut table = Table::new(
         "commands",
         "Commands to type again",
@@ -256,12 +257,12 @@ pub fn replay_tables(files: &[(String, Replay)]) -> Vec<Table> {
         let (commands, interactions) = (replay.commands.len(), replay.interactions);
         table.note(format!("{file}: {commands} commands, {interactions} interactions."));
     }
-    vec![table]
+    Document::of("Commands to type again", [], [table])
 }
 
-/// Returns the sizes of transcripts as a table.
+/// Returns the sizes of transcripts as a document.
 #[must_use]
-pub fn transcript_tables(files: &[(String, Transcript)]) -> Vec<Table> {
+pub fn transcript_document(files: &[(String, Transcript)]) -> Document {
     let table = Table::of(
         "transcripts",
         "Transcripts of failed trials",
@@ -273,14 +274,14 @@ pub fn transcript_tables(files: &[(String, Transcript)]) -> Vec<Table> {
             ("prompt_bytes=prompt, bytes #", |(_, found)| Cell::Count(found.prompt_bytes)),
         ],
     );
-    vec![table.noted(
-        "prompt: with the introduction of the public code, which takes prompts of at most 64,000 bytes.",
-    )]
+    let note =
+        "prompt: with the introduction of the public code, which takes prompts of at most 64,000 bytes.";
+    Document::of("Transcripts", [], [table.noted(note)])
 }
 
-/// Returns inherited errors as tables: rates, and pairs that repeat an error.
+/// Returns inherited errors as a document: rates, and pairs that repeat an error.
 #[must_use]
-pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
+pub fn inheritance_document(inheritance: &Inheritance) -> Document {
     let mut rates = Table::new(
         "inheritance",
         "Errors that recovery runs inherit",
@@ -321,5 +322,5 @@ pub fn inheritance_tables(inheritance: &Inheritance) -> Vec<Table> {
             ]);
         }
     }
-    vec![rates, table]
+    Document::of("Inherited errors", [], [rates, table])
 }

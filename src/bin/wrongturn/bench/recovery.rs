@@ -18,8 +18,8 @@ use wrongturn::benchmarks::{
     compare, inherit, read_results, replay_commands, select, transcript,
 };
 use wrongturn::report::{
-    Table, inheritance_tables, recovery_charts, recovery_tables, replay_tables, result_tables,
-    selection_tables, transcript_tables,
+    Document, inheritance_document, recovery_document, replay_document, result_document, selection_document,
+    transcript_document,
 };
 
 /// Computes Recovery-Bench: what it costs to go on from where a failed trial stood.
@@ -134,16 +134,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Faults::reported_after(|faults| match &arguments.command {
         Command::Read(Files { files, out }) => {
             let files = inputs(files, &["results.json", "harbor/result.json"]);
-            list(&files, out, "Results of trials", results, result_tables, faults)
+            list(&files, out, results, result_document, faults)
         }
         Command::Select(arguments) => run_select(arguments, faults),
         Command::Commands(Commands { files, mode, out }) => {
             let commands = |bytes: &[u8], _: &mut _| replay_commands(bytes, *mode);
-            list(&inputs(files, TRAJECTORIES), out, "Commands to type again", commands, replay_tables, faults)
+            list(&inputs(files, TRAJECTORIES), out, commands, replay_document, faults)
         }
         Command::Transcript(Files { files, out }) => {
             let parse = |bytes: &[u8], _: &mut _| transcript(bytes);
-            list(&inputs(files, TRAJECTORIES), out, "Transcripts", parse, transcript_tables, faults)
+            list(&inputs(files, TRAJECTORIES), out, parse, transcript_document, faults)
         }
         Command::Compare(arguments) => run_compare(arguments, faults),
         Command::Inherit(arguments) => run_inherit(arguments, faults),
@@ -188,16 +188,15 @@ fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Resul
 fn list<T: Serialize>(
     files: &[PathBuf],
     out: &TableFiles,
-    title: &'static str,
     parse: impl Fn(&[u8], &mut Vec<wrongturn::Error>) -> wrongturn::Result<T>,
-    tables: impl FnOnce(&[(String, T)]) -> Vec<Table>,
+    document: impl FnOnce(&[(String, T)]) -> Document,
     faults: &mut Faults,
 ) -> Result<(), Failure> {
     let found: Vec<Option<T>> = files.iter().map(|path| read(path, faults, &parse)).collect();
     let figures = serde_json::to_value(&found)?;
     let named =
         files.iter().zip(found).filter_map(|(path, found)| Some((path.display().to_string(), found?)));
-    out.write_result(&figures, title, Vec::new(), tables(&named.collect::<Vec<_>>()))
+    out.report(&document(&named.collect::<Vec<_>>()), &figures, true)
 }
 
 fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
@@ -226,8 +225,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
         return Err(Unread("no trial could be read".to_owned()).into());
     }
     let selection = select(&candidates, arguments.mode);
-    let tables = selection_tables(&selection);
-    arguments.out.write_result(&selection, "Failed trials", Vec::new(), tables)
+    arguments.out.report(&selection_document(&selection), &selection, true)
 }
 
 /// Returns the number of replies of the model, from the files next to the result.
@@ -336,17 +334,11 @@ fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<(), Failure> 
         let of = if arguments.results.is_empty() { format!("{}: ", path.display()) } else { String::new() };
         return Err(Unread(format!("{of}no trial in a recovery context")).into());
     }
-    arguments.out.write_result(
-        &comparison,
-        "Recovery against a fresh start",
-        recovery_charts(&comparison),
-        recovery_tables(&comparison),
-    )
+    arguments.out.report(&recovery_document(&comparison), &comparison, true)
 }
 
 fn run_inherit(arguments: &Inherit, faults: &mut Faults) -> Result<(), Failure> {
     let pairs: Vec<InheritancePair> = records(arguments.pairs.as_ref(), "recovery/pairs.jsonl", faults)?;
     let inheritance = inherit(&pairs);
-    let tables = inheritance_tables(&inheritance);
-    arguments.out.write_result(&inheritance, "Inherited errors", Vec::new(), tables)
+    arguments.out.report(&inheritance_document(&inheritance), &inheritance, true)
 }

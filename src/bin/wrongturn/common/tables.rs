@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use wrongturn::report::{Chart, Detail, Document, Table};
+use wrongturn::report::{Detail, Document};
 
 use super::Failure;
 use super::output::{Output, create_folder, is_stdout, write_json, write_text};
@@ -87,17 +87,6 @@ impl TableFiles {
         self.write(document)?;
         self.write_json(figures)?;
         self.print(&text(document, full))
-    }
-
-    /// Writes and prints charts and tables in all forms.
-    pub(crate) fn write_result(
-        &self,
-        figures: &impl Serialize,
-        title: &'static str,
-        charts: Vec<Chart>,
-        tables: Vec<Table>,
-    ) -> Result<(), Failure> {
-        self.report(Document::new(title).charts_of(charts).tables_of(tables), figures, true)
     }
 }
 

@@ -28,8 +28,8 @@ use wrongturn::{
     read::Format,
     read_traces,
     report::{
-        Table, agreement_tables, call_tables, distance_chart, evolution_chart, evolution_tables,
-        funnel_chart, mode_tables, proximity_tables, reflection_chart, reflection_tables, relation_tables,
+        Document, agreement_document, call_document, evolution_document, mode_document, proximity_document,
+        reflection_document, relation_document,
     },
     trace::Actors,
 };
@@ -75,12 +75,8 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::F
         let tasks: BTreeMap<&str, _> = report.tasks.keys().map(|task| of(task.as_str())).collect();
         json!({"seed": seed, "resamples": resamples, "all": all, "tasks": tasks})
     });
-    arguments.out.write_result(
-        &WithIntervals { report: &report, intervals },
-        "Reflection on failures",
-        vec![reflection_chart(&report, &all), funnel_chart(&report)],
-        reflection_tables(&report, &all, &dataset(&gold)),
-    )
+    let document = reflection_document(&report, &all, &dataset(&gold));
+    arguments.out.report(&document, &WithIntervals { report: &report, intervals }, true)
 }
 
 /// Annotated episodes and the predictions of a model.
@@ -147,12 +143,8 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Fai
             "by_distance": by(|case| case.distance.map(|distance| distance.to_string())),
         })
     });
-    arguments.out.write_result(
-        &WithIntervals { report: &report, intervals },
-        "Failures avoided after learning",
-        vec![evolution_chart(&report), distance_chart(&report)],
-        evolution_tables(&report, &all, &report.by_setting(&cases)),
-    )
+    let document = evolution_document(&report, &all, &report.by_setting(&cases));
+    arguments.out.report(&document, &WithIntervals { report: &report, intervals }, true)
 }
 
 fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
@@ -160,13 +152,13 @@ fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), com
         pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
     };
     let place = (&arguments.input, "benchtrace/pairs.jsonl");
-    tabled(place, &arguments.out, "How close signals are", evaluate, |found| proximity_tables(found), faults)
+    tabled(place, &arguments.out, evaluate, |found| proximity_document(found), faults)
 }
 
 fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
     let place = (&arguments.input, "benchtrace/annotators.jsonl");
-    tabled(place, &arguments.out, "Agreement of two annotators", evaluate, agreement_tables, faults)
+    tabled(place, &arguments.out, evaluate, agreement_document, faults)
 }
 
 fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Failure> {
@@ -183,8 +175,7 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Fai
         records(arguments.input.as_ref(), "benchtrace/records.jsonl", faults)?
     };
     let found = relate(&records);
-    let tables = relation_tables(&found);
-    arguments.out.write_result(&found, "Reflection and avoidance", Vec::new(), tables)
+    arguments.out.report(&relation_document(&found), &found, true)
 }
 
 fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failure> {
@@ -194,33 +185,23 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failu
     lines.retain(|episode| episode.check_for(rules));
     let episodes = valid(&path, lines, faults)?;
     let reports: Vec<_> = episodes.iter().map(|episode| detect_modes(episode, rules)).collect();
-    let tables = mode_tables(&reports);
-    arguments.out.write_result(&reports, "Rule-based failures of text games", Vec::new(), tables)
+    arguments.out.report(&mode_document(&reports), &reports, true)
 }
 
 fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
     let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
     let place = (&arguments.input, "benchtrace/calls.jsonl");
-    tabled(
-        place,
-        &arguments.out,
-        "Malformed calls and missed actions",
-        evaluate,
-        |found| call_tables(found),
-        faults,
-    )
+    tabled(place, &arguments.out, evaluate, |found| call_document(found), faults)
 }
 
 /// Reads and evaluates records, and writes the results as JSON and as tables.
 fn tabled<T: Record, R: Serialize>(
     (path, by_default): (&Option<PathBuf>, &str),
     out: &TableFiles,
-    title: &'static str,
     evaluate: impl FnOnce(&[T]) -> R,
-    tables: impl FnOnce(&R) -> Vec<Table>,
+    document: impl FnOnce(&R) -> Document,
     faults: &mut Faults,
 ) -> Result<(), common::Failure> {
     let found = evaluate(&records::<T>(path.as_ref(), by_default, faults)?);
-    let tables = tables(&found);
-    out.write_result(&found, title, Vec::new(), tables)
+    out.report(&document(&found), &found, true)
 }
