@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cell::{Cell, name};
+use super::cell::{Cell, counted, name};
 use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
 use super::document::{Detail, Document};
 use super::files::{unread, unread_table};
@@ -160,7 +160,7 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
     ));
     let unread = unread(files);
     if unread > 0 {
-        let files = if unread == 1 { "1 file" } else { &format!("{unread} files") };
+        let files = counted(unread, "file");
         document.warning(format!("{files} could not be read completely; the last table lists them."));
     }
     if let Some(sentence) = summary.repeats().sentence() {

@@ -100,9 +100,8 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
                 if list.len() - start >= RUN_BYTES {
                     break;
                 }
-                let (sign, name, class) = described(step);
-                list.element("li", &[("class", &class)], |item| {
-                    box_of(item, run, step, (sign, name), chars);
+                list.element("li", &[("class", &classes(step))], |item| {
+                    box_of(item, run, step, chars);
                     lanes_of(item, run, step);
                 });
                 drawn += 1;
@@ -142,32 +141,38 @@ fn left_out(markup: &mut Markup, count: usize, what: &str) {
     }
 }
 
-/// Returns the sign of a step, what it is in words, and its classes.
-fn described(step: &StripStep) -> (&'static str, String, String) {
-    let (letter, who, class) = match step.actor {
+/// Returns the letter, name and class of an actor.
+fn actor(step: &StripStep) -> (&'static str, &'static str, &'static str) {
+    match step.actor {
         Actor::Agent => ("A", "agent", "agent"),
         Actor::User => ("U", "user", "user"),
         Actor::System => ("S", "system", "other"),
         Actor::Environment => ("E", "environment", "other"),
-    };
-    let (sign, status, mark) = match &step.status {
-        Some(Status::Ok) => ("+", ", succeeded", " ok"),
-        Some(Status::Error) => ("×", ", failed", " error"),
-        Some(_) => ("?", ", outcome not known", " unknown"),
-        None => (letter, "", ""),
-    };
-    let mark = if class == "other" && mark != " error" { "" } else { mark };
-    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
-    (sign, format!("step {}: {who}, {what}{status}", step.index), format!("{class}{mark}"))
+    }
 }
 
-fn box_of(
-    item: &mut Markup,
-    run: &RunStrip,
-    step: &StripStep,
-    (sign, mut name): (&str, String),
-    chars: usize,
-) {
+/// Returns the sign, description and class of a call's outcome.
+fn outcome(step: &StripStep) -> Option<(&'static str, &'static str, &'static str)> {
+    Some(match step.status.as_ref()? {
+        Status::Ok => ("+", ", succeeded", " ok"),
+        Status::Error => ("×", ", failed", " error"),
+        Status::Unknown => ("?", ", outcome not known", " unknown"),
+    })
+}
+
+fn classes(step: &StripStep) -> String {
+    let (_, _, actor) = actor(step);
+    let outcome = outcome(step).map(|(_, _, class)| class);
+    // Of others, only failures are marked.
+    let outcome = outcome.filter(|class| actor != "other" || *class == " error");
+    format!("{actor}{}", outcome.unwrap_or_default())
+}
+
+fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
+    let (letter, who, _) = actor(step);
+    let (sign, status, _) = outcome(step).unwrap_or((letter, "", ""));
+    let what = cut(step.tool.as_deref().unwrap_or("message"), 80);
+    let mut name = format!("step {}: {who}, {what}{status}", step.index);
     let begun: Vec<String> = lanes(run)
         .filter(|(_, finding)| finding.first == step.index)
         .map(|(place, _)| (place + 1).to_string())

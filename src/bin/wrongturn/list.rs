@@ -4,15 +4,14 @@ use std::path::PathBuf;
 
 use clap_complete::Shell;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use wrongturn::{
     detect::{ALL, Preset},
     read::Format,
-    scan::RunFilter,
     trace::Actors,
 };
 
-use crate::common::{self, Failure, output};
+use crate::common::{self, Failure, config, output};
 
 /// Lists the formats that can be read.
 #[derive(clap::Args)]
@@ -72,87 +71,9 @@ pub(crate) fn man(arguments: &Man, program: clap::Command) -> Result<u8, Failure
     Ok(0)
 }
 
-/// Prints the schema. The keys of each detector are those of its default configuration.
 pub(crate) fn schema() -> Result<u8, Failure> {
-    let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
-    let detectors = ALL.iter().map(|info| {
-        let config = info.config(Preset::Default, Actors::Agent);
-        let keys = config.as_object().into_iter().flatten();
-        let keys: Map<String, Value> =
-            keys.map(|(key, default)| (key.clone(), key_schema(default))).collect();
-        let schema = json!({
-            "type": "object",
-            "description": info.summary,
-            "additionalProperties": false,
-            "properties": keys,
-        });
-        (info.id.to_owned(), schema)
-    });
-    let detectors: Map<String, Value> = detectors.collect();
-    let detectors = json!({"type": "object", "additionalProperties": false, "properties": detectors});
-    let pattern = |key: &str| match key {
-        "label" => json!({"type": "object", "additionalProperties": {"type": "string"}}),
-        _ => json!({"type": "string"}),
-    };
-    let filter: Map<String, Value> =
-        RunFilter::KEYS.map(|key| (key.to_owned(), pattern(key))).into_iter().collect();
-    let schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "wrongturn.toml",
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "select": {"type": "array", "items": {"enum": ids}},
-            "min-confidence": {"enum": ["likely", "certain"]},
-            "fail-on": {"type": "array", "items": {"type": "string"}},
-            "baseline": {"type": "string"},
-            "detectors": &detectors,
-            "profile": {"type": "object", "additionalProperties": {
-                "type": "object",
-                "description": "detectors for the runs that match; the first profile that matches a run is used",
-                "additionalProperties": false,
-                "required": ["match"],
-                "properties": {
-                    "match": {
-                        "type": "object",
-                        "description": "patterns, all of which must match; * stands for any characters, ? for one",
-                        "additionalProperties": false,
-                        "properties": filter,
-                    },
-                    "select": {"type": "array", "items": {"enum": ids}},
-                    "detectors": &detectors,
-                },
-            }},
-            "ignore": {"type": "array", "items": {
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["reason"],
-                "properties": {
-                    "detector": {"enum": ids},
-                    "task": {"type": "string"},
-                    "model": {"type": "string"},
-                    "message": {"type": "string", "description": "a part of the message"},
-                    "reason": {"type": "string", "minLength": 1},
-                },
-            }},
-        },
-    });
-    print_json(&schema)?;
+    print_json(&config::schema())?;
     Ok(0)
-}
-
-/// Returns the schema of a key from its default. A key without a default takes any value.
-fn key_schema(default: &Value) -> Value {
-    let name = match default {
-        Value::Null => return json!({}),
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_u64() => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    json!({"type": name, "default": default})
 }
 
 pub(crate) fn formats(arguments: &Formats) -> Result<u8, Failure> {

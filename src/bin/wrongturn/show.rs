@@ -86,7 +86,7 @@ fn show<'d>(
 ) -> Result<(), common::Failure> {
     let width = arguments.width.map_or_else(common::width, usize::from);
     let Some(first) = runs.first() else {
-        return Err(common::Unread(format!("{}: no run could be read", arguments.path.display())).into());
+        return Err(common::Unread::no("run", &arguments.path));
     };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {

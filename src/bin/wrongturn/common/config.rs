@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use wrongturn::{
     Confidence, Detector, Finding, Registry, Verdict,
-    detect::{Preset, at_least, detector_info},
+    detect::{ALL, Preset, at_least, detector_info},
     scan::{Profile, RunFilter, TraceRecord},
     trace::Actors,
 };
@@ -18,11 +18,6 @@ use super::{Failure, output};
 
 /// The name of the file.
 const NAME: &str = "wrongturn.toml";
-
-/// The keys of the file, of a profile and of an entry of `ignore`.
-const KEYS: &[&str] = &["baseline", "detectors", "fail-on", "ignore", "min-confidence", "profile", "select"];
-const PROFILE: &[&str] = &["detectors", "match", "select"];
-const IGNORE: &[&str] = &["detector", "message", "model", "reason", "task"];
 
 /// The settings of a project. Flags override or extend them.
 #[derive(Debug, Default, Deserialize)]
@@ -111,16 +106,7 @@ impl Config {
 
     fn parse(text: &str) -> Result<Self, String> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-        check_keys(&table, KEYS, "")?;
-        for (name, profile) in tables(table.get("profile")) {
-            check_keys(profile, PROFILE, &format!("profile.{name}."))?;
-            if let Some(filter) = profile.get("match").and_then(toml::Value::as_table) {
-                check_keys(filter, &RunFilter::KEYS, &format!("profile.{name}.match."))?;
-            }
-        }
-        for ignore in table.get("ignore").and_then(toml::Value::as_array).into_iter().flatten() {
-            check_keys(ignore.as_table().unwrap_or(&toml::Table::new()), IGNORE, "ignore.")?;
-        }
+        check_keys(&table.into(), &schema(), "")?;
         let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         let profiles = config.profiles()?;
         let lists = profiles.iter().map(|(_, profile)| (&profile.select, &profile.detectors));
@@ -252,18 +238,23 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
-/// Returns the named subtables of a table.
-fn tables(value: Option<&toml::Value>) -> impl Iterator<Item = (&str, &toml::Table)> {
-    let members = value.and_then(toml::Value::as_table).into_iter().flatten();
-    members.filter_map(|(name, value)| Some((name.as_str(), value.as_table()?)))
-}
-
-/// Returns an error if a table has an unknown key.
-fn check_keys(table: &toml::Table, known: &[&str], place: &str) -> Result<(), String> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(format!("unknown key `{place}{key}`{}", nearest_of(key, known.iter().copied()))),
-        None => Ok(()),
+/// Returns an error if a table has a key that the schema does not list. Unknown detectors have errors of their own.
+fn check_keys(value: &toml::Value, schema: &Value, place: &str) -> Result<(), String> {
+    for item in value.as_array().into_iter().flatten() {
+        check_keys(item, schema.get("items").unwrap_or(&Value::Null), place)?;
     }
+    let known = schema.get("properties").and_then(Value::as_object);
+    for (key, value) in value.as_table().into_iter().flatten().filter(|(key, _)| *key != "detectors") {
+        match (known, known.and_then(|known| known.get(key)).or(schema.get("additionalProperties"))) {
+            (_, Some(inside @ Value::Object(_))) => check_keys(value, inside, &format!("{place}{key}."))?,
+            (Some(known), _) => {
+                let near = nearest_of(key, known.keys().map(String::as_str));
+                return Err(format!("unknown key `{place}{key}`{near}"));
+            }
+            (None, _) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Returns a hint with the known name closest to a misspelt one.
@@ -271,6 +262,87 @@ fn nearest_of<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Strin
     let near = known.into_iter().map(|known| (strsim::jaro(name, known), known));
     let near = near.max_by(|(one, _), (other, _)| one.total_cmp(other));
     near.map(|(_, known)| format!("; did you mean `{known}`?")).unwrap_or_default()
+}
+
+/// Returns the JSON Schema of the file. The keys of each detector are those of its default configuration.
+pub(crate) fn schema() -> Value {
+    let ids: Vec<&str> = ALL.iter().map(|info| info.id).collect();
+    let detectors = ALL.iter().map(|info| {
+        let config = info.config(Preset::Default, Actors::Agent);
+        let keys = config.as_object().into_iter().flatten();
+        let keys: Map<String, Value> =
+            keys.map(|(key, default)| (key.clone(), key_schema(default))).collect();
+        let schema = json!({
+            "type": "object",
+            "description": info.summary,
+            "additionalProperties": false,
+            "properties": keys,
+        });
+        (info.id.to_owned(), schema)
+    });
+    let detectors: Map<String, Value> = detectors.collect();
+    let detectors = json!({"type": "object", "additionalProperties": false, "properties": detectors});
+    let pattern = |key: &str| match key {
+        "label" => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        _ => json!({"type": "string"}),
+    };
+    let filter: Map<String, Value> =
+        RunFilter::KEYS.map(|key| (key.to_owned(), pattern(key))).into_iter().collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "wrongturn.toml",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "select": {"type": "array", "items": {"enum": ids}},
+            "min-confidence": {"enum": ["likely", "certain"]},
+            "fail-on": {"type": "array", "items": {"type": "string"}},
+            "baseline": {"type": "string"},
+            "detectors": &detectors,
+            "profile": {"type": "object", "additionalProperties": {
+                "type": "object",
+                "description": "detectors for the runs that match; the first profile that matches a run is used",
+                "additionalProperties": false,
+                "required": ["match"],
+                "properties": {
+                    "match": {
+                        "type": "object",
+                        "description": "patterns, all of which must match; * stands for any characters, ? for one",
+                        "additionalProperties": false,
+                        "properties": filter,
+                    },
+                    "select": {"type": "array", "items": {"enum": ids}},
+                    "detectors": &detectors,
+                },
+            }},
+            "ignore": {"type": "array", "items": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["reason"],
+                "properties": {
+                    "detector": {"enum": ids},
+                    "task": {"type": "string"},
+                    "model": {"type": "string"},
+                    "message": {"type": "string", "description": "a part of the message"},
+                    "reason": {"type": "string", "minLength": 1},
+                },
+            }},
+        },
+    })
+}
+
+/// Returns the schema of a key from its default. A key without a default takes any value.
+fn key_schema(default: &Value) -> Value {
+    let name = match default {
+        Value::Null => return json!({}),
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    json!({"type": name, "default": default})
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub(crate) mod tables;
 pub(crate) mod terminal;
 
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -40,6 +41,11 @@ pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usag
 pub(crate) struct Unread(pub(crate) String);
 
 impl Unread {
+    /// Returns the error of a file without a run, or whatever else is read of it.
+    pub(crate) fn no(what: &str, path: &Path) -> Failure {
+        Self(format!("{}: no {what} could be read", path.display())).into()
+    }
+
     /// Returns the error if no input could be read.
     pub(crate) fn nothing_read() -> Failure {
         Self("nothing could be read".to_owned()).into()

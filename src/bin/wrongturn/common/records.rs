@@ -26,7 +26,7 @@ pub(crate) fn records<T: Record>(
 pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
     faults.of(path, std::mem::take(&mut lines.errors));
     if lines.lines.is_empty() {
-        return Err(Unread(format!("{}: no record could be read", path.display())).into());
+        return Err(Unread::no("record", path));
     }
     Ok(lines.into_records())
 }

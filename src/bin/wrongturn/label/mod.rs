@@ -140,7 +140,7 @@ fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failu
     })?;
     if runs.is_empty() {
         inputs.tell();
-        return Err(common::Unread(format!("{}: no run could be read", file.display())).into());
+        return Err(common::Unread::no("run", file));
     }
     Ok((runs, format, inputs))
 }

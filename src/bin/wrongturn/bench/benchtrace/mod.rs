@@ -113,7 +113,7 @@ fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::F
         }
     }
     if gold.is_empty() {
-        return Err(Unread(format!("{}: no episode could be read", path.display())).into());
+        return Err(Unread::no("episode", path));
     }
     Ok((gold, predictions))
 }
