@@ -317,6 +317,23 @@ impl<'a> Json<'a> {
         self.list_until(|value| item(value).map(Continue)).map(|_| ())
     }
 
+    /// Reads the values of a list.
+    #[inline]
+    pub(crate) fn list_of<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        let mut items = Vec::new();
+        self.list(|value| item(value).map(|item| items.push(item)))?;
+        Ok(items)
+    }
+
+    /// Like [`Json::list_of`], but returns `None` for null.
+    #[inline]
+    pub(crate) fn list_of_or_null<T>(
+        &mut self,
+        item: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Option<Vec<T>>> {
+        if self.null()? { Ok(None) } else { self.list_of(item).map(Some) }
+    }
+
     /// Like [`Json::list`], until `item` breaks, which leaves the reader inside the list.
     #[inline]
     pub(crate) fn list_until(

@@ -58,7 +58,7 @@ impl<'a> Parsed<'a> {
         let start = json.offset();
         let document = match opened {
             Some(b'{') => Members::checked(&mut json).map(Document::Object),
-            Some(b'[') => items_checked(&mut json).map(Document::List),
+            Some(b'[') => json.list_of(Json::checked).ok().map(Document::List),
             _ => None,
         };
         let end = json.offset();
@@ -121,16 +121,6 @@ pub(super) fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
         [name, object, ..] if name.kind() == Kind::String && object.kind() == Kind::Object => Some(*object),
         _ => None,
     }
-}
-
-/// Returns the items of a valid list, including the contents of strings.
-fn items_checked<'a>(json: &mut Json<'a>) -> Option<Vec<Raw<'a>>> {
-    let mut items = Vec::new();
-    let walked = json.list(|item| {
-        items.push(item.checked()?);
-        Ok(())
-    });
-    walked.ok().map(|()| items)
 }
 
 /// Returns the objects of an input that follow one another with nothing between them, whatever the line ends.

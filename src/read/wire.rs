@@ -94,14 +94,7 @@ pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
 pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(match json.kind()? {
         Kind::String => Some(Text::from(json.text()?).into()),
-        Kind::List => {
-            let mut texts = Vec::new();
-            json.list(|part| {
-                texts.extend(part_text(part)?);
-                Ok(())
-            })?;
-            joined(texts)
-        }
+        Kind::List => joined(json.list_of(part_text)?.into_iter().flatten().collect()),
         _ => json.skip().map(|()| None)?,
     })
 }
@@ -112,14 +105,11 @@ pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
         Kind::Null => json.skip().map(|()| None)?,
         Kind::String => Some(Text::from(json.text()?).into()),
         Kind::List => {
-            let mut texts = Vec::new();
-            json.list(|part| {
+            let texts = json.list_of(|part| {
                 let start = part.offset();
-                let text = part_text(part)?;
-                texts.push(text.unwrap_or_else(|| canonical(part.since(start)).into()));
-                Ok(())
-            })?;
-            Some(joined(texts).unwrap_or_else(|| "".into()))
+                Ok(part_text(part)?.unwrap_or_else(|| canonical(part.since(start)).into()))
+            });
+            Some(joined(texts?).unwrap_or_else(|| "".into()))
         }
         _ => Some(canonical(json.raw()?.bytes()).into()),
     })

@@ -113,14 +113,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 // Causes come first, whatever the order in the file.
                 episode.failures.sort_by_key(|failure| !failure.core);
             }
-            b"milestones" => {
-                let mut found = Vec::new();
-                let listed = value.list_or_null(|item| {
-                    found.push(milestone(item)?);
-                    Ok(())
-                })?;
-                episode.milestones = listed.then_some(found);
-            }
+            b"milestones" => episode.milestones = value.list_of_or_null(milestone)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -162,16 +155,11 @@ fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) ->
             match key {
                 b"type" => mode = Some(value.string()?.into_owned()),
                 b"where" => {
-                    let mut bounds = Vec::new();
                     let at = value.offset();
-                    let listed = value.list_or_null(|bound| {
-                        bounds.push(bound.whole()?);
-                        Ok(())
-                    })?;
-                    range = match *bounds {
-                        [first, last] => Some((first, last)),
-                        _ if !listed => None,
-                        _ => return Err(Fault::shape(at, "a range has a first and a last step")),
+                    range = match value.list_of_or_null(Json::whole)?.as_deref() {
+                        Some(&[first, last]) => Some((first, last)),
+                        None => None,
+                        Some(_) => return Err(Fault::shape(at, "a range has a first and a last step")),
                     };
                 }
                 b"diagnosis" => diagnosis = value.string_or_null()?.map(Cow::into_owned),
@@ -237,14 +225,7 @@ impl<'a> Episode<'a> {
             match key {
                 b"final_score" => self.final_score = value.float_or_null()?,
                 b"max_score" => self.max_score = value.float_or_null()?,
-                b"trajectory" => {
-                    let mut entries = Vec::new();
-                    value.list(|item| {
-                        entries.push(entry(item)?);
-                        Ok(())
-                    })?;
-                    self.entries = Some(entries);
-                }
+                b"trajectory" => self.entries = Some(value.list_of(entry)?),
                 _ => value.skip()?,
             }
             Ok(())

@@ -128,7 +128,6 @@ impl<'a> Record<'a> {
 
 /// Returns the ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`: of the trace first, of
 /// the run last.
-/// the run itself.
 fn ids_in(order: &str) -> impl DoubleEndedIterator<Item = &str> {
     order.split('.').filter_map(|part| part.split_once('Z')).map(|(_, id)| id)
 }

@@ -236,12 +236,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
                 arguments = Some((value.raw_since(start), digest));
             }
             b"compare_args" => {
-                let mut names = Vec::new();
-                let listed = value.list_or_null(|name| {
-                    names.push(name.string()?.into_owned());
-                    Ok(())
-                })?;
-                compare = listed.then_some(names);
+                compare = value.list_of_or_null(|name| name.string().map(Cow::into_owned))?;
             }
             _ => value.skip()?,
         }

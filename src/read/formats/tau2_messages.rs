@@ -82,10 +82,8 @@ impl<'a> Messages<'a> {
                 b"content" => own.content = value.text_or_null()?,
                 b"tool_calls" => {
                     self.calls.clear();
-                    value.list_or_null(|call| {
-                        self.calls.push(tool_call(call, self.texts)?);
-                        Ok(())
-                    })?;
+                    value
+                        .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
                 }
                 // Messages without a tool may have an id of any kind.
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
@@ -95,10 +93,8 @@ impl<'a> Messages<'a> {
                 }
                 b"tool_messages" => {
                     self.answers.clear();
-                    grouped = value.list_or_null(|answer| {
-                        self.answers.push(tool_answer(answer)?);
-                        Ok(())
-                    })?;
+                    grouped = value
+                        .list_or_null(|answer| tool_answer(answer).map(|answer| self.answers.push(answer)))?;
                 }
                 _ => value.skip()?,
             }

@@ -118,13 +118,8 @@ fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
     if json.kind()? != Kind::List {
         return json.check().map(|()| None);
     }
-    let (mut actions, mut step) = (Vec::new(), 0);
-    json.list(|action| {
-        step += 1;
-        actions.extend(expected_action(action)?.map(|action| Milestone::action(step, action)));
-        Ok(())
-    })?;
-    Ok(Some(actions))
+    let actions = (1..).zip(json.list_of(expected_action)?);
+    Ok(Some(actions.filter_map(|(step, action)| Some(Milestone::action(step, action?))).collect()))
 }
 
 /// Reads an expected action; `None` if it has no name.
@@ -163,9 +158,8 @@ impl<'a> Message<'a> {
 }
 
 fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
-    let mut messages = Vec::new();
     let mut turn = 0;
-    json.list(|value| {
+    json.list_of(|value| {
         let mut message = Message::default();
         value.object(|key, value| {
             match key {
@@ -174,21 +168,16 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
                 b"tool_call_id" => message.id = common::name(value.raw()?),
                 b"name" => message.name = common::name(value.raw()?),
                 b"tool_calls" => {
-                    message.calls.clear();
-                    value.list_or_null(|call| {
-                        message.calls.push(tool_call(call, turn)?);
-                        Ok(())
-                    })?;
+                    let calls = value.list_of_or_null(|call| tool_call(call, turn))?;
+                    message.calls = calls.unwrap_or_default();
                 }
                 _ => value.skip()?,
             }
             Ok(())
         })?;
-        messages.push(message);
         turn += 1;
-        Ok(())
-    })?;
-    Ok(messages)
+        Ok(message)
+    })
 }
 
 fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {

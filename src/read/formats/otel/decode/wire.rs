@@ -37,16 +37,12 @@ pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
             let text = json.string()?;
             number_of_text(text.trim()).or_else(|| nanoseconds(text.trim().as_bytes()))
         }
-        Kind::List => {
-            let mut parts = Vec::new();
-            json.list(|part| count(part).map(|part| parts.push(part)))?;
-            match parts.as_slice() {
-                [Some(seconds), Some(nanoseconds)] => {
-                    seconds.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(*nanoseconds))
-                }
-                _ => None,
+        Kind::List => match json.list_of(count)?.as_slice() {
+            [Some(seconds), Some(nanoseconds)] => {
+                seconds.checked_mul(1_000_000_000).and_then(|whole| whole.checked_add(*nanoseconds))
             }
-        }
+            _ => None,
+        },
         _ => count(json)?,
     })
 }

@@ -52,14 +52,7 @@ impl<'t> Data<'t> {
             Kind::Bool => Self::Bool(json.boolean()?),
             Kind::Number => Self::Number(number(json)?),
             Kind::String => Self::Text(json.text()?.decode()),
-            Kind::List => {
-                let mut items = Vec::new();
-                json.list(|item| {
-                    items.push(Self::read(item)?);
-                    Ok(())
-                })?;
-                Self::List(items)
-            }
+            Kind::List => Self::List(json.list_of(Self::read)?),
             Kind::Object => {
                 let mut members = Vec::new();
                 json.members(|key, value| {
