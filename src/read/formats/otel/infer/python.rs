@@ -68,13 +68,22 @@ impl Reader<'_> {
 
     fn take(&mut self, wanted: char) -> bool {
         self.space();
-        match self.rest.strip_prefix(wanted) {
-            Some(rest) => {
-                self.rest = rest;
-                true
+        let rest = self.rest.strip_prefix(wanted);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Reads the items between two characters.
+    fn each(&mut self, ends: [char; 2], mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        let [open, close] = ends;
+        self.take(open);
+        while !self.take(close) {
+            item(self)?;
+            if !self.take(',') && self.peek()? != close {
+                return None;
             }
-            None => false,
         }
+        Some(())
     }
 
     fn value(&mut self, depth: u32) -> Option<Data<'static>> {
@@ -83,8 +92,8 @@ impl Reader<'_> {
         }
         match self.peek()? {
             '{' => self.dict(depth + 1),
-            '[' => self.items(']', depth + 1).map(Data::List),
-            '(' => self.items(')', depth + 1).map(Data::List),
+            '[' => self.items(['[', ']'], depth + 1),
+            '(' => self.items(['(', ')'], depth + 1),
             '\'' | '"' => self.string(false).map(text),
             '<' => self.member_of_enum(depth + 1),
             '-' | '+' | '.' | '0'..='9' => self.number(),
@@ -94,39 +103,27 @@ impl Reader<'_> {
     }
 
     fn dict(&mut self, depth: u32) -> Option<Data<'static>> {
-        self.take('{');
-        let mut members = Vec::new();
-        let mut items = Vec::new();
-        while !self.take('}') {
-            let key = self.value(depth)?;
-            if self.take(':') {
-                let value = self.value(depth)?;
+        let (mut members, mut items) = (Vec::new(), Vec::new());
+        self.each(['{', '}'], |reader| {
+            let key = reader.value(depth)?;
+            if reader.take(':') {
                 let key = match key {
                     Data::Text(key) => key,
                     other => Cow::Owned(other.to_json()),
                 };
-                members.push((key, value));
+                members.push((key, reader.value(depth)?));
             } else {
                 items.push(key);
             }
-            if !self.take(',') && self.peek()? != '}' {
-                return None;
-            }
-        }
+            Some(())
+        })?;
         Some(if items.is_empty() { Data::Object(members.into_iter().collect()) } else { Data::List(items) })
     }
 
-    fn items(&mut self, close: char, depth: u32) -> Option<Vec<Data<'static>>> {
-        self.space();
-        self.rest = self.rest.get(1..)?;
+    fn items(&mut self, ends: [char; 2], depth: u32) -> Option<Data<'static>> {
         let mut items = Vec::new();
-        while !self.take(close) {
-            items.push(self.value(depth)?);
-            if !self.take(',') && self.peek()? != close {
-                return None;
-            }
-        }
-        Some(items)
+        self.each(ends, |reader| reader.value(depth).map(|item| items.push(item)))?;
+        Some(Data::List(items))
     }
 
     /// `<Role.TOOL: 'tool'>`
@@ -178,26 +175,21 @@ impl Reader<'_> {
     }
 
     fn call(&mut self, depth: u32) -> Option<Data<'static>> {
-        self.take('(');
-        let mut members = Vec::new();
-        let mut unnamed = 0;
-        while !self.take(')') {
-            self.space();
-            let end = self.rest.find(|char: char| !(char.is_alphanumeric() || char == '_')).unwrap_or(0);
-            let named = end > 0 && self.rest.get(end..).is_some_and(|rest| rest.starts_with('='));
-            let key = if named {
-                let key = self.rest.get(..end)?.to_owned();
-                self.rest = self.rest.get(end + 1..)?;
-                key
+        let (mut members, mut unnamed) = (Vec::new(), 0);
+        self.each(['(', ')'], |reader| {
+            reader.space();
+            let end = reader.rest.find(|char: char| !(char.is_alphanumeric() || char == '_'));
+            let (name, rest) = reader.rest.split_at(end.unwrap_or(0));
+            let key = if let Some(value) = rest.strip_prefix('=').filter(|_| !name.is_empty()) {
+                reader.rest = value;
+                name.to_owned()
             } else {
                 unnamed += 1;
                 (unnamed - 1).to_string()
             };
-            members.push((Cow::Owned(key), self.value(depth)?));
-            if !self.take(',') && self.peek()? != ')' {
-                return None;
-            }
-        }
+            members.push((Cow::Owned(key), reader.value(depth)?));
+            Some(())
+        })?;
         Some(Data::Object(members.into_iter().collect()))
     }
 

@@ -56,8 +56,7 @@ impl<'t> Data<'t> {
             Kind::Object => {
                 let mut members = Vec::new();
                 json.members(|key, value| {
-                    members.push((decoded(key), Self::read(value)?));
-                    Ok(())
+                    Self::read(value).map(|value| members.push((decoded(key), value)))
                 })?;
                 Self::Object(members.into_iter().collect())
             }
