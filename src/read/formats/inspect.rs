@@ -24,7 +24,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
-    let eval = Eval::of(members);
+    let eval = metadata(members);
     for (position, value) in (0..).zip(members.list("samples")) {
         if let Err(fault) = sample(value, position, &eval, runs) {
             runs.fail_run(fault.into_error());
@@ -32,27 +32,19 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Facts about all samples of a log.
-#[derive(Debug, Default)]
-pub(in crate::read) struct Eval {
-    metadata: Metadata,
-}
-
-impl Eval {
-    pub(in crate::read) fn of(members: &Members<'_>) -> Self {
-        let name = |key: &str| members.get("eval")?.member(key).and_then(common::name);
-        let metadata = Metadata {
-            domain: name("task").map(|task| task.as_ref().into()),
-            model: name("model").map(|model| model.as_ref().into()),
-            agent: name("solver").map(|solver| solver.as_ref().into()),
-            ..Metadata::default()
-        };
-        Self { metadata }
-    }
+/// Returns the facts about all samples of a log.
+pub(in crate::read) fn metadata(log: &Members<'_>) -> Metadata {
+    let name = |key: &str| Some(log.object("eval").name(key)?.as_ref().into());
+    Metadata { domain: name("task"), model: name("model"), agent: name("solver"), ..Metadata::default() }
 }
 
 /// Reads the sample at this position of its log.
-pub(in crate::read) fn sample(value: Raw<'_>, position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Read<()> {
+pub(in crate::read) fn sample(
+    value: Raw<'_>,
+    position: u64,
+    eval: &Metadata,
+    runs: &mut Runs<'_>,
+) -> Read<()> {
     let sample = Members::from(value);
     if !sample.is("messages", Kind::List) {
         let is_object = value.kind() == Kind::Object;
@@ -60,7 +52,7 @@ pub(in crate::read) fn sample(value: Raw<'_>, position: u64, eval: &Eval, runs: 
         runs.pass_over(what, 1);
         return Ok(());
     }
-    let mut metadata = eval.metadata.clone();
+    let mut metadata = eval.clone();
     let id = sample.ident("id");
     let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
     metadata.id = Some(format!("{part}_epoch_{}", sample.integer("epoch").unwrap_or(1)));

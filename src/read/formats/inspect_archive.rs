@@ -4,7 +4,7 @@
 use rawzip::CompressionMethod;
 use std::io::Read;
 
-use super::inspect::{self, Eval};
+use super::inspect;
 use super::prelude::*;
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, SkipIndex};
@@ -53,7 +53,7 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive has no object `eval`"));
     }
     runs.is_of(Format::Inspect);
-    let eval = Eval::of(&members);
+    let eval = inspect::metadata(&members);
     for (position, place) in (0..).zip(samples) {
         let read =
             place.bytes(&archive, most, &mut left).and_then(|bytes| sample(&bytes, position, &eval, runs));
@@ -64,7 +64,7 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     Ok(())
 }
 
-fn sample(bytes: &[u8], position: u64, eval: &Eval, runs: &mut Runs<'_>) -> Result<()> {
+fn sample(bytes: &[u8], position: u64, eval: &Metadata, runs: &mut Runs<'_>) -> Result<()> {
     let text = String::from_utf8_lossy(bytes);
     let index = SkipIndex::of_length(text.len());
     let mut json = Json::with_index(text.as_bytes(), Some(&index));
