@@ -41,12 +41,15 @@ struct Session<'a> {
     turn_start: usize,
     /// The steps of earlier turns.
     run: Recording<'a>,
-    turns: Turns,
+    /// The turn after the last one of the model, whose items follow one another, and whether more of them may follow.
+    next: u64,
+    is_open: bool,
     /// The calls of the current turn, which wait for its tokens.
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
-    events: Events<'a>,
+    /// What events say of the outcomes of calls, by call id.
+    outcomes: TextMap<Cow<'a, str>, Outcome>,
     /// The calls by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
@@ -56,34 +59,6 @@ enum Step<'a> {
     Message { actor: Actor, turn: u64, text: TextCow<'a>, time: Option<u64> },
     Call(Box<Call<'a>>, Option<Answer<'a>>),
     Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
-}
-
-/// Facts from events about calls, by call id.
-#[derive(Default)]
-struct Events<'a> {
-    failed: TextMap<Cow<'a, str>, bool>,
-    exit_failed: TextMap<Cow<'a, str>, bool>,
-}
-
-/// The turns: consecutive items of the model.
-#[derive(Default)]
-struct Turns {
-    next: u64,
-    is_open: bool,
-}
-
-impl Turns {
-    /// Returns the turn of an item of the model.
-    fn of_model(&mut self) -> u64 {
-        self.next += u64::from(!std::mem::replace(&mut self.is_open, true));
-        self.next - 1
-    }
-
-    /// Returns the next turn, to which messages of others lead.
-    fn of_others(&mut self) -> u64 {
-        self.is_open = false;
-        self.next
-    }
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
@@ -126,7 +101,8 @@ impl<'a> Session<'a> {
                     self.run.steps.message_at(actor, turn, text, time);
                 }
                 Step::Output { turn, id, output } => {
-                    let answer = self.events.answer(id.as_deref(), output);
+                    let stated = id.as_ref().and_then(|id| self.outcomes.get(id)).copied();
+                    let answer = answer(output, stated);
                     self.run.steps.answer(turn, id, answer);
                 }
                 Step::Call(call, answer) => {
@@ -147,7 +123,7 @@ impl<'a> Session<'a> {
                     self.said = Some(turn);
                     turn
                 } else {
-                    self.turns.of_others()
+                    self.others_turn()
                 };
                 self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
             }
@@ -165,20 +141,28 @@ impl<'a> Session<'a> {
                 self.steps.push_back(Step::Call(Box::new(call), answer));
             }
             Item::Output { id, output } => {
-                let turn = self.turns.of_others();
+                let turn = self.others_turn();
                 self.steps.push_back(Step::Output { turn, id, output });
             }
             Item::Other => self.run.pass_over("items of other types", 1),
         }
     }
 
+    /// Returns the turn of an item of the model.
     fn model_turn(&mut self) -> u64 {
-        if !self.turns.is_open {
+        if !std::mem::replace(&mut self.is_open, true) {
             self.waiting.clear();
             self.said = None;
             self.turn_start = self.gone + self.steps.len();
+            self.next += 1;
         }
-        self.turns.of_model()
+        self.next - 1
+    }
+
+    /// Returns the next turn, to which messages of others lead.
+    fn others_turn(&mut self) -> u64 {
+        self.is_open = false;
+        self.next
     }
 
     fn event(&mut self, event: Event<'a>) {
@@ -186,11 +170,13 @@ impl<'a> Session<'a> {
             Event::End(termination) => self.run.metadata.termination = Some(termination.to_owned()),
             Event::Tokens(usage) => self.tokens(usage),
             Event::Outcome { id, failed } => {
-                self.events.failed.insert(id, failed);
+                self.outcomes.insert(id, Outcome::flag(failed));
             }
             Event::Exit { id, failed, duration_ns } => {
-                if let Some(failed) = failed {
-                    self.events.exit_failed.insert(id.clone(), failed);
+                if let Some(stated) = failed.map(Outcome::exit_code) {
+                    let known = self.outcomes.entry(id.clone()).or_insert(stated);
+                    // A flag counts more, whatever comes first.
+                    *known = if known.provenance == Provenance::Flag { *known } else { stated };
                 }
                 let place = self.calls.get(&id).copied();
                 if let (Some(duration), Some(usage)) = (duration_ns, place.and_then(|at| self.usage(at))) {
@@ -222,22 +208,18 @@ impl<'a> Session<'a> {
     }
 }
 
-impl Events<'_> {
-    /// Returns the answer in an output. For a call that is running or was interrupted, the text that the model saw
-    /// first.
-    fn answer<'a>(&self, id: Option<&str>, output: Output<'a>) -> Answer<'a> {
-        let Output { text: words, success } = output;
-        let text = words.as_ref().map_or("".into(), TextCow::text);
-        let codex = words.as_ref().and_then(codex_text::read);
-        let by_id = |found: &TextMap<Cow<'_, str>, bool>| found.get(id?).copied();
-        let outcome = never_ran(text)
-            .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
-            .or_else(|| success.map(|success| Outcome::flag(!success)))
-            .or_else(|| by_id(&self.failed).map(Outcome::flag))
-            .or_else(|| by_id(&self.exit_failed).map(Outcome::exit_code))
-            .or_else(|| codex.as_ref().map(|codex| codex.outcome))
-            .unwrap_or(Outcome::UNMARKED);
-        let cut = codex.and_then(|codex| codex.observation);
-        outcome.answer(Content::from(cut.or(words)))
-    }
+/// Returns the answer in an output. For a call that is running or was interrupted, the text that the model saw first.
+/// `stated` is what events say.
+fn answer(output: Output<'_>, stated: Option<Outcome>) -> Answer<'_> {
+    let Output { text: words, success } = output;
+    let text = words.as_ref().map_or("".into(), TextCow::text);
+    let codex = words.as_ref().and_then(codex_text::read);
+    let outcome = never_ran(text)
+        .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
+        .or_else(|| success.map(|success| Outcome::flag(!success)))
+        .or(stated)
+        .or_else(|| codex.as_ref().map(|codex| codex.outcome))
+        .unwrap_or(Outcome::UNMARKED);
+    let cut = codex.and_then(|codex| codex.observation);
+    outcome.answer(Content::from(cut.or(words)))
 }
