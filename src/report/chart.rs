@@ -164,6 +164,24 @@ impl IntervalRow {
 }
 
 impl Chart {
+    /// Creates a chart of shares of runs with their Wilson intervals.
+    pub(super) fn shares(
+        title: impl Into<String>,
+        caption: impl Into<String>,
+        axis: &str,
+        rows: Vec<IntervalRow>,
+    ) -> Self {
+        Self::Intervals(IntervalChart {
+            title: title.into(),
+            caption: caption.into(),
+            axis: axis.to_owned(),
+            interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
+            rows,
+            range: Some((0.0, 1.0)),
+            ..IntervalChart::default()
+        })
+    }
+
     /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &str {

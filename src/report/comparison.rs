@@ -263,15 +263,8 @@ fn rates(comparison: &Comparison) -> Chart {
             row(&one.detector, &comparison.second.label, &one.second),
         ]
     });
-    Chart::Intervals(IntervalChart {
-        title: "Runs in which a detector fires".to_owned(),
-        caption: "Shares of the runs to which a detector applies.".to_owned(),
-        axis: "share of runs".to_owned(),
-        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
-        rows: rows.collect(),
-        range: Some((0.0, 1.0)),
-        ..IntervalChart::default()
-    })
+    let caption = "Shares of the runs to which a detector applies.";
+    Chart::shares("Runs in which a detector fires", caption, "share of runs", rows.collect())
 }
 
 fn pass_k_chart(comparison: &Comparison) -> Chart {

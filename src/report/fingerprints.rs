@@ -116,45 +116,44 @@ fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, 
 }
 
 fn differences(found: &FingerprintGroups) -> Table {
-    let mut table = Table::new(
+    let few = |group| contrasts(found, group).into_iter().take(DIFFERENCES).map(move |one| (group, one));
+    let groups = found.groups.iter().filter(|_| found.groups.len() > 1).flat_map(few);
+    let table = Table::of(
         "differences",
         "Transitions whose share differs most from that in the other groups",
-        &["group | from | to | share # | others #"],
-    )
-    .grouped();
-    if found.groups.len() > 1 {
-        for group in &found.groups {
-            let differing = contrasts(found, group).into_iter().take(DIFFERENCES);
-            for (from, to, own, other) in
-                differing.filter(|(_, _, own, other)| (own - other).abs() >= CONTRAST)
-            {
-                let [from, to] = [from, to].map(|node| Cell::text(node.to_string()));
-                table.row([Cell::text(&group.name), from, to, Cell::Share(own), Cell::Share(other)]);
-            }
-        }
-        table.note("share: of all transitions of the group. others: its mean over the other groups.");
-    }
-    table
+        groups.filter(|(_, (_, _, own, other))| (own - other).abs() >= CONTRAST),
+        &[
+            ("group", |(group, _)| Cell::text(&group.name)),
+            ("from", |(_, (from, ..))| Cell::text(from.to_string())),
+            ("to", |(_, (_, to, ..))| Cell::text(to.to_string())),
+            ("share #", |(_, (_, _, own, _))| Cell::Share(*own)),
+            ("others #", |(_, (.., other))| Cell::Share(*other)),
+        ],
+    );
+    table.grouped().noted("share: of all transitions of the group. others: its mean over the other groups.")
 }
 
 fn transitions(found: &FingerprintGroups) -> Table {
-    let mut table =
-        Table::new("transitions", "Transitions of each group", &["group | from | to | count # | share #"])
-            .grouped();
-    for group in &found.groups {
+    let edges = found.groups.iter().flat_map(|group| {
         let mut edges: Vec<_> = group.fingerprint.edges().collect();
         edges.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
-        for (from, to, count) in edges {
-            table.row([
-                Cell::text(&group.name),
-                Cell::text(from.to_string()),
-                Cell::text(to.to_string()),
-                Cell::Count(count),
-                Cell::of(ratio(count, group.fingerprint.total()), Cell::Share),
-            ]);
-        }
-    }
-    table
+        edges.into_iter().map(move |edge| (group, edge))
+    });
+    let table = Table::of(
+        "transitions",
+        "Transitions of each group",
+        edges,
+        &[
+            ("group", |(group, _)| Cell::text(&group.name)),
+            ("from", |(_, (from, ..))| Cell::text(from.to_string())),
+            ("to", |(_, (_, to, _))| Cell::text(to.to_string())),
+            ("count #", |(_, (.., count))| Cell::Count(*count)),
+            ("share #", |(group, (.., count))| {
+                Cell::of(ratio(*count, group.fingerprint.total()), Cell::Share)
+            }),
+        ],
+    );
+    table.grouped()
 }
 
 /// The nodes that every graph has: the most frequent events, and one for all other calls.

@@ -85,15 +85,8 @@ pub(super) fn success_by_recovery(rows: &[SimulationRow]) -> Chart {
         let interval = wilson(successes, n, 0.95).ok()?;
         Some(IntervalRow::new(*label, note, ratio(successes, n), Some(interval)))
     });
-    Chart::Intervals(IntervalChart {
-        title: "Success by recovery".to_owned(),
-        caption: "Share of runs with a reward within 1e-6 of 1.".to_owned(),
-        axis: "share of runs that succeed".to_owned(),
-        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
-        rows: bins.collect(),
-        range: Some((0.0, 1.0)),
-        ..IntervalChart::default()
-    })
+    let caption = "Share of runs with a reward within 1e-6 of 1.";
+    Chart::shares("Success by recovery", caption, "share of runs that succeed", bins.collect())
 }
 
 pub(super) fn pass_k_chart(groups: &[PassK]) -> Chart {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, counted, name};
-use super::chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow};
+use super::chart::{Bar, BarChart, Chart, IntervalRow};
 use super::document::{Detail, Document};
 use super::files::{unread, unread_table};
 use super::table::Table;
@@ -195,7 +195,7 @@ fn charts(summary: &ScanSummary) -> Vec<Chart> {
         let rows = detectors.iter().flat_map(|(detector, models)| {
             models.iter().filter_map(|(_, counts)| row((*detector).to_owned(), *counts))
         });
-        return vec![chart("Runs in which a detector fires".to_owned(), CAPTION.to_owned(), rows.collect())];
+        return vec![Chart::shares("Runs in which a detector fires", CAPTION, AXIS, rows.collect())];
     }
     let of_detector = |(detector, models): (&&str, &Vec<OfModel<'_>>)| {
         let named = |model: Option<&str>| model.unwrap_or("model not named").to_owned();
@@ -210,28 +210,18 @@ fn charts(summary: &ScanSummary) -> Vec<Chart> {
         } else {
             CAPTION.to_owned()
         };
-        chart(format!("{detector}: runs in which it fires"), caption, rows)
+        Chart::shares(format!("{detector}: runs in which it fires"), caption, AXIS, rows)
     };
     detectors.iter().map(of_detector).collect()
 }
+
+const AXIS: &str = "share of runs";
 
 const CAPTION: &str = "Shares of the runs to which the detector applies.";
 
 fn row(label: String, counts: Counts) -> Option<IntervalRow> {
     let note = format!("{} of {}", counts.detected, counts.applicable);
     (counts.applicable > 0).then(|| IntervalRow::new(label, note, counts.share(), counts.interval()))
-}
-
-fn chart(title: String, caption: String, rows: Vec<IntervalRow>) -> Chart {
-    Chart::Intervals(IntervalChart {
-        title,
-        caption,
-        axis: "share of runs".to_owned(),
-        interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
-        rows,
-        range: Some((0.0, 1.0)),
-        ..IntervalChart::default()
-    })
 }
 
 /// The most bars in a chart.

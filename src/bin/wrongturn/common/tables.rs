@@ -6,6 +6,7 @@ use serde::Serialize;
 use wrongturn::report::{Detail, Document};
 
 use super::Failure;
+use super::findings::counted;
 use super::output::{Output, create_folder, is_stdout, write_json, write_text};
 
 /// Outputs for tables and figures, in addition to the terminal.
@@ -96,6 +97,6 @@ pub(crate) fn text(document: &Document, full: bool) -> String {
     if full || hidden == 0 {
         return document.text(if full { Detail::Full } else { Detail::Short });
     }
-    let tables = if hidden == 1 { "1 more table" } else { &format!("{hidden} more tables") };
+    let tables = counted(hidden as u64, "more table");
     format!("{}\n{tables} with --full; --html has the charts.\n", document.text(Detail::Short))
 }
