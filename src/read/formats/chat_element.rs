@@ -206,6 +206,16 @@ impl<'a> Element<'a> {
         if text.starts_with("<tool_use_error>") {
             return Some(Outcome::error(Provenance::Text));
         }
+        // OpenHands appends the exit code of a command.
+        let tail = text.tail(300);
+        let by_line = |line: &str| {
+            let line = line.strip_prefix('[')?.strip_suffix(']')?;
+            let codes = ["Command finished with exit code ", "The command completed with exit code "];
+            codes.iter().find_map(|code| words::exit_line(line.trim_end_matches('.'), code))
+        };
+        if let Some(failed) = tail.lines().rev().take(3).find_map(by_line) {
+            return Some(Outcome::exit_code(failed));
+        }
         if text.starts_with("Exit code ") {
             let head = text.head(64);
             return words::exit_line(words::first_line(&head), "Exit code ").map(Outcome::exit_code);

@@ -142,7 +142,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         agent: caller.or_else(|| ident(members, "agentId")),
         is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
         time: members.time("timestamp"),
-        message_id: message.name("id"),
+        // Lines of one response of Cursor share this id.
+        message_id: message.name("id").or_else(|| ident(members, "model_call_id")),
         model,
         stop_reason: message.name("stop_reason"),
         usage: message.usage("usage").unwrap_or_default(),
