@@ -156,7 +156,8 @@ impl Refusal {
         let (before, call) = (&self.call.call, &now.call.call);
         let same_file =
             call.target.as_deref().is_some() && before.target.as_deref() == call.target.as_deref();
-        call.does == Does::Write && same_file && self.wording == now.wording
+        let has_words = self.call.failure.as_ref().is_some_and(|failure| !failure.line.is_empty());
+        call.does == Does::Write && same_file && has_words && self.wording == now.wording
     }
 
     /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
