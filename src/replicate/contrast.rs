@@ -8,7 +8,9 @@ use super::group::Coefficient;
 use super::relation::{Columns, Relation};
 use super::row::SimulationRow;
 use crate::error::Result;
-use crate::stats::{ClusterStatistic, ClusteredPearson, PairedDifference, Resampling, pearson};
+use crate::stats::{
+    ClusterStatistic, ClusteredPearson, ClusteredWithin, PairedDifference, Resampling, pearson, within_group,
+};
 
 /// Two measures against the reward, on the same runs.
 ///
@@ -48,6 +50,19 @@ pub struct Contrast {
     /// Intervals of the difference from resampling clusters, the chosen clusters first. Each resample gives both
     /// correlations.
     pub clustered: Vec<ClusteredInterval>,
+    /// The same within pairs of model and domain; `None` if there is only one pair.
+    pub within: Option<WithinContrast>,
+}
+
+/// The difference of two correlations within pairs of model and domain: measures and rewards are centred on the means of
+/// their pair, so differences between models do not count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct WithinContrast {
+    /// The difference, each r with its expected sign; `None` if either is undefined.
+    pub difference: Option<f64>,
+    /// Its interval over the chosen clusters.
+    pub clustered: ClusteredInterval,
 }
 
 /// Which of two measures predicts reward better.
@@ -72,22 +87,37 @@ impl Contrast {
     ) -> Result<Self> {
         let Columns { rows, x, y } = measure.columns(rows);
         let other = against.columns(&rows).x;
+        let signs = (measure.expected_sign(), against.expected_sign());
         let intervals = by.iter().map(|by| {
             let cluster = by.number(&rows);
-            let side = |relation: Relation, x: &[f64]| {
-                Ok::<_, crate::Error>(Signed(
-                    relation.expected_sign(),
-                    ClusteredPearson::new(x, &y, &cluster)?,
-                ))
-            };
-            let statistic = PairedDifference { first: side(against, &other)?, second: side(measure, &x)? };
-            clustered(*by, &statistic, options)
+            let second = Signed(signs.0, ClusteredPearson::new(&x, &y, &cluster)?);
+            let first = Signed(signs.1, ClusteredPearson::new(&other, &y, &cluster)?);
+            clustered(*by, &PairedDifference { first, second }, options)
         });
-        let clustered = intervals.collect::<Result<_>>()?;
+        let intervals = intervals.collect::<Result<_>>()?;
+        let difference = |r: &Coefficient, other: &Coefficient| Some(signs.0 * r.r()? - signs.1 * other.r()?);
+        let group = ClusterBy::ModelDomain.number(&rows);
+        let within = by.first().filter(|_| group.iter().any(|number| *number > 0)).map(|by| {
+            let cluster = by.number(&rows);
+            let second = Signed(signs.0, ClusteredWithin::new(&x, &y, &group, &cluster)?);
+            let first = Signed(signs.1, ClusteredWithin::new(&other, &y, &group, &cluster)?);
+            let [r, r_other] = [&x, &other].map(|x| Coefficient(within_group(x, &y, &group)));
+            Ok::<_, crate::Error>(WithinContrast {
+                difference: difference(&r, &r_other),
+                clustered: clustered(*by, &PairedDifference { first, second }, options)?,
+            })
+        });
         let (r, r_against) = (Coefficient(pearson(&x, &y)), Coefficient(pearson(&other, &y)));
-        let signed = |relation: Relation, r: &Coefficient| Some(relation.expected_sign() * r.r()?);
-        let difference = signed(measure, &r).zip(signed(against, &r_against)).map(|(one, other)| one - other);
-        Ok(Self { measure, against, runs: rows.len() as u64, r, r_against, difference, clustered })
+        Ok(Self {
+            measure,
+            against,
+            runs: rows.len() as u64,
+            difference: difference(&r, &r_against),
+            r,
+            r_against,
+            clustered: intervals,
+            within: within.transpose()?,
+        })
     }
 
     /// Returns the answer for the chosen clusters.
@@ -198,6 +228,33 @@ mod tests {
         // A run without errors is left out of both measures.
         rows[0].errors = 0;
         assert_eq!(contrast(&rows, Relation::RecoveryWithErrors).runs, 95);
+    }
+
+    #[test]
+    fn differences_between_models_do_not_count_within_them() {
+        // Of each model, runs that recover are rewarded; the model that recovers more is rewarded less.
+        let rows: Vec<SimulationRow> = (0..80)
+            .map(|number| {
+                let (other, task) = (number % 2 == 1, number / 4);
+                let recovered = number / 2 % 2 == 0 && !other || other && number % 8 != 1;
+                let reward = match (other, recovered) {
+                    (false, true) => 1.0,
+                    (false, false) => 0.9,
+                    (true, true) => 0.1,
+                    (true, false) => 0.0,
+                };
+                let mut row = row(if other { "b" } else { "a" }, task, recovered, reward);
+                row.errors = 1 + u64::from(number % 3 == 0);
+                row
+            })
+            .collect();
+        let found = contrast(&rows, Relation::Recovery);
+        let within = found.within.unwrap();
+        assert!(found.r.r().unwrap() < 0.0 && within.difference.unwrap() > 0.9, "{within:?}");
+        assert_eq!(Better::of(&within.clustered), Better::First);
+        let alone: Vec<SimulationRow> =
+            rows.into_iter().filter(|row| row.model.as_deref() == Some("a")).collect();
+        assert_eq!(contrast(&alone, Relation::Recovery).within, None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub use analysis::{
 };
 pub use association::{Association, ClusteredInterval};
 pub use clusters::ClusterBy;
-pub use contrast::{Better, Contrast};
+pub use contrast::{Better, Contrast, WithinContrast};
 pub use default_rule::{DefaultMeasures, DefaultRecovery};
 pub use duplicates::{Duplicate, mark_duplicates};
 pub use group::{Coefficient, Direction, Group, ModelGroup, PairGroup, SignCount};

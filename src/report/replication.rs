@@ -153,22 +153,30 @@ fn answer(analysis: &ReplicationAnalysis) -> String {
             _ => answers.push((answer, vec![by])),
         }
     }
-    let answers: Vec<String> = answers
-        .into_iter()
-        .map(|(answer, units)| match answer {
-            Better::First => format!("YES {}", units.join(" and ")),
-            Better::Second => format!("NO {}: the error count does", units.join(" and ")),
-            Better::Neither => format!("not settled {}", units.join(" or ")),
-            Better::Unknown => format!("no interval {}", units.join(" or ")),
-        })
-        .collect();
+    let said = |answer, by: String| match answer {
+        Better::First => format!("YES {by}"),
+        Better::Second => format!("NO {by}: the error count does"),
+        Better::Neither => format!("not settled {by}"),
+        Better::Unknown => format!("no interval {by}"),
+    };
+    let answers = answers.into_iter().map(|(answer, units)| {
+        let settled = matches!(answer, Better::First | Better::Second);
+        said(answer, units.join(if settled { " and " } else { " or " }))
+    });
     let interval = analysis_interval(contrast.clustered.first());
     let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
+    let within = contrast.within.as_ref().and_then(|within| Some((within.difference?, &within.clustered)));
+    let within = within.map_or_else(String::new, |(difference, one)| {
+        let interval = one.interval().map_or_else(String::new, |interval| {
+            format!(", 95% CI {}", Cell::SignedInterval(interval, 3).shown())
+        });
+        let answer = said(Better::of(one), format!("by {}", unit(one.by)));
+        format!(" Within model and domain the difference is {difference:+.3}{interval}: {answer}.")
+    });
     format!(
-        "{question} {}. r with reward is {r:+.3} for the recovery rate and {against:+.3} for the error count, which should \
-         lower it; {r:+.3} less {:+.3} is {difference:+.3}{interval}.",
-        answers.join("; "),
-        -against,
+        "{question} {}. r with reward is {r:+.3} for the recovery rate and {against:+.3} for the error count, whose sign \
+         should be negative; the difference in strength is {difference:+.3}{interval}.{within}",
+        answers.collect::<Vec<_>>().join("; "),
     )
 }
 
@@ -190,12 +198,14 @@ pub(super) fn unit(by: ClusterBy) -> &'static str {
 
 fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let mut warnings = Vec::new();
-    let answers: Vec<Better> =
-        analysis.contrasts.first().iter().flat_map(|one| &one.clustered).map(Better::of).collect();
-    if answers.iter().any(|answer| Some(answer) != answers.first() && *answer != Better::Unknown) {
-        warnings.push(
-            "the answer depends on the clustering: by task, by file, or by model and domain.".to_owned(),
-        );
+    let first = analysis.contrasts.first();
+    let difference = first.and_then(|one| Some((one.difference?, one.within.as_ref()?.difference?)));
+    if let Some((pooled, within)) = difference
+        && pooled * within < 0.0
+    {
+        let sign = format!("{pooled:+.3} pooled, {within:+.3} within model and domain");
+        warnings
+            .push(format!("the difference changes its sign: {sign}. The pooled one comes from differences between models or domains."));
     }
     if let Some(first) = analysis.duplicates.first() {
         let named = |id: &Option<String>, file: &str| {
@@ -211,10 +221,9 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
         ));
     }
     if analysis.alone > 0 {
-        let name = if analysis.alone == 1 { "names" } else { "name" };
-        let runs = counted(analysis.alone, "run");
-        warnings
-            .push(format!("{runs} {name} no task and {name} no cluster; each is taken to be independent."));
+        let (has, runs) = (if analysis.alone == 1 { "has" } else { "have" }, counted(analysis.alone, "run"));
+        let unit = unit(analysis.cluster);
+        warnings.push(format!("{runs} {has} no {unit}; each counts as a cluster of its own."));
     }
     if let Some(unknown) = &analysis.unknown {
         let name = if unknown.sims == 1 { "names" } else { "name" };
@@ -234,7 +243,7 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let changes = analysis.changes.len() as u64;
     if changes > 0 {
         warnings.push(format!(
-            "for {} it depends on the clustering whether the 95% CI excludes 0.",
+            "whether the 95% CI excludes 0 depends on the clustering for {} (--full).",
             counted(changes, "correlation")
         ));
     }
@@ -291,12 +300,12 @@ fn contrasts(analysis: &ReplicationAnalysis) -> Table {
         "Which measure predicts reward better? Difference of r with reward",
         &[
             "comparison | clustered_by=clustered by | difference #",
-            "clustered=95% CI ~ | clusters # | better | undefined_resamples=undefined #",
+            "clustered=95% CI ~ | clusters # | better",
         ],
     )
     .grouped();
     for contrast in &analysis.contrasts {
-        let Contrast { measure, against, runs, r, r_against, difference, clustered } = contrast;
+        let Contrast { measure, against, runs, r, r_against, difference, clustered, within } = contrast;
         let name = |relation: &Relation| match relation {
             Relation::ErrorCount => "error count",
             Relation::GoalRecovery | Relation::GoalRecoveryWithErrors => "goals reached",
@@ -306,30 +315,37 @@ fn contrasts(analysis: &ReplicationAnalysis) -> Table {
         let which = if measure.is_of_errors() { "runs with errors" } else { "runs" };
         let comparison =
             format!("{} ({r}) against {} ({r_against}), {runs} {which}", name(measure), name(against));
-        for one in clustered {
+        let pooled = clustered.iter().map(|one| (unit(one.by).to_owned(), *difference, one));
+        let within = within.iter().map(|within| {
+            let one = &within.clustered;
+            (format!("{}, within pairs", unit(one.by)), within.difference, one)
+        });
+        for (by, difference, one) in pooled.chain(within) {
             let mut row = vec![
                 Cell::text(&comparison),
-                Cell::text(unit(one.by)),
-                Cell::of(*difference, |difference| Cell::Signed(difference, 3)),
+                Cell::text(by),
+                Cell::of(difference, |difference| Cell::Signed(difference, 3)),
             ];
-            let [interval, clusters, undefined] = clustered_cells(Some(one));
+            let [interval, clusters, _] = clustered_cells(Some(one));
             let better = match Better::of(one) {
                 Better::First => Cell::text(name(measure)),
                 Better::Second => Cell::text(name(against)),
                 Better::Neither => Cell::text("not settled"),
                 Better::Unknown => Cell::Missing,
             };
-            row.extend([interval, clusters, better, undefined]);
+            row.extend([interval, clusters, better]);
             table.row(row);
         }
     }
     table.note(
-        "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 settles the \
-         comparison for runs that belong together in this way.",
+        "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors one \
+         measure if runs of different clusters are independent; intervals from fewer than 20 clusters are too narrow. \
+         Within pairs: measures and rewards minus the means of their model and domain.",
     );
+    let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
+    let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
     let undefined =
-        analysis.contrasts.iter().flat_map(|one| &one.clustered).any(|one| one.bootstrap.undefined > 0);
-    let undefined = if undefined { "; undefined: resamples without a value, which are left out" } else { "" };
+        if undefined > 0 { format!("; up to {undefined} without a value, left out") } else { String::new() };
     table.note(format!(
         "95% CI: {} resamples of whole clusters, seed {}{undefined}.",
         analysis.resamples, analysis.seed
@@ -372,11 +388,16 @@ fn models(analysis: &ReplicationAnalysis) -> Table {
         "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
         unit(analysis.cluster)
     );
+    /// The number of runs below which r is not shown.
+    const FEWEST: usize = 10;
     let models = analysis.associations.by_model.iter().zip(&analysis.tables.by_model);
-    Table::of(
+    let enough = |one: &&Association| one.pearson.0.as_ref().is_ok_and(|found| found.n >= FEWEST);
+    let mut table = Table::of(
         "models",
         title,
-        models.map(|(model, found)| (&model.model, &found.group, with_errors(&model.associations))),
+        models.map(|(model, found)| {
+            (&model.model, &found.group, with_errors(&model.associations).filter(enough))
+        }),
         &[
             ("model", |(model, ..)| Cell::text(*model)),
             ("runs #", |(_, group, _)| Cell::Count(group.sims)),
@@ -385,7 +406,9 @@ fn models(analysis: &ReplicationAnalysis) -> Table {
             ("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson))),
             ("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval))),
         ],
-    )
+    );
+    table.note(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."));
+    table
 }
 
 /// Adds pass^k, with a chart for each model with several trials.
