@@ -383,13 +383,14 @@ pub(super) fn with_errors(associations: &[Association]) -> Option<&Association> 
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }
 
+/// The number of runs below which the r of a model is not shown.
+const FEWEST: usize = 10;
+
 fn models(analysis: &ReplicationAnalysis) -> Table {
     let title = format!(
         "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
         unit(analysis.cluster)
     );
-    /// The number of runs below which r is not shown.
-    const FEWEST: usize = 10;
     let models = analysis.associations.by_model.iter().zip(&analysis.tables.by_model);
     let enough = |one: &&Association| one.pearson.0.as_ref().is_ok_and(|found| found.n >= FEWEST);
     let mut table = Table::of(
