@@ -11,7 +11,7 @@ use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Shown, after_colon,
-    names_value, no_call,
+    names_value, no_call, shell,
 };
 use crate::trace::{Action, Actor, Digest, DigestMap, Event, Step};
 
@@ -92,7 +92,7 @@ impl Blindness {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
             // A change elsewhere does not lift a refusal.
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
-                || !since.map(|(_, change)| change).any(|change| cures(change, failure))
+                || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
         };
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| earlier.call.call.key == call.key;
@@ -198,13 +198,16 @@ fn is_probe(command: &str) -> bool {
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }
 
-/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it.
-fn cures(change: &Facts, failure: &Failure) -> bool {
+/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it, or
+/// edit the script that failed earlier.
+fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
     // Installing `numpy` brings `numpy.distutils`.
     let name = name.split('.').next().unwrap_or_default();
     let target = change.call.target.as_deref().map(str::to_lowercase);
-    change.call.text.contains(name) || target.is_some_and(|target| target.contains(name))
+    let is_run =
+        |target: &str| failure.is_raised() && earlier.call.call.text.contains(shell::last_part(target));
+    change.call.text.contains(name) || target.is_some_and(|target| target.contains(name) || is_run(&target))
 }
 
 impl Fold for Blindness {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::lexicon::Meaning;
+use super::lexicon::{Meaning, lower};
 use super::phrases::Hints;
 use super::shell::{Command, last_part};
 
@@ -62,6 +62,7 @@ impl Does {
             "sed" if command.arguments().any(edits) => return Self::Write,
             "git" if Meaning::of(subcommand()).is(Meaning::GIT_READS) => return Self::Read,
             "git" => return Self::Write,
+            "curl" if command.arguments().any(sends) => return Self::Write,
             _ => {}
         }
         if meaning.is(Meaning::INSTALLER) {
@@ -79,14 +80,34 @@ impl Does {
                 does => does,
             };
         }
+        let is_client = || Meaning::of(program.split('-').next().unwrap_or_default()).is(Meaning::DATABASE);
         if meaning.is(Meaning::READS) {
             Self::Read
+        } else if is_client() && changes_database(command) {
+            Self::Write
         } else if meaning.is(Meaning::WRITES) || writes_files(command) {
             Self::Write
         } else {
             Self::Run
         }
     }
+}
+
+/// Returns true for an argument of `curl` with which it sends data or asks for a change.
+fn sends(argument: &str) -> bool {
+    let method = argument.strip_prefix("-X").unwrap_or(argument);
+    matches!(method, "DELETE" | "PATCH" | "POST" | "PUT")
+        || matches!(argument, "-d" | "-F" | "-T" | "--form" | "--json" | "--upload-file")
+        || argument.starts_with("--data")
+}
+
+/// Returns true if a statement that a client of a database is given changes it.
+fn changes_database(command: &Command<'_>) -> bool {
+    let changes = |given: &str| {
+        let mut statements = given.split(';').filter_map(|statement| statement.split_whitespace().next());
+        statements.any(|verb| Meaning::of(&lower(verb)).is(Meaning::STATES))
+    };
+    changes(&command.heredoc) || command.arguments().any(|given| given.contains(' ') && changes(given))
 }
 
 /// Returns true if a script on the command line opens files for writing.

@@ -82,6 +82,9 @@ static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
 static NO_TESTS: Pattern = Pattern::new(
     r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
 );
+/// A JSON answer of a run of tests that ran none.
+static JSON_NO_TESTS: Pattern =
+    Pattern::new(r#""no_?tests(?:_\w+)?"|"(?:total|tests|num_tests|numTotalTests)"\s*:\s*0\b"#);
 /// A JSON answer that says that it failed, and its texts that say why.
 static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
@@ -189,6 +192,7 @@ impl Failure {
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
+            _ if !call.is_shell && checks && JSON_NO_TESTS.is_match(&answer) => FailureKind::NoTests,
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
         };

@@ -69,6 +69,10 @@ lists! {
     /// A program that only prepares for others.
     SCENE: ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
         ulimit unset wait";
+    /// The first word of a client of a database.
+    DATABASE: "clickhouse duckdb mariadb mysql psql sqlite3";
+    /// A statement that changes a database.
+    STATES: "alter create delete drop insert merge replace truncate update upsert";
     /// A program of the shell that changes what later commands find.
     SETS: ". export source unset";
     /// A program that shortens its input from a pipe.

@@ -15,7 +15,7 @@ mod looks;
 pub(super) mod no_call;
 mod phrases;
 mod polling;
-mod shell;
+pub(super) mod shell;
 mod shell_prefix;
 mod text;
 mod tool;
