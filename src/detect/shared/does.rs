@@ -80,12 +80,9 @@ impl Does {
                 does => does,
             };
         }
-        let is_client = || Meaning::of(program.split('-').next().unwrap_or_default()).is(Meaning::DATABASE);
         if meaning.is(Meaning::READS) {
             Self::Read
-        } else if is_client() && changes_database(command) {
-            Self::Write
-        } else if meaning.is(Meaning::WRITES) || writes_files(command) {
+        } else if meaning.is(Meaning::WRITES) || changes_database(command) || writes_files(command) {
             Self::Write
         } else {
             Self::Run
@@ -101,13 +98,18 @@ fn sends(argument: &str) -> bool {
         || argument.starts_with("--data")
 }
 
-/// Returns true if a statement that a client of a database is given changes it.
+/// Returns true for a client of a database with a statement that changes it.
 fn changes_database(command: &Command<'_>) -> bool {
+    // `clickhouse-client`
+    let name = command.program().split('-').next().unwrap_or_default();
     let changes = |given: &str| {
         let mut statements = given.split(';').filter_map(|statement| statement.split_whitespace().next());
         statements.any(|verb| Meaning::of(&lower(verb)).is(Meaning::STATES))
     };
-    changes(&command.heredoc) || command.arguments().any(|given| given.contains(' ') && changes(given))
+    let is_changed = || {
+        changes(&command.heredoc) || command.arguments().any(|given| given.contains(' ') && changes(given))
+    };
+    Meaning::of(name).is(Meaning::DATABASE) && is_changed()
 }
 
 /// Returns true if a script on the command line opens files for writing.
