@@ -118,10 +118,9 @@ pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     if confirmed.and_then(Raw::boolean) == Some(false) || matches!(kind, Some(0 | 5)) {
         return Some(Outcome::REFUSED);
     }
-    let state = part.get("toolSpecificData").and_then(|data| data.member("terminalCommandState"));
-    let exit_code = state.and_then(|state| state.member("exitCode")).and_then(is_failure_code);
-    let error =
-        part.get("resultDetails").and_then(|details| details.member("isError")).and_then(Raw::boolean);
+    let state = part.object("toolSpecificData").object("terminalCommandState");
+    let exit_code = state.get("exitCode").and_then(is_failure_code);
+    let error = part.object("resultDetails").flag("isError");
     exit_code.map(Outcome::exit_code).or(error.map(Outcome::flag))
 }
 
