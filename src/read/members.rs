@@ -206,6 +206,12 @@ impl<'a> Members<'a> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
+    /// Returns the key and value of the only member.
+    pub(super) fn only(&self) -> Option<(&str, Raw<'a>)> {
+        let mut all = self.iter();
+        all.next().filter(|_| all.next().is_none())
+    }
+
     /// Returns every key.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         let open = self.open.iter().map(|(key, _)| &**key);

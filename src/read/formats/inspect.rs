@@ -69,19 +69,10 @@ pub(in crate::read) fn sample(
             runs.pass_over("messages that are no objects", 1);
         }
     }
-    let score = sample.get("scores").and_then(only_member).or(sample.get("score"));
+    let scores = sample.object("scores");
+    let score = scores.only().map(|(_, score)| score).or(sample.get("score"));
     runs.give_unrouted(&mut conversation.steps, metadata, score.and_then(reward));
     Ok(())
-}
-
-/// Returns the only member of an object.
-fn only_member(scores: Raw<'_>) -> Option<Raw<'_>> {
-    if scores.kind() != Kind::Object {
-        return None;
-    }
-    let members = Members::from(scores);
-    let mut values = members.iter().map(|(_, value)| value);
-    values.next().filter(|_| values.next().is_none())
 }
 
 /// Parses a score: `C` is correct, `I` incorrect.

@@ -15,16 +15,8 @@ const TRACE: Mark =
 fn spans<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let spans = members.get("data")?.member("spans")?.items()?;
     let is_own = |span: &Raw<'_>| {
-        let mut found = false;
-        if let Some(attributes) =
-            span.member("attributes").filter(|attributes| attributes.kind() == Kind::Object)
-        {
-            let _ = attributes.json().object(|key, _| {
-                found |= key.starts_with(b"mlflow.");
-                Ok(())
-            });
-        }
-        found
+        let attributes = span.member("attributes").map(Members::from).unwrap_or_default();
+        attributes.keys().any(|key| key.starts_with("mlflow."))
     };
     (members.is("info", Kind::Object) && spans.first().is_some_and(is_own)).then_some(spans)
 }
@@ -44,22 +36,20 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Converts a span. In the second version it has a `context`; the third names members like OTLP.
 fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
-    let context =
-        |key: &str| members.get("context").and_then(|context| context.member(key)).and_then(common::name);
+    let context = members.object("context");
     let name = |keys: [&str; 2]| keys.iter().find_map(|key| members.name(key));
     let moment = |keys: [&str; 2]| {
-        let time = keys.iter().find_map(|key| members.get(key)).and_then(common::ident);
+        let time = members.first(&keys).and_then(common::ident);
         time.and_then(|time| time.parse().ok())
     };
-    let own = |id: &str| members.name(id).or_else(|| context(id)).unwrap_or_default();
+    let own = |id: &str| members.name(id).or_else(|| context.name(id)).unwrap_or_default();
     let mut span = Observed::new(own("trace_id"), own("span_id"), name(["parent_id", "parent_span_id"]));
     span.name(members.name("name").unwrap_or_default());
     span.lasted(moment(["start_time", "start_time_unix_nano"]), moment(["end_time", "end_time_unix_nano"]));
-    let status = members.get("status");
-    let within = |key: &str| status.and_then(|status| status.member(key)).and_then(common::name);
-    let code = members.name("status_code").or_else(|| within("code")).unwrap_or_default();
+    let status = members.object("status");
+    let code = members.name("status_code").or_else(|| status.name("code")).unwrap_or_default();
     match code.rsplit('_').next() {
-        Some("ERROR") => span.ended(true, members.name("status_message").or_else(|| within("message"))),
+        Some("ERROR") => span.ended(true, members.name("status_message").or_else(|| status.name("message"))),
         Some("OK") => span.ended(false, None),
         _ => {}
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::model::{Code, Collection, Data, Key, Span, Value, id};
 use crate::json::{Kind, Raw, Read};
+use crate::read::members::Members;
 use crate::read::runs::Runs;
 
 /// A span that is being built.
@@ -87,12 +88,5 @@ pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
 
 /// Returns the only member of an object, if it has this name.
 pub(in crate::read) fn sole<'a>(value: Raw<'a>, name: &str) -> Option<Raw<'a>> {
-    let mut count = 0;
-    if value.kind() == Kind::Object {
-        let _ = value.json().object(|_, _| {
-            count += 1;
-            Ok(())
-        });
-    }
-    value.member(name).filter(|_| count == 1)
+    Members::from(value).only().filter(|(key, _)| *key == name).map(|(_, value)| value)
 }
