@@ -218,7 +218,7 @@ impl<'k> Loader<'k> {
             violations.push(format!("entry `{id}`: neither a step nor a reference to a run"));
         }
         if !entry.label && entry.range.is_some() {
-            violations.push(format!("entry `{id}`: a place of what is no failure (`label` is false)"));
+            violations.push(format!("entry `{id}`: a place, although nothing failed (`label` is false)"));
         }
         if !self.known.contains(&detector.as_str()) {
             let error = unknown_detector(detector, self.known.iter().copied());
@@ -287,7 +287,7 @@ mod tests {
             (entry("b", "loop", "[3,5]", "u"), "outside the trace"),
             (entry("b", "loop", "[2,4]", "u"), "outside the trace"),
             (entry("b", "loop", "[4,3]", "u"), "outside the trace"),
-            (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "a place of what is no failure"),
+            (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "a place, although nothing failed"),
             (entry("b", "loop", "[3]", "u"), "invalid length 1"),
             (entry("b", "loop", "[3,4]", "u").replace("hard", "brutal"), "unknown variant `brutal`"),
             (entry("b", "loop", "[3,4]", "u").replace("\"version\":1", "\"version\":9"), "version 9"),

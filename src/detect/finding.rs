@@ -66,7 +66,7 @@ impl FromStr for FailureMode {
             Some((class, name)) if !name.is_empty() => {
                 Ok(Self { class: class.parse()?, name: name.to_owned().into() })
             }
-            _ => Err(Error::new(ErrorKind::Config, format!("`{text}` is no failure mode (`class/name`)"))),
+            _ => Err(Error::new(ErrorKind::Config, format!("`{text}` is not a failure mode (`class/name`)"))),
         }
     }
 }

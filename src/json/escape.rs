@@ -2,7 +2,7 @@
 
 use super::scan::{Escapes, Unsound};
 
-/// Classifies the escape whose character after the backslash is at `place`, or returns `None` if it is invalid.
+/// Classifies an escape, or returns `None` if it is invalid. `place` is the offset of the byte after the backslash.
 #[expect(
     clippy::inline_always,
     reason = "measured: a call for each takes as long as the check of three blocks"
@@ -24,7 +24,7 @@ pub(super) fn escape_at(bytes: &[u8], place: usize) -> Option<Escapes> {
     }
 }
 
-/// Returns the error in an escape whose character after the backslash is at `place`.
+/// Returns the error in an invalid or incomplete escape. `place` is the offset of the byte after the backslash.
 #[cold]
 pub(super) fn no_escape(bytes: &[u8], place: usize) -> Unsound {
     if bytes.get(place) != Some(&b'u') {
@@ -58,8 +58,8 @@ fn unit(digits: [u8; 4]) -> Option<u16> {
     ((a | b | c | d) < 16).then_some(a << 12 | b << 8 | c << 4 | d)
 }
 
-/// Returns true if canonical JSON spells a character by `\u` and these digits: a control character without a shorter
-/// escape.
+/// Returns true if canonical JSON writes a character as `\u` and these digits. It does so only for control characters
+/// without a shorter escape.
 pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
     match digits {
         [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -68,7 +68,7 @@ pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
     }
 }
 
-/// Returns the canonical JSON spelling of a character.
+/// Appends the canonical JSON spelling of a character.
 pub(super) fn push_spelling(character: char, to: &mut String) {
     let short = match character {
         '"' => r#"\""#,

@@ -84,5 +84,5 @@ pub(super) fn unexpected(at: usize, expected: &str, found: &str) -> Fault {
 
 /// Returns a name that is not among the known names.
 pub(super) fn unknown_name(at: usize, name: &str, expected: &str) -> Fault {
-    Fault::shape(at, format!("`{}` is no known {expected}", echo(name)))
+    Fault::shape(at, format!("`{}` is not a known {expected}", echo(name)))
 }

@@ -20,20 +20,20 @@ use crate::trace::{Metadata, StepInput, WireStep};
 ///
 /// A piece is a call, an answer, a message, a complete step, or a span.
 ///
-/// **Calls and messages.** Detectors see a call when it is answered; an open call holds nothing back. Steps keep their
-/// numbers in call order: what detectors know is at any time the run in call order without its open calls, and a
-/// finding that they confirm is reported at once. If a call is answered after a later one, or a piece comes out of
-/// order (pieces are ordered by their times; one without a time has the time at which it comes), the trace is judged
-/// again from its beginning within [`AssemblerOptions::settle`]. What was reported is provisional until then: a finding
-/// that no longer holds is withdrawn.
+/// **Calls and messages.** Detectors see a call once it is answered; an open call does not delay later steps. Steps are
+/// numbered in call order. At any time the detectors have seen the run in call order without its open calls, and a
+/// finding is reported as soon as they confirm it. If a call is answered after a later one, or a piece arrives out of
+/// order, the trace is judged again from its beginning within [`AssemblerOptions::settle`]. Pieces are ordered by time;
+/// a piece without one gets its time of arrival. Reported findings are therefore provisional: one that no longer holds
+/// is withdrawn.
 ///
-/// **Spans.** Model spans often end after the tools that they called, and the spans around a step, which show whose run
-/// it is part of, end last. A trace of spans is judged within `settle` whenever some have come, and as a file of them
-/// would be when it is closed, a while after the end of its root span. Steps below different spans that have not come
-/// are provisionally taken for different runs.
+/// **Spans.** Model spans often end after the tools that they called. The spans that enclose a step, which show which
+/// run it belongs to, end last. A trace of spans is judged within `settle` after spans arrive. When it closes, some
+/// time after its root span has ended, it is judged like a file of these spans. If enclosing spans have not arrived
+/// yet, steps below different ones provisionally count as different runs.
 ///
-/// At the end of a trace its verdicts equal those of the batch over the same run. Every finding that was opened is in
-/// these verdicts, merged into one of them, or withdrawn.
+/// When a trace closes, its verdicts are the same as those of a batch over the same run. Every finding that was opened
+/// either appears in these verdicts, has been merged into one that does, or is withdrawn.
 ///
 /// **Pauses.** A silent trace is not closed but *parked*: it is packed in memory, and the next piece resumes it under the
 /// same finding ids. Pieces are *late*, and counted as such, only after their trace was closed or evicted.
@@ -90,9 +90,9 @@ impl TraceAssembler {
         })
     }
 
-    /// Sets other detectors for the runs that have all of these labels. The first profile that matches is used.
+    /// Uses other detectors for runs that have all of these labels. The first profile that matches is used.
     ///
-    /// Runs of spans have the attributes of their sender as labels, such as `resource.service.name`.
+    /// The labels of a run read from spans are the resource attributes of its sender, such as `resource.service.name`.
     ///
     /// # Errors
     /// Same as [`Monitor::new`].
@@ -117,10 +117,10 @@ impl TraceAssembler {
 
     /// Takes a message, or an action that is complete.
     ///
-    /// Its index is ignored: steps are numbered in their order.
+    /// The index of the step is ignored; the assembler numbers steps itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then not taken.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then discarded.
     pub fn step(&mut self, now: u64, trace: &str, step: &StepInput<'_>) -> Result<()> {
         check(step)?;
         let piece = Piece::Step(Box::new(step.into()));
@@ -128,11 +128,11 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Takes a call whose answer comes later. Calls of one id are answered in the order of their times.
+    /// Takes a call whose answer comes later. If several calls have the same id, they are answered in order of time.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an action with a call id, or the progress is not
-    /// finite; it is then not taken.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if `call` is not an action with a call id, or the progress is not
+    /// finite; the call is then discarded.
     pub fn call(&mut self, now: u64, trace: &str, call: &StepInput<'_>) -> Result<()> {
         check(call)?;
         let kept = Box::new(WireStep::from(call));
@@ -149,7 +149,7 @@ impl TraceAssembler {
         self.piece(now, trace, reply.recorded_time(), piece);
     }
 
-    /// Sets the metadata of a trace in place of those it had.
+    /// Replaces the metadata of a trace.
     pub fn describe(&mut self, now: u64, trace: &str, metadata: Metadata) {
         self.clock(now);
         if let Some(id) = self.opened(trace, 0) {
@@ -218,8 +218,8 @@ impl TraceAssembler {
 
     /// Returns the verdicts on a trace so far, one for each of its runs, as if it were over now.
     ///
-    /// `None` if no trace of that id is open or parked. Calls without an answer are left out; all spans count. For
-    /// spans each call costs a complete judgement.
+    /// `None` if no trace of that id is open or parked. Calls without an answer are left out; all spans count. On a
+    /// trace of spans, each `peek` judges all of its spans again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
@@ -228,7 +228,7 @@ impl TraceAssembler {
         })
     }
 
-    /// Returns the next of the events, in order; `None` if there are no more.
+    /// Returns the next event, or `None` if there is none.
     pub fn next_event(&mut self) -> Option<LiveEvent> {
         self.events.pop_front()
     }
@@ -251,7 +251,7 @@ impl TraceAssembler {
         self.slots.parked.len()
     }
 
-    /// Returns how many calls of open traces wait for their answers, and answers for their calls.
+    /// Returns the number of unpaired calls and answers in open traces.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
@@ -273,7 +273,8 @@ impl TraceAssembler {
         self.slots.parked.bytes
     }
 
-    /// Returns the remembered closed traces that got late pieces, with the number of these, sorted by id.
+    /// Returns the closed traces that received late pieces, each with its number of late pieces, sorted by id. Only
+    /// remembered traces are included.
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()
     }
@@ -292,7 +293,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Counts pieces for a trace and returns it, opened if necessary; `None` if they are late.
+    /// Counts pieces of a trace and returns its id, opening it if necessary; `None` if the pieces are late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
         let id = match self.slots.id(trace) {

@@ -348,7 +348,7 @@ fn edited() -> Error {
 }
 
 /// The error for an input that does not begin like a state.
-const NO_STATE: &str = "this is no partial state (wrongturn check --partial writes them)";
+const NO_STATE: &str = "this is not a partial state (wrongturn check --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Partial, format!("the partial state is damaged: {error}"))

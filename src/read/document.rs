@@ -9,9 +9,9 @@ use crate::json::{Json, Kind, Raw, SkipIndex};
 pub(super) enum Document<'a> {
     /// One object.
     Object(Members<'a>),
-    /// One list, with its items; or lists, one in each line.
+    /// The items of one list; or several lists, one per line.
     List(Vec<Raw<'a>>),
-    /// Objects, one in each line. Other lines were counted.
+    /// Objects, one per line. Other lines are only counted, in [`Parsed`].
     Lines(Vec<Raw<'a>>),
 }
 
@@ -44,7 +44,7 @@ impl<'a> Document<'a> {
 /// A document, with the number of lines that are not JSON or not objects.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
-    /// The value, if the input is one.
+    /// The value, if the input is a single valid one.
     pub(super) value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
@@ -91,7 +91,7 @@ impl<'a> Parsed<'a> {
         Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
     }
 
-    /// Splits one of several lines: an object, or no lines and a count of the other value.
+    /// Parses one line of many. If it is not an object, the document is empty and the line is counted.
     pub(super) fn of_line(line: Raw<'a>) -> Self {
         if line.kind() == Kind::Object {
             let mut json = line.json();
@@ -108,7 +108,7 @@ impl<'a> Parsed<'a> {
         Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
     }
 
-    /// Returns the same for the only line of an input, if it is an object.
+    /// Returns the input as one line, if it is a single object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
         Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
@@ -123,7 +123,7 @@ pub(super) fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     }
 }
 
-/// Returns the objects of an input that follow one another with nothing between them, whatever the line ends.
+/// Returns the objects of an input that consists of objects separated only by white space. Line breaks do not matter.
 fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_index(bytes, index);
     let mut objects = Vec::new();
@@ -133,7 +133,7 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
         }
         let start = json.offset();
         json.skip().ok()?;
-        // As in a line, the text ends with the value.
+        // Cut the text off after the value, as for a line.
         objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }
     Some(objects)

@@ -336,6 +336,6 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         .filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
         .map(|entry| format!("{} wants {}", entry.format, entry.decisive()))
         .collect();
-    let what = format!("the input is of no known format: it is {seen}; {}", wants.join("; "));
+    let what = format!("the input is of unknown format: it is {seen}; {}", wants.join("; "));
     Error::new(ErrorKind::Format, what)
 }

@@ -50,7 +50,7 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
 fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) {
     match Members::checked(&mut object.json()) {
         Some(line) => session.add(&line, runs),
-        None => runs.pass_over("lines that are no JSON", 1),
+        None => runs.pass_over("lines that are not JSON", 1),
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn read(
                     add_line(&mut *session, line.with_index(last.index.get()), runs);
                 } else {
                     is_lossy = true;
-                    runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+                    runs.pass_over("lines with bytes that are not UTF-8, read as U+FFFD", 1);
                     last = last.then(LossyUtf8::of(line.bytes()).text.into_bytes());
                     add_line(&mut *session, Raw::over(&last.bytes, 0), runs);
                 }
@@ -189,11 +189,11 @@ pub(super) fn read(
 
 fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
     if !line.json().is_sound() {
-        return runs.pass_over("lines that are no JSON", 1);
+        return runs.pass_over("lines that are not JSON", 1);
     }
     match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
         Some(object) => add(session, object, runs),
-        None => runs.pass_over("lines that are no object", 1),
+        None => runs.pass_over("lines that are not objects", 1),
     }
 }
 

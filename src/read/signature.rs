@@ -1,5 +1,5 @@
 //! Signatures: the marks by which a format is recognised, as data. They are checked against a document and the first
-//! objects in it, and describe themselves in errors and listings.
+//! objects in it. Their `Display` form appears in errors and listings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -75,7 +75,6 @@ fn first<'a>(object: &Members<'a>, key: &str, most: usize) -> Vec<Raw<'a>> {
     object.get(key).map(|list| list.first_items(most)).unwrap_or_default()
 }
 
-/// Returns true if a text matches a pattern.
 fn matches(text: &str, pattern: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(end), _) => text.ends_with(end),
@@ -103,12 +102,12 @@ impl<'d, 'a> Look<'d, 'a> {
         }
     }
 
-    /// Makes the view of one object.
+    /// Creates a view of one object.
     pub(super) fn of(object: &'d Members<'a>) -> Self {
         Self::Object(object, Lists::default())
     }
 
-    /// Makes the view of a document whose first objects are `shown`.
+    /// Creates a view of a document. `shown` are its first objects.
     pub(super) fn at(document: &'d Document<'a>, shown: &'d [Members<'a>]) -> Self {
         match document {
             Document::Object(object) => Self::of(object),
@@ -118,7 +117,7 @@ impl<'d, 'a> Look<'d, 'a> {
     }
 }
 
-/// The first objects in the lists of an object, by key. Many formats look into the same lists.
+/// Caches the first objects in the lists of an object, by key, because many formats check the same lists.
 #[derive(Debug, Default)]
 pub(super) struct Lists<'a>(RefCell<BTreeMap<&'static str, Objects<'a>>>);
 
@@ -149,14 +148,14 @@ pub(super) enum Shape {
     Each(Mark),
     /// One of the items or lines meets it, or an item of the list under the first of these keys.
     Under(&'static [&'static str], Mark),
-    /// A condition on the objects together, with its description.
+    /// A condition on all checked objects at once, with its description.
     Together(&'static str, fn(&Look<'_, '_>) -> bool),
     /// A condition on a whole document, with its description.
     Document(&'static str, fn(&Document<'_>) -> bool),
 }
 
 impl Shape {
-    /// Returns true if an input meets the condition. `document`: all of it, if it is there whole.
+    /// Returns true if an input meets the condition. `document` is the whole input, if all of it has been read.
     pub(super) fn fits(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         match (self, look) {
             (Self::Document(_, fits), _) => document.is_some_and(fits),

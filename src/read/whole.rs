@@ -28,7 +28,7 @@ pub(super) fn read(
         read_document(&Parsed::of(bytes, Some(&index)), window, wanted, runs);
         return tally.report(bytes, runs);
     }
-    runs.pass_over("inputs with bytes that are no UTF-8, read as U+FFFD", 1);
+    runs.pass_over("inputs with bytes that are not UTF-8, read as U+FFFD", 1);
     let lossy = LossyUtf8::of(bytes);
     let text = lossy.text.as_bytes();
     let index = SkipIndex::of_length(text.len());
@@ -62,7 +62,6 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads a document.
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     let line = parsed.as_line();
     match find(parsed, line.as_ref(), wanted) {
@@ -71,8 +70,8 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             read_inside(&parsed.document, &values, window, wanted, runs);
         }
         Ok(Some((parsed, Claimed::Each))) => {
-            runs.pass_over("lines that are no JSON", parsed.no_json);
-            runs.pass_over("lines that are no object", parsed.no_object);
+            runs.pass_over("lines that are not JSON", parsed.no_json);
+            runs.pass_over("lines that are not objects", parsed.no_object);
             runs.reading.wants_document = true;
             for line in parsed.document.items() {
                 read_sound_line(*line, window, wanted, runs);
@@ -88,7 +87,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     }
 }
 
-/// Finds what is read of a whole input, or else of its only line.
+/// Finds the format or the nested documents of a whole input, or else the format of its only line.
 fn find<'p, 'a>(
     parsed: &'p Parsed<'a>,
     line: Option<&'p Parsed<'a>>,
@@ -118,9 +117,10 @@ fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
     runs.fail(error.at(window.place(start).location()));
 }
 
-/// Reads an input without a sound document or line, or reports why it is not JSON. Returns false if it is JSON.
+/// Reads the undamaged part of an input that has no valid document or line, and reports why it is not JSON. Returns
+/// false if it is JSON.
 fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
-    // The readable part of a truncated document of spans counts.
+    // The spans before the damage are still read.
     if otel::read_damaged(window.unread(), window, runs) {
         return true;
     }
@@ -128,11 +128,11 @@ fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>
     if error.kind() == ErrorKind::Truncated
         && let Some(text) = closed(window.unread())
     {
-        // What was not recognised is reported as truncated.
+        // If the repaired text is not recognised, only the truncation is reported.
         let parsed = Parsed::of(&text, None);
         match recognise::claimed(&parsed.document, wanted) {
             Ok(Some(Claimed::By(entry))) => drop(read_as(entry, &parsed, window, runs)),
-            // In an object, the members that are left may be no runs without those that are lost.
+            // In a truncated object, the remaining members may not form runs without the lost ones.
             Ok(Some(Claimed::Inside(values))) if matches!(parsed.document, Document::List(_)) => {
                 read_inside(&parsed.document, &values, window, wanted, runs);
             }
@@ -180,7 +180,7 @@ fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &
     }
 }
 
-/// Reads a document by the reader of this format.
+/// Reads a document with the reader of this format.
 fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(entry.format);
     if runs.options.places {
@@ -192,8 +192,8 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
             runs.places.add_document(value.bytes(), window.place(value.offset()));
         }
     }
-    runs.pass_over("lines that are no JSON", parsed.no_json);
-    runs.pass_over("lines that are no object", parsed.no_object);
+    runs.pass_over("lines that are not JSON", parsed.no_json);
+    runs.pass_over("lines that are not objects", parsed.no_object);
     let before = (runs.reading.runs, runs.reading.faults);
     let mut read = Ok(());
     let found = match &entry.reader {
@@ -233,7 +233,7 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     read
 }
 
-/// Reads documents that lie inside another.
+/// Reads documents nested in another document.
 fn read_inside(
     holder: &Document<'_>,
     values: &[Raw<'_>],
@@ -248,21 +248,21 @@ fn read_inside(
     let outer = std::mem::replace(&mut runs.around, facts);
     for value in values {
         let Some(document) = Document::of_value(*value) else {
-            runs.pass_over("values of no known format", 1);
+            runs.pass_over("values of unknown format", 1);
             continue;
         };
         let parsed = Parsed { document, value: Some(*value), no_json: 0, no_object: 0 };
         match recognise::claimed(&parsed.document, wanted) {
             Ok(Some(Claimed::By(entry))) => read_or_fail(entry, &parsed, window, runs),
             Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
-            Ok(_) => runs.pass_over("values of no known format", 1),
+            Ok(_) => runs.pass_over("values of unknown format", 1),
             Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
         }
     }
     runs.around = outer;
 }
 
-/// Reads an input that has a document of its own in each line.
+/// Reads an input with a separate document on each line.
 pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
     loop {
         let whole = window.is_whole();
@@ -282,7 +282,7 @@ pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &
 
 fn read_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     if simdutf8::basic::from_utf8(line.bytes()).is_err() {
-        runs.pass_over("lines with bytes that are no UTF-8, read as U+FFFD", 1);
+        runs.pass_over("lines with bytes that are not UTF-8, read as U+FFFD", 1);
         let lossy = LossyUtf8::of(line.bytes());
         let window = Window::over_lossy(&lossy, line.bytes(), window.place(line.offset()));
         return read_sound_line(Raw::over(lossy.text.as_bytes(), 0), &window, wanted, runs);
@@ -294,8 +294,8 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
     let parsed = Parsed::of_line(line);
     let tally = runs.tally();
     if !matches!(parsed.document, Document::Object(_)) {
-        runs.pass_over("lines that are no JSON", parsed.no_json);
-        return runs.pass_over("lines that are no object", parsed.no_object);
+        runs.pass_over("lines that are not JSON", parsed.no_json);
+        return runs.pass_over("lines that are not objects", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
         Ok(Some(Claimed::By(entry))) => {
@@ -308,7 +308,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         }
         Ok(_) => match unread::of_document(&parsed.document) {
             Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
-            None => runs.pass_over("lines of no known format", 1),
+            None => runs.pass_over("lines of unknown format", 1),
         },
         Err(error) => runs.fail(error.at(window.place(line.offset()).location())),
     }

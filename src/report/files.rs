@@ -23,7 +23,7 @@ pub fn render_files(files: &Files) -> String {
             let foreign =
                 listed.iter().filter(|(_, report)| report.foreign > 0 && report.counts.runs == 0).count();
             if foreign > 0 {
-                text += &format!("of no known format: {foreign} of {} files\n", listed.len());
+                text += &format!("of unknown format: {foreign} of {} files\n", listed.len());
             }
             text
         }
@@ -157,10 +157,10 @@ pub(super) fn unread(files: &Files) -> u64 {
 fn reason(path: &str, error: &str) -> String {
     let error =
         error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':')).map_or(error, str::trim_start);
-    match error.split_once("of no known format: ") {
+    match error.split_once("of unknown format: ") {
         Some((head, rest)) => {
             let is = rest.split("; ").next().unwrap_or_default();
-            format!("{head}of no known format: {is}")
+            format!("{head}of unknown format: {is}")
         }
         None => error.to_owned(),
     }

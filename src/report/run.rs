@@ -6,13 +6,14 @@ use super::wrap::wrapped;
 use crate::detect::Finding;
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// The most findings marked next to the steps.
+/// Maximum number of findings that get a mark.
 const MARKS: usize = 26;
 
 /// Renders a run as text, with a line of at most `width` columns for each step, and its findings.
 ///
-/// A line has the marks of findings, step, turn, actor, status with its provenance, tool, and shortened arguments and
-/// observation. The findings follow by mark, each with its [`Confidence`](crate::Confidence).
+/// Each line shows the marks of the findings that include the step, then its index, turn, actor, status with
+/// provenance, tool, and shortened arguments and observation. The findings are listed below, each with its mark and its
+/// [`Confidence`](crate::Confidence).
 ///
 /// ```
 /// use serde_json::json;
@@ -58,7 +59,7 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
         let message = plain(&finding.message, usize::MAX);
         let line = format!("{mark} {} ({}): {message}", finding.id, finding.confidence);
         let lines = wrapped(&line, width.saturating_sub(2).max(20));
-        // A finding without a mark is indented by two blanks.
+        // A finding without a mark is indented by two spaces.
         let indent = if mark == ' ' { "  " } else { "" };
         text += &format!("{indent}{}\n", lines.join(&format!("\n  {indent}")));
     }
@@ -151,7 +152,7 @@ fn pretty(action: &Action<'_>) -> String {
     text.unwrap_or_else(|| arguments(action))
 }
 
-/// Puts a text on one line and removes control characters.
+/// Joins a text into one line of at most `most` characters, with control characters replaced.
 fn plain(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

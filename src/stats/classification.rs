@@ -94,13 +94,13 @@ impl Confusion {
         f1(self.tp, self.tp.saturating_add(self.fn_), self.tp.saturating_add(self.fp))
     }
 
-    /// Returns the confusion of answering yes always, on the same labels.
+    /// Returns the confusion matrix of always answering yes on the same labels.
     #[must_use]
     pub fn always_fire(&self) -> Self {
         Self { tp: self.positives(), fp: self.negatives(), fn_: 0, tn: 0 }
     }
 
-    /// Returns the confusion of answering no always, on the same labels.
+    /// Returns the confusion matrix of always answering no on the same labels.
     #[must_use]
     pub fn never_fire(&self) -> Self {
         Self { tp: 0, fp: 0, fn_: self.positives(), tn: self.negatives() }
@@ -127,8 +127,8 @@ impl FromIterator<Outcome> for Confusion {
 
 /// Returns the 95% percentile-bootstrap interval of F1.
 ///
-/// Depends on the order of `outcomes`: put them into one that does not vary from run to run.
-/// Resamples without a yes label and without a yes answer have no F1 and are counted as undefined.
+/// The result depends on the order of `outcomes`; callers must pass them in a stable order. Resamples that contain
+/// neither a yes label nor a yes answer have no F1 and are counted as undefined.
 #[must_use]
 pub fn f1_bootstrap(outcomes: &[Outcome], resamples: usize, seed: u64) -> BootstrapInterval {
     bootstrap_tails(outcomes, resamples, seed, 0.025, |resample| {

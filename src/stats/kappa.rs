@@ -13,8 +13,8 @@
 //! standard deviation: Fleiss, Cohen & Everitt, Psychol. Bull. 72 (1969). Oracle:
 //! `statsmodels.stats.inter_rater.cohens_kappa`.
 //!
-//! Errors: a table that is not square, no items. Where chance agreement is complete (both readers use
-//! one and the same category) kappa is undefined.
+//! Errors: a table that is not square, no items. Kappa is undefined if both readers put all items into the same
+//! category, since chance agreement is then 1.
 
 use std::collections::BTreeMap;
 
@@ -28,9 +28,9 @@ use super::{StatsError, float};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kappa {
-    /// The coefficient, at most 1; 0 is what chance gives.
+    /// The coefficient: 1 is full agreement, 0 is agreement by chance.
     pub kappa: f64,
-    /// Items.
+    /// The number of items.
     pub n: u64,
     /// Its standard deviation.
     pub sd: f64,
@@ -42,8 +42,8 @@ pub struct Kappa {
 
 /// Cohen's kappa of a square table of counts.
 ///
-/// Rows are the first reader's categories, columns the second's. `None`: undefined, as both readers use one and the
-/// same category only.
+/// Rows are the first reader's categories, columns the second's. Returns `None` if both readers put all items into the
+/// same category.
 ///
 /// ```
 /// use wrongturn::stats::cohens_kappa;
@@ -71,10 +71,10 @@ pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
     Ok(of_cells(&cells.collect()))
 }
 
-/// Cohen's kappa of things that two readers have labelled.
+/// Returns Cohen's kappa for pairs of labels, one label from each reader.
 ///
-/// Same as [`cohens_kappa`] for the table of labels. `None` without items, or if both readers use one and the same
-/// label only.
+/// Same as [`cohens_kappa`] for the table of labels. Returns `None` for an empty input, or if both readers give all
+/// items the same label.
 ///
 /// ```
 /// use wrongturn::stats::kappa_of_labels;
@@ -96,7 +96,7 @@ pub fn kappa_of_labels<L: Ord>(pairs: impl IntoIterator<Item = (L, L)>) -> Optio
     of_cells(&cells)
 }
 
-/// How many things have each pair of categories; pairs that none has are left out.
+/// The number of items for each pair of categories. Empty cells are left out.
 type Cells = BTreeMap<(usize, usize), u64>;
 
 fn of_cells(cells: &Cells) -> Option<Kappa> {

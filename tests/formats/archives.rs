@@ -56,7 +56,7 @@ fn a_damaged_sample_is_reported_and_the_others_are_read() {
     insta::assert_snapshot!(describe(&traces, &reading), @r#"
     run {"id":"a_epoch_1","model":"m","domain":"t","task":"a"} reward 1
       0 agent: call f #c {} -> ok (none): "x"
-    skipped: 1 samples that are no objects
+    skipped: 1 samples that are not objects
     error (Truncated): run 1: `samples/b.json`: the input ends in the middle of a value
     "#);
 }

@@ -98,8 +98,8 @@ fn objects_of_all_formats_may_stand_one_per_line() {
     }
     let (traces, reading) = read(&file);
     assert_eq!((traces.len(), reading.format), (expected, None), "{:?}", reading.errors);
-    assert_eq!(reading.passed_over.get("lines of no known format"), Some(&(objects.len() as u64)));
-    assert_eq!(reading.passed_over.get("lines that are no JSON"), Some(&1));
+    assert_eq!(reading.passed_over.get("lines of unknown format"), Some(&(objects.len() as u64)));
+    assert_eq!(reading.passed_over.get("lines that are not JSON"), Some(&1));
 }
 
 #[test]
@@ -171,9 +171,9 @@ fn a_foreign_line_in_a_long_session_changes_no_run() {
     let (traces, reading) = read(&lines);
     assert!(reading.passed_over.is_empty() && traces[0].steps().count() == 2, "{reading:?}");
     for (more, reason) in [
-        ("no JSON\n", "lines that are no JSON"),
-        ("{\"type\": \"event_msg\", \"payload\": {", "lines that are no JSON"),
-        ("[7]\n", "lines that are no object"),
+        ("no JSON\n", "lines that are not JSON"),
+        ("{\"type\": \"event_msg\", \"payload\": {", "lines that are not JSON"),
+        ("[7]\n", "lines that are not objects"),
     ] {
         let (others, other) = read(format!("{lines}{more}"));
         assert_eq!((&traces, other.passed_over.get(reason)), (&others, Some(&1)), "{more}");
@@ -216,8 +216,8 @@ fn text_between_the_lines_of_a_session_changes_no_run() {
         let (traces, reading) = read(format!("{mixed}\n{cut}"));
         assert_eq!(describe_runs(&traces), describe_runs(&read(&session).0), "{case}");
         let lines = session.lines().count() as u64;
-        assert_eq!(reading.passed_over["lines that are no JSON"], 3 * lines + 1, "{case}");
-        assert_eq!(reading.passed_over["lines that are no object"], 2 * lines, "{case}");
+        assert_eq!(reading.passed_over["lines that are not JSON"], 3 * lines + 1, "{case}");
+        assert_eq!(reading.passed_over["lines that are not objects"], 2 * lines, "{case}");
     }
 }
 
@@ -401,7 +401,7 @@ fn sixteen_lines_of_messages_make_a_chat() {
             let (traces, reading) = read(format!("{}{object}", format!("{message}\n").repeat(messages)));
             if messages < 16 {
                 assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
-                assert_eq!(reading.passed_over["lines of no known format"], messages as u64);
+                assert_eq!(reading.passed_over["lines of unknown format"], messages as u64);
             } else {
                 assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{messages}");
             }
@@ -470,7 +470,7 @@ fn an_invalid_line_before_a_session_is_counted() {
     let session = "{\"type\": \"response_item\", \"payload\": {\"type\": \"function_call\", \"name\": \"t\", \"arguments\": \"{}\", \"call_id\": \"c\"}}\n";
     let (runs, summary) = read_traces([invalid, session].concat().as_bytes(), &ReadOptions::default());
     assert_eq!(runs.len(), 1, "{summary:?}");
-    assert_eq!(summary.passed_over.get("lines that are no JSON"), Some(&1), "{summary:?}");
+    assert_eq!(summary.passed_over.get("lines that are not JSON"), Some(&1), "{summary:?}");
 }
 
 #[test]

@@ -408,7 +408,7 @@ fn what_no_part_could_read_is_told_by_who_merges() {
     let (_, told) = ends("merge", &[&one, &other], 2);
     assert!(told.contains("kind scan cannot be merged"), "{told}");
     let (_, told) = ends("merge", &[&garbage], 2);
-    let no_state = "garbage.json: this is no partial state (wrongturn check --partial writes them)\n";
+    let no_state = "garbage.json: this is not a partial state (wrongturn check --partial writes them)\n";
     assert!(told.ends_with(no_state), "{told}");
     fs::write(&garbage, "{\"simulations\": []}").unwrap();
     assert!(ends("merge", &[&garbage], 2).1.ends_with(no_state));

@@ -89,7 +89,7 @@ impl Kind {
                 "Check the path, its permissions and the endings of its files.",
             ),
             Self::UnknownFormat => (
-                "files of no known format",
+                "files of unknown format",
                 "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes readable \
                  as chat messages, or in the native form (guide: formats).",
             ),

@@ -93,7 +93,7 @@ rule! {
 impl Rule for Loop {
     const ID: &'static str = "loop";
     const CLASS: FailureClass = FailureClass::Strategy;
-    const SUMMARY: &'static str = "the same action again and again, without headway";
+    const SUMMARY: &'static str = "the agent repeats an action without making progress";
     const DOCS: &'static str = include_str!("../docs/loop.md");
 
     fn bench_trace() -> LoopConfig {

@@ -1,4 +1,4 @@
-//! `tool_error_recovery`: the agent does not get over its failures.
+//! `tool_error_recovery`: the agent does not recover from failed tool calls.
 
 mod checks;
 mod goals;
@@ -45,9 +45,10 @@ pub struct ToolErrorRecoveryConfig {
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
-    /// Attempts in vain after which look-ups, or failures that end the run, leave a goal open (`goals`); at least 2.
+    /// Number of failed look-ups, or of failures at the end of the run, from which a goal counts as open (`goals`); at
+    /// least 2.
     pub min_attempts: u64,
-    /// Whether the recovery rate tells the programs of a shell apart.
+    /// Whether the recovery rate treats each program run in a shell as a separate tool.
     pub by_program: bool,
 }
 
@@ -83,7 +84,7 @@ rule! {
 impl Rule for ToolErrorRecovery {
     const ID: &'static str = "tool_error_recovery";
     const CLASS: FailureClass = FailureClass::Operation;
-    const SUMMARY: &'static str = "the agent does not get over its failures";
+    const SUMMARY: &'static str = "the agent does not recover from failed tool calls";
     const DOCS: &'static str = include_str!("../docs/tool_error_recovery.md");
 
     fn bench_trace() -> ToolErrorRecoveryConfig {
@@ -131,15 +132,15 @@ pub struct ToolErrorRecoveryEvidence {
 pub enum OpenReason {
     /// The last check after a change failed, and none passed since.
     FailedCheck,
-    /// It was tried again and never went through.
+    /// It was retried and never succeeded.
     NeverThrough,
-    /// It was looked up again and again in vain.
+    /// Repeated look-ups failed.
     InVain,
-    /// It was refused and handed over to a human without another look.
+    /// It failed, and the agent handed the task to a human without looking up anything new.
     HandedOver,
     /// It failed, and the agent went on without a word about it.
     PassedOver,
-    /// A change was refused for its format and not sent again.
+    /// A change was rejected because of its format and never sent again.
     NeverSent,
     /// The run ends in failures.
     EndsFailing,
@@ -168,7 +169,8 @@ pub struct ToolError {
     pub recovered_by: Option<u64>,
     /// Later calls of the tool, up to and including the recovering one; without one, all later calls.
     pub attempts: u64,
-    /// Whether the recovering call had other arguments than the failed one; `None` also if either was not recorded.
+    /// Whether the arguments of the recovering call differ from those of the failed one; `None` also if either was not
+    /// recorded.
     pub changed_arguments: Option<bool>,
     /// Whether the tool was never called again.
     pub abandoned: bool,
@@ -192,7 +194,7 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
         .confidence(Confidence::Likely)
 }
 
-/// The default rule. Failed checks are judged apart; every other failure belongs to a goal.
+/// The default rule. Failed checks are judged separately; every other failure belongs to a goal.
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,
@@ -219,8 +221,8 @@ impl Recovery {
         let call = &attempt.call.call;
         let failed = attempt.failure().is_some();
         let is_note = call.does == Does::Note && action.status != Status::Error;
-        // The answer speaks of the part that failed, else of the last check, of what was run or written, or of what was
-        // read.
+        // The part that the answer belongs to: the part that failed, or else the last check, the last part that does
+        // more than read, or the last part.
         let last = |wanted: fn(&Part) -> bool| call.parts.iter().rfind(|part| wanted(part));
         let failed_part = attempt.failure().and_then(|failure| call.failed_part(&failure.line));
         let told = failed_part
@@ -276,7 +278,7 @@ impl Fold for Recovery {
         }
     }
 
-    /// Nothing is confirmed before the end: a later success still reaches every goal.
+    /// Nothing is confirmed before the end, because a later success can still reach any goal.
     fn certain(&self) -> &[Finding] {
         &[]
     }

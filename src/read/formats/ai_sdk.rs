@@ -26,7 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let all = elements(document, &["messages"]);
     let messages = || all.iter().filter(|element| element.kind() == Kind::Object);
     messages().for_each(|element| message(&Members::from(*element), &mut run));
-    runs.pass_over("elements that are no messages", (all.len() - messages().count()) as u64);
+    runs.pass_over("elements that are not messages", (all.len() - messages().count()) as u64);
     run.give(runs);
 }
 

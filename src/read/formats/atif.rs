@@ -34,7 +34,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) {
     let mut open = Trajectory::new(members);
     for step in members.list("steps") {
-        open.run.pass_over("steps that are no objects", u64::from(step.kind() != Kind::Object));
+        open.run.pass_over("steps that are not objects", u64::from(step.kind() != Kind::Object));
         open.step(&Members::from(step));
         open.turn += 1;
     }
@@ -48,7 +48,7 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
     }
 }
 
-/// Returns the results of a step, and whether it is a single one in the form `{type: "tool_result", content, result}`.
+/// Returns the results of a step, and whether they are one result in the form `{type: "tool_result", content, result}`.
 fn results_of<'a>(observation: &Members<'a>) -> (Vec<StepResult<'a>>, bool) {
     if observation.name("type").as_deref() == Some("tool_result") {
         let success = observation.object("result").flag("success");
@@ -145,7 +145,7 @@ impl<'a> Trajectory<'a> {
             let name = call.name("function_name").or_else(|| call.name("name"));
             numbers.push(self.run.call(id, name, call.get("arguments")));
         }
-        // Facts of the step are those of its only result.
+        // If a step has a single result, marks on the step apply to it.
         let marks = if results.len() == 1 { Marks::of(&extra) } else { Marks::default() };
         self.results(results, marks, &numbers);
     }
@@ -175,7 +175,7 @@ impl<'a> Trajectory<'a> {
         let steps = &mut self.run.steps;
         steps.pair_new();
         let open: Vec<_> = calls.iter().copied().filter(|call| !steps.is_answered(*call)).collect();
-        // One screen after a batch of commands answers each of them.
+        // After a batch of commands, a single screen is the answer to each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
         let mut answers =
             without_id.into_iter().map(|result| result.map(|result| answer_of(result, marks, is_codex)));

@@ -43,7 +43,7 @@ pub(in crate::read) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// Reads an element into an empty one.
+    /// Reads an element into `self`, which must be empty.
     pub(in crate::read) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let found = self;
         wire::object(json, |key, value| {
@@ -51,7 +51,7 @@ impl<'a> Element<'a> {
                 b"type" => {
                     let kind = wire::text(value)?.map(|kind| kind.to_str());
                     found.item = kind.as_deref().and_then(Item::of);
-                    // Steps of Gemini's Interactions have no role.
+                    // Steps of the Gemini Interactions API have no role.
                     match kind.as_deref() {
                         Some("user_input") => found.role = Some("user".into()),
                         Some("model_output") => found.role = Some("assistant".into()),
@@ -155,7 +155,8 @@ impl<'a> Element<'a> {
         !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
     }
 
-    /// Returns the name of the sub-agent of the element (`assistant-subagent-7`), and sets its role there.
+    /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and replaces the
+    /// role with `assistant`, `tool` or the original one.
     pub(in crate::read) fn sub_agent(&mut self) -> Option<String> {
         let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
         let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
@@ -189,7 +190,8 @@ impl<'a> Element<'a> {
         self.usage.or(self.extra.usage)
     }
 
-    /// Returns the outcome of a call by the text and marks of its result, before the text rules of Codex.
+    /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the text
+    /// rules of Codex.
     pub(in crate::read) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
         if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
             return Some(outcome);
@@ -223,7 +225,7 @@ impl<'a> Element<'a> {
         None
     }
 
-    /// Returns the outcome of a call by the flags and the exit code of its result.
+    /// Returns the outcome of a call from the flags and the exit code of its result.
     pub(in crate::read) fn flag(&self) -> Option<Outcome> {
         if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
             return Some(Outcome::flag(failed));
@@ -273,7 +275,7 @@ impl ElementProbe {
     }
 }
 
-/// True if calls are of Inspect (`function` is a name) or of tau2 (`requestor`).
+/// Returns true if the calls are in the form of Inspect (`function` is a string) or of tau2 (`requestor`).
 fn are_foreign_calls(calls: Raw<'_>) -> bool {
     let mut foreign = false;
     let _ = wire::list(&mut calls.json(), |call| {

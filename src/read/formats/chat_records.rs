@@ -106,7 +106,7 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
         for (turn, message) in (0..).zip(messages) {
             others += u64::from(!spoken.add(turn, *message));
         }
-        runs.pass_over("elements that are no messages", others);
+        runs.pass_over("elements that are not messages", others);
         runs.give_unrouted(&mut spoken.steps, metadata, reward);
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
     for message in messages {
         others += u64::from(!conversation.element(&mut message.json())?);
     }
-    runs.pass_over("elements that are no messages", others + conversation.unknown());
+    runs.pass_over("elements that are not messages", others + conversation.unknown());
     let exit = conversation.exit_status().map(str::to_owned);
     let metadata = Metadata { termination: metadata.termination.or(exit), ..metadata };
     runs.give_unrouted(&mut conversation.assembler, metadata, reward);

@@ -1,5 +1,5 @@
-//! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captures contain
-//! lines of other origin as well.
+//! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captured output
+//! may also contain unrelated lines.
 
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
@@ -31,7 +31,7 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
     })
 }
 
-/// Returns the answer of a completed call. Changes of files, searches and calls of other agents have no output.
+/// Returns the answer of a completed call. File changes, web searches and calls to other agents have no output.
 fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
     let observation = match item.name("type").as_deref() {
         Some("command_execution") => item.result("aggregated_output").into(),
@@ -79,7 +79,7 @@ impl<'a> Session<'a> for Threads<'a> {
                 let place = self.place(Some(id));
                 self.current = Some(place);
                 if let Some(thread) = self.open.get_mut(place) {
-                    // The ids of items start anew.
+                    // When a thread is started again, its item ids start again too.
                     thread.items.clear();
                 }
             }
@@ -98,7 +98,8 @@ impl<'a> Session<'a> for Threads<'a> {
             (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
             _ => runs.pass_over("lines of other types", 1),
         }
-        // The first thread is the one that grows, as a rule. A call is complete when its item is.
+        // Emits steps of the first thread only, which is usually the only one that grows. A call is complete when its
+        // item is.
         if let Some(first) = self.open.first_mut() {
             first.run.hand_on(runs);
         }
@@ -154,7 +155,7 @@ impl<'a> Thread<'a> {
         Self { run, count: 0, items: TextMap::default(), calls: Vec::new() }
     }
 
-    /// An item is placed where it was first seen, with its latest arguments.
+    /// Adds or updates an item. It keeps the position where it first appeared and takes the latest arguments.
     fn item(&mut self, item: &Members<'a>, is_completed: bool) {
         let call = call_of(item);
         let id = item.name("id");

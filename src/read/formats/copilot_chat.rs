@@ -90,7 +90,7 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
         run.say(Actor::Agent, round.message("response"));
         for call in round.list("toolCalls") {
             if call.kind() != Kind::Object {
-                run.pass_over("items among calls that are no calls", 1);
+                run.pass_over("items among calls that are not calls", 1);
                 continue;
             }
             let call = Members::from(call);

@@ -67,7 +67,7 @@ fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<M
 fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let (calls, others): (Vec<_>, Vec<_>) =
         message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
-    run.pass_over("items among calls that are no calls", others.len() as u64);
+    run.pass_over("items among calls that are not calls", others.len() as u64);
     // Thinking counts as output.
     let output = ["output", "thoughts"];
     run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));

@@ -48,7 +48,7 @@ pub(in crate::read) fn sample(
     let sample = Members::from(value);
     if !sample.is("messages", Kind::List) {
         let is_object = value.kind() == Kind::Object;
-        let what = if is_object { "samples without messages" } else { "samples that are no objects" };
+        let what = if is_object { "samples without messages" } else { "samples that are not objects" };
         runs.pass_over(what, 1);
         return Ok(());
     }
@@ -66,7 +66,7 @@ pub(in crate::read) fn sample(
         if message.kind() == Kind::Object {
             conversation.message(&Members::from(message), turn)?;
         } else {
-            runs.pass_over("messages that are no objects", 1);
+            runs.pass_over("messages that are not objects", 1);
         }
     }
     let scores = sample.object("scores");

@@ -47,7 +47,7 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let header = header.bytes(&archive, most, &mut left)?;
     let index = SkipIndex::of_length(header.len());
     let Document::Object(members) = Parsed::of(&header, Some(&index)).document else {
-        return Err(Error::new(ErrorKind::Shape, "the header of the archive is no object"));
+        return Err(Error::new(ErrorKind::Shape, "the header of the archive is not an object"));
     };
     if members.get("eval").is_none_or(|eval| eval.kind() != Kind::Object) {
         return Err(Error::new(ErrorKind::Shape, "the header of the archive has no object `eval`"));

@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         } else if OBSERVATION.fits(&object) {
             found.push((object, None));
         } else {
-            runs.pass_over("items that are no observations", 1);
+            runs.pass_over("items that are not observations", 1);
         }
     }
     let outdated = outdated(&found);
@@ -51,7 +51,7 @@ fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'
     let session = if trace.whole().is_some() { &trace } else { members }.name("sessionId");
     let held = LISTS.iter().find(|(_, list)| list.fits(members));
     let items = held.into_iter().flat_map(|(key, _)| members.objects(key));
-    for item in fitting(&OBSERVATION, items, "items that are no observations", runs) {
+    for item in fitting(&OBSERVATION, items, "items that are not observations", runs) {
         found.push((item, session.clone()));
     }
 }

@@ -22,7 +22,7 @@ const LISTS: [&str; 3] = ["post", "patch", "runs"];
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut records = Records::default();
     document.each().for_each(|object| records.take(&object));
-    runs.pass_over("items that are no runs", records.others);
+    runs.pass_over("items that are not runs", records.others);
     let spans = records.by_id.into_values().map(|record| record.span());
     observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
     Ok(())

@@ -142,7 +142,7 @@ fn key(message: Raw<'_>) -> String {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let exchanges: Vec<_> = document.each().filter_map(|object| Exchange::of(&object)).collect();
     let others = document.items().len().saturating_sub(exchanges.len());
-    runs.pass_over("items that are no requests with responses", others as u64);
+    runs.pass_over("items that are not requests with responses", others as u64);
     let mut conversations: Vec<(Vec<String>, Vec<&Exchange<'_>>)> = Vec::new();
     for exchange in &exchanges {
         let keys = exchange.keys();

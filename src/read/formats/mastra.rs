@@ -25,7 +25,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         document => elements(document, &["spans"]),
     };
     let items = items.into_iter().map(Members::from);
-    let mut spans = fitting(&SPAN, items, "objects that are no spans", runs);
+    let mut spans = fitting(&SPAN, items, "objects that are not spans", runs);
     spans.sort_by_key(|span| span.time("startedAt"));
     for span in &spans {
         let run = traces.run(span.name("traceId"));

@@ -24,7 +24,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             asked = step(&Members::from(message), turn, asked, &mut run);
         } else {
             asked = None;
-            run.pass_over("messages that are no objects", 1);
+            run.pass_over("messages that are not objects", 1);
         }
     }
     run.metadata.task = members.name("instance_id").map(Cow::into_owned);

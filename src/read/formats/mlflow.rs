@@ -26,7 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for object in document.each() {
         match spans(&object) {
             Some(spans) => found.extend(spans),
-            None => runs.pass_over("items that are no traces", 1),
+            None => runs.pass_over("items that are not traces", 1),
         }
     }
     let spans = found.into_iter().map(|span| self::span(&Members::from(span)));

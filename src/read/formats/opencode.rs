@@ -21,7 +21,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.metadata.id = info.name("id").map(Cow::into_owned);
     run.metadata.parent = info.name("parentID").map(Cow::into_owned);
     for (turn, message) in (0..).zip(members.list("messages")) {
-        run.pass_over("messages that are no objects", u64::from(message.kind() != Kind::Object));
+        run.pass_over("messages that are not objects", u64::from(message.kind() != Kind::Object));
         let message = Members::from(message);
         let parts: Vec<_> = message.objects("parts").map(Part).collect();
         add(Info::of(&message.object("info")), &parts, turn, &mut run);

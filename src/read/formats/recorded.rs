@@ -1,4 +1,4 @@
-//! Runs that are read message by message, with pairing of answers without ids.
+//! Builds runs message by message, and pairs answers that have no id.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -13,16 +13,17 @@ use crate::read::signature::Mark;
 use crate::read::{common, wire, words};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
 
-/// Number of elements of a list, or of lines, that show the format.
+/// Maximum number of list items or lines that are checked to recognise the format.
 pub(super) const SHOWN: usize = 64;
 
-/// Returns true if one of the first objects of a list, or of lines, fits.
+/// Returns true if `fits` holds for an object among the first [`SHOWN`] items or lines.
 pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> bool) -> bool {
     let mut objects = items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object);
     objects.any(|item| fits(&Members::of(&mut item.json())))
 }
 
-/// Returns the elements of a list or of lines, or of the list under the first of these keys that an object has.
+/// Returns the items of a list, or the lines. For an object, returns the items of the list under the first of `keys`
+/// that holds one.
 pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
@@ -33,7 +34,7 @@ pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a
     }
 }
 
-/// Returns the members of these elements.
+/// Like [`elements`], but returns each element as an object.
 pub(super) fn objects<'a>(document: &Document<'a>, keys: &[&str]) -> impl Iterator<Item = Members<'a>> {
     elements(document, keys).into_iter().map(Members::from)
 }
@@ -50,7 +51,7 @@ pub(super) fn fitting<'a>(
     known
 }
 
-/// Returns the members of an object; none for any other value.
+/// Returns the members of an object, or no members if the value is not an object.
 pub(super) fn members(value: Option<Raw<'_>>) -> Members<'_> {
     value.map(|value| Members::of(&mut value.json())).unwrap_or_default()
 }
@@ -60,7 +61,7 @@ pub(super) fn items(value: Option<Raw<'_>>) -> Vec<Raw<'_>> {
     value.and_then(Raw::items).unwrap_or_default()
 }
 
-/// Parses a text as JSON.
+/// Returns the text as a JSON value, or `None` if it is not valid JSON.
 pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     Json::new(text.as_bytes()).is_sound().then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
@@ -89,7 +90,7 @@ pub(super) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Makes an empty run of an agent of this name.
+    /// Creates an empty run of the agent `agent`.
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
         Self { metadata, ..Self::default() }
@@ -102,22 +103,22 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Begins a message with its time.
+    /// Starts the next turn, at this time.
     pub(super) fn turn(&mut self, time: Option<u64>) {
         self.at(self.turn + 1, time);
     }
 
-    /// Begins or continues a message in this turn.
+    /// Sets the turn and the time of the entries that follow.
     pub(super) fn at(&mut self, turn: u64, time: Option<u64>) {
         (self.turn, self.time, self.usage) = (turn, time, None);
     }
 
-    /// Sets the time of what follows in the current message.
+    /// Sets the time of the entries that follow in the current turn.
     pub(super) fn time(&mut self, time: Option<u64>) {
         self.time = time;
     }
 
-    /// Sets the tokens of the current message's response.
+    /// Sets the token usage of the current turn.
     pub(super) fn spent(&mut self, usage: Option<Usage>) {
         self.usage = usage.filter(|usage| !usage.is_empty());
         self.steps.spent(self.turn, self.usage);
@@ -149,7 +150,7 @@ impl<'a> Recording<'a> {
         self.add(call)
     }
 
-    /// Adds a call of the agent with one argument, a text.
+    /// Adds a call of the agent with a single string argument.
     pub(super) fn call_text(
         &mut self,
         name: impl Into<Cow<'a, str>>,
@@ -161,14 +162,14 @@ impl<'a> Recording<'a> {
         self.add(call)
     }
 
-    /// Adds a call.
+    /// Adds a call to the current turn. Its time and usage default to those of the turn.
     pub(super) fn add(&mut self, mut call: Call<'a>) -> CallNumber {
         (call.turn, call.time) = (self.turn, call.time.or(self.time));
         call.usage = call.usage.or_else(|| self.usage.map(Box::new));
         self.steps.call(call)
     }
 
-    /// Changes a call.
+    /// Returns a call for modification, unless it was already emitted.
     pub(super) fn call_mut(&mut self, call: CallNumber) -> Option<&mut Call<'a>> {
         self.steps.call_mut(call)
     }
@@ -183,7 +184,6 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Answers this call.
     pub(super) fn answer_call(
         &mut self,
         call: CallNumber,
@@ -193,18 +193,19 @@ impl<'a> Recording<'a> {
         self.steps.answer_call(call, outcome.answer(observation.into()));
     }
 
-    /// Adds an answer to the call of this id. Without an id it has no call.
+    /// Adds an answer to the call with this id. An answer without an id stays unpaired.
     pub(super) fn answer_with(&mut self, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
         self.steps.answer(self.turn, id, answer);
     }
 
-    /// Answers this call with a text that is recorded for several calls together, at the last of them.
+    /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the text; for the
+    /// others it counts as not recorded.
     pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
         self.steps.answer_call(call, outcome.answer(Content::NotRecorded));
     }
 
-    /// Answers a call: that of the id, or without an id the oldest unanswered one of the tool, or without a name the
-    /// oldest of all.
+    /// Answers the call with this id. Without an id, answers the oldest unanswered call of the tool `name`, or of any
+    /// tool if `name` is `None`.
     pub(super) fn answer(
         &mut self,
         id: Option<Cow<'a, str>>,
@@ -242,7 +243,7 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Values by key, in the order in which their keys came.
+/// A map that keeps its keys in insertion order.
 pub(super) struct Ordered<K, V>(TextMap<K, (usize, V)>);
 
 impl<K, V> Default for Ordered<K, V> {
@@ -252,7 +253,7 @@ impl<K, V> Default for Ordered<K, V> {
 }
 
 impl<K: Eq + Hash, V> Ordered<K, V> {
-    /// Returns the value of a key, beginning it if needed.
+    /// Returns the value of a key, inserting it if absent.
     pub(super) fn get(&mut self, key: K, begin: impl FnOnce(&K) -> V) -> &mut V {
         let before = self.0.len();
         &mut self.0.entry(key).or_insert_with_key(|key| (before, begin(key))).1
@@ -273,12 +274,12 @@ pub(super) struct Recordings<'a> {
 }
 
 impl<'a> Recordings<'a> {
-    /// Makes an empty set of runs of the agent of this name.
+    /// Creates an empty set of runs of the agent `agent`.
     pub(super) fn of_agent(agent: &'static str) -> Self {
         Self { agent, runs: Ordered::default() }
     }
 
-    /// Returns the run of this id, beginning it if needed.
+    /// Returns the run with this id, creating it if needed.
     pub(super) fn run(&mut self, id: Option<Cow<'a, str>>) -> &mut Recording<'a> {
         self.runs.get(id, |id| {
             let mut run = Recording::of_agent(self.agent);

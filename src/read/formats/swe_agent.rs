@@ -67,7 +67,7 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
         let message = Members::from(*message);
         let text = message.message("text").or_else(|| message.message("system_prompt"));
         let Some(text) = text else {
-            run.pass_over("elements that are no messages", u64::from(!message.has("role")));
+            run.pass_over("elements that are not messages", u64::from(!message.has("role")));
             continue;
         };
         let call = asked.take();

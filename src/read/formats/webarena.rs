@@ -12,7 +12,7 @@ const RUN: Mark =
     All(&[Has(&["intent", "task_id"]), Holds("trajectory", &In("action", &Has(&["action_name"])))]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    for run in fitting(&RUN, document.each(), "items that are no trajectories", runs) {
+    for run in fitting(&RUN, document.each(), "items that are not trajectories", runs) {
         give(&run, runs);
     }
 }

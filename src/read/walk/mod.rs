@@ -358,7 +358,7 @@ impl Walk<'_, '_, '_> {
         let lossy = LossyUtf8::of(text);
         let mut json = reader_at(lossy.text.as_bytes(), 0, 0);
         let read = self.item(window, &mut json, header, &mut Assembler::default());
-        self.runs.pass_over("runs with bytes that are no UTF-8, read as U+FFFD", u64::from(read.is_ok()));
+        self.runs.pass_over("runs with bytes that are not UTF-8, read as U+FFFD", u64::from(read.is_ok()));
         read.err().map(|fault| Fault::other(start + lossy.original(fault.at()), fault.into_error()))
     }
 }

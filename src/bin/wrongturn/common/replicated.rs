@@ -31,11 +31,11 @@ pub(crate) enum Duplicates {
     /// Only the copy with the most metadata
     #[default]
     Drop,
-    /// As drop, and print a table of the others
+    /// Like drop, and print a table of the dropped copies
     List,
 }
 
-/// The options that the figures depend on, which are part of every partial state.
+/// Options that affect the figures. Every partial state records them.
 #[derive(clap::Args, Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// Whose actions count (agent, user, all)
@@ -44,20 +44,22 @@ pub(crate) struct Options {
     /// Recovery rate below which a run is flagged, in (0, 1]
     #[arg(long, default_value_t = 0.5, value_name = "RATE")]
     pub(crate) threshold: f64,
-    /// The note's tables only: every run counts, pairs of unknown model or domain too, signals by |r|
+    /// Print only the tables of the published note: count every run, include pairs with an unknown model or domain, and
+    /// rank signals by |r|
     #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     pub(crate) as_published: bool,
-    /// Runs that belong together: task (within its domain), file, model-domain, none
+    /// Cluster runs by task (within its domain), file, model-domain or none
     #[arg(long, default_value = "task", value_name = "WHAT")]
     cluster: ClusterBy,
-    /// Runs with errors that a pair needs to be ranked among the signals
+    /// Minimum number of runs with errors for a model-domain pair to be ranked among the signals
     #[arg(long, default_value_t = 20, value_name = "N")]
     min_n: u64,
-    /// Read any format, and add tables by these (agent, model, domain, task), with recovery by program in shells
+    /// Read any format, and add tables grouped by these (agent, model, domain, task); count recovery separately for
+    /// each program run in a shell
     #[arg(long, value_delimiter = ',', value_name = "WHAT", conflicts_with = "as_published")]
     pub(crate) group_by: Vec<GroupBy>,
-    /// Runs that were recorded twice (equal id, or equal messages, task, agent, model and trial): keep all, drop the copies
-    /// that name less about themselves, or list (drop, and print a table of them)
+    /// How to treat runs recorded twice (same id, or same messages, task, agent, model and trial): keep all, drop the
+    /// copies with less metadata, or list (drop, and print a table of them)
     #[arg(long, value_enum, default_value_t = Duplicates::Drop, value_name = "WHAT", hide_possible_values = true,
         conflicts_with = "as_published")]
     duplicates: Duplicates,
@@ -71,7 +73,7 @@ pub(crate) struct Options {
     /// Add tau-bench's pass^k per model and domain
     #[arg(long)]
     pass_k: bool,
-    /// Runs that are kept one by one; of more, sums by model, domain and task are kept
+    /// Maximum number of runs kept individually; above it, only sums by model, domain and task are kept
     #[arg(long, default_value_t = 200_000, value_name = "N")]
     pub(crate) exact_runs: u64,
 }

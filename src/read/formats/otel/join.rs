@@ -57,8 +57,8 @@ impl<'a> SpanJoin<'a> {
             let parsed = Parsed::of(bytes, None);
             match whole::format_of(&parsed, self.options.format) {
                 Ok(Some(Format::OpenTelemetry)) => {
-                    runs.pass_over("lines that are no JSON", parsed.no_json);
-                    runs.pass_over("lines that are no object", parsed.no_object);
+                    runs.pass_over("lines that are not JSON", parsed.no_json);
+                    runs.pass_over("lines that are not objects", parsed.no_object);
                     if let Err(fault) = decode::take(&parsed.document, &mut self.collection) {
                         runs.fail_at(fault);
                     }

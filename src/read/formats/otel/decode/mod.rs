@@ -118,7 +118,7 @@ pub(super) fn take<'a>(document: &Document<'a>, into: &mut Collection<'a>) -> Re
     }
     for item in document.items() {
         if item.kind() != Kind::Object {
-            into.pass_over("items that are no object");
+            into.pass_over("items that are not objects");
             continue;
         }
         match take_object(&Members::from(*item), into) {
@@ -142,7 +142,7 @@ fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()>
             json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans.json(), into)?;
         }
         Some(Shape::Row(object)) => json::single(&mut object.json(), into)?,
-        None => into.pass_over("objects that are no spans"),
+        None => into.pass_over("objects that are not spans"),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The tree of one trace: parents, calls that two spans show, and the agent run of each span.
+//! The tree of one trace: parents, calls recorded by more than one span, and the agent run of each span.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use super::model::{Attr, Span};
 /// The index of a span in its trace.
 pub(crate) type At = usize;
 
-/// Limit of enclosing spans that are searched.
+/// Maximum number of enclosing spans to search.
 const MOST_AROUND: usize = 1000;
 
 /// The spans of one trace, in the order of their starts.
@@ -18,11 +18,12 @@ pub(crate) struct Tree<'s> {
     kinds: Vec<Kind>,
     parents: Vec<Option<At>>,
     positions: HashMap<&'s str, At>,
-    /// For a tool span, the innermost one that shows the same call; for other spans, themselves.
+    /// For each tool span, the innermost span of the same call. For each other span, its own index.
     calls: Vec<At>,
-    /// Calls in spans around tool spans.
+    /// Calls recorded in the spans that enclose tool spans.
     pub(crate) calls_around: CallsAround<'s>,
-    /// For an agent span, the outermost one of its name, see [`Self::outermost_agent`]; for other spans, themselves.
+    /// For each agent span, the outermost span of the same agent; see [`Self::outermost_agent`]. For each other span,
+    /// its own index.
     outermost: Vec<At>,
     /// True if missing parents may still arrive.
     is_open: bool,
@@ -35,17 +36,17 @@ pub(crate) enum Owner {
     Trace,
     /// The agent of this span, the outermost of its name.
     Agent(At),
-    /// An agent below this tool span without a span of its own.
+    /// An agent that was called by this tool span and has no span of its own.
     Tool(At),
-    /// The agent that the framework names, below this tool span.
+    /// An agent that the framework names in an attribute, with the tool span that called it, if any.
     Named(Option<At>, String),
     /// The owner of a span that has not arrived yet.
     Below(String),
 }
 
 impl<'s> Tree<'s> {
-    /// Builds the tree of a trace. While it is open, missing spans may still arrive, and until then it is unknown
-    /// whether the parts below two of them belong to the same run.
+    /// Builds the tree of a trace. If the trace is open, missing spans may still arrive. Until they do, it is unknown
+    /// whether the subtrees below two of them belong to the same run.
     pub(crate) fn new(spans: &'s [Span<'s>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
@@ -89,7 +90,7 @@ impl<'s> Tree<'s> {
         std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
     }
 
-    /// Returns true if a record of this span must wait for it.
+    /// Returns true if this span is missing but may still arrive. Log records that refer to it must wait.
     pub(crate) fn is_awaited(&self, span_id: &str) -> bool {
         self.is_open && !span_id.is_empty() && !self.positions.contains_key(span_id)
     }
@@ -99,17 +100,17 @@ impl<'s> Tree<'s> {
         self.kinds.iter().enumerate().filter(move |(_, other)| **other == kind).map(|(at, _)| at)
     }
 
-    /// Returns the tool spans that are innermost for their calls.
+    /// Returns the innermost tool span of each call.
     pub(crate) fn tools(&self) -> impl Iterator<Item = At> {
         self.of_kind(Kind::Tool).filter(|at| self.call_of(*at) == *at)
     }
 
-    /// Returns the innermost tool span of the call that a tool span shows.
+    /// Returns the innermost tool span of the same call.
     pub(crate) fn call_of(&self, at: At) -> At {
         self.calls.get(at).copied().unwrap_or(at)
     }
 
-    /// Returns the tool spans that show the call of an innermost one, innermost first.
+    /// Returns all tool spans of a call, innermost first, given its innermost one.
     pub(crate) fn views(&self, call: At) -> Vec<At> {
         let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
         let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
@@ -118,7 +119,7 @@ impl<'s> Tree<'s> {
 
     /// Drops parents that form a cycle. Visits each span once.
     fn cut_circles(&mut self) {
-        // For each span, where the walk began that visited it.
+        // For each span, the start of the walk that visited it.
         let mut seen = vec![None; self.parents.len()];
         for start in 0..self.parents.len() {
             let (mut last, mut next) = (start, Some(start));
@@ -139,7 +140,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// Finds tool spans that show the same call as one below them.
+    /// Links each tool span to the one nested tool span that records the same call, if there is exactly one.
     fn merge_calls(&mut self) {
         let mut inner: BTreeMap<At, Vec<At>> = BTreeMap::new();
         for at in self.of_kind(Kind::Tool) {
@@ -153,7 +154,7 @@ impl<'s> Tree<'s> {
                 *call = *inner;
             }
         }
-        // Spans around a merged span follow it. Each edge is taken once.
+        // Follow chains of nested spans to the innermost one. Each edge is followed once.
         for at in 0..self.calls.len() {
             let mut path = Vec::new();
             let mut call = at;
@@ -184,7 +185,7 @@ impl<'s> Tree<'s> {
             }
     }
 
-    /// Returns true if a span around another shows the same call.
+    /// Returns true if the enclosing span `outer` records the same call as `at`.
     fn is_view(&self, outer: At, at: At) -> bool {
         self.kind(at) == Kind::Tool && self.call_of(outer) == self.call_of(at)
     }
@@ -199,7 +200,7 @@ impl<'s> Tree<'s> {
         self.owner_above(at)
     }
 
-    /// Returns the owner of what the spans around a span belong to, unless they show the same call.
+    /// Returns the owner that the enclosing spans give to a span. Tool spans of the same call are skipped.
     fn owner_above(&self, at: At) -> Owner {
         let mut top = at;
         for outer in self.ancestors(at) {
@@ -216,7 +217,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// Returns the owner of the first span of an owner's run, or `None` if nothing encloses it.
+    /// Returns the owner that encloses another one, or `None` if nothing encloses it.
     pub(crate) fn owner_around(&self, owner: &Owner) -> Option<Owner> {
         match owner {
             // The calling agent owns the call.
@@ -229,7 +230,7 @@ impl<'s> Tree<'s> {
         }
     }
 
-    /// Returns for each of these owners the index of the one that called it: the nearest around it.
+    /// Returns, for each owner, the index of its caller: the nearest of `owners` that encloses it.
     pub(crate) fn callers(&self, owners: &[&Owner]) -> Vec<Option<usize>> {
         let numbers: BTreeMap<&Owner, usize> =
             owners.iter().enumerate().map(|(number, owner)| (*owner, number)).collect();
@@ -245,7 +246,7 @@ impl<'s> Tree<'s> {
                     break;
                 }
                 next = self.owner_around(&outer);
-                // A cycle leads nowhere.
+                // Owners in a cycle have no caller.
                 known.insert(outer.clone(), None);
                 path.push(outer);
             }
@@ -255,7 +256,7 @@ impl<'s> Tree<'s> {
         callers
     }
 
-    /// Returns the outermost of nested agent spans of one name without a tool span between them.
+    /// Returns the outermost agent span that has the same name and encloses this one, with no tool span in between.
     pub(crate) fn outermost_agent(&self, at: At) -> At {
         self.outermost.get(at).copied().unwrap_or(at)
     }
@@ -273,7 +274,7 @@ impl<'s> Tree<'s> {
     }
 }
 
-/// Returns the call id that a tool span has itself, unless it is a placeholder.
+/// Returns the call id in the attributes of a tool span, unless it is a placeholder.
 pub(crate) fn call_id<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let id = span.attributes.first_name(&[Attr::ToolCallId, Attr::ToolId])?;
     (!id.starts_with('<')).then_some(id)

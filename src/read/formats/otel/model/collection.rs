@@ -63,7 +63,7 @@ impl<'a> Collection<'a> {
             log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
         }
         if !log.name.starts_with("gen_ai.") {
-            return self.pass_over("log records that are no events of a conversation");
+            return self.pass_over("log records that are not events of a conversation");
         }
         self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
     }
