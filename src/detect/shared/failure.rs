@@ -156,7 +156,8 @@ impl Failure {
         let says = |line: &&str| line.contains(char::is_alphanumeric) && *line != "[object Object]";
         let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
-        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all, code.is_some()) {
+        let has_code = code.is_some() || action.provenance == Provenance::ExitCode;
+        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all, has_code) {
             return None;
         }
         let told = telling(call, &answer, &all);
@@ -230,7 +231,9 @@ fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
         return !all.first().is_some_and(complains);
     }
     let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    let may_say_no = call.may_say_no() && is_short() || has_code && call.ends_asking();
+    // `ssh -T` authenticates and exits with 1, as there is no shell.
+    let succeeds = || all.iter().any(|line| line.contains("successfully"));
+    let may_say_no = call.may_say_no() && is_short() || has_code && (call.ends_asking() || succeeds());
     may_say_no && !all.iter().any(|line| complains(line, call))
 }
 
