@@ -42,6 +42,8 @@ fn help_texts_are_as_pinned() {
         "label",
         "merge",
     ] {
+        let (short, _) = ends(name, &["-h"], 0);
+        assert!(short.lines().count() <= 64, "{name}: -h fits on a screen");
         let (help, _) = ends(name, &["--help"], 0);
         insta::assert_snapshot!(format!("help_{name}"), help);
     }

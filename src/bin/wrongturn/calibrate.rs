@@ -28,7 +28,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// Tells how good the detectors are on labelled runs.
+/// Measures how good the detectors are on labelled runs.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "golden entries, one JSON object per line; without any, the bundled ones.",

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Finds where and how AI agents go wrong in their recorded runs.
+/// Finds failures in recorded runs of AI agents.
 #[derive(Parser)]
 #[command(name = "wrongturn", version, arg_required_else_help = true, after_help = common::STATUS)]
 struct Program {

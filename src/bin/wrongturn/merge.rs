@@ -14,7 +14,7 @@ use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
 use wrongturn::merge::{FlaggedRun, PartialContent, PartialState};
 
-/// Merges what was found in parts of a corpus.
+/// Merges the results of parts of a corpus.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "states that `check --partial` or `replicate --partial` wrote, all of one kind and with the same options. A part \

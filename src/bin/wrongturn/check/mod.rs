@@ -29,7 +29,7 @@ use gate::{Baseline, FailOn};
 use groups::Groups;
 use streams::{FormattedFile, OutputFormat, Stream};
 
-/// Finds where agents go wrong in their recorded runs.
+/// Lists the failures in recorded runs, worst runs first.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "runs of any format that `wrongturn formats` lists; directories are searched.",
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
     /// Take a fingerprint of each run
     #[arg(long)]
     fingerprints: bool,
-    /// Files above this many MiB are not held whole
+    /// Stream files above this many MiB instead of loading them
     #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
     /// Write to this file; its ending decides the format: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     /// Leave out the findings that this file lists as known
     #[arg(long, value_name = "BASELINE.json")]
     baseline: Option<PathBuf>,
-    /// Write the baseline anew, with all findings of this check
+    /// Replace the baseline with all findings of this check
     #[arg(long)]
     update_baseline: bool,
     /// Add a line for each of these: model, agent, domain, task, or the name of a label

@@ -23,7 +23,7 @@ pub(crate) struct Reading {
     /// Position of `obs` in BenchTrace episodes (before, after); default: by each episode's first entry
     #[arg(long)]
     pub(crate) alignment: Option<Alignment>,
-    /// Take all files for one source, in which a trace may have its spans and log records in several files
+    /// Read all files as one source: spans and log records of a trace may be in several files
     #[arg(long)]
     #[serde(skip)]
     pub(crate) join: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Metadata {
     /// Let the table of --meta replace what the runs record
     #[arg(long, requires = "meta")]
     meta_override: bool,
-    /// Take a model for another (gpt-4.1-2025-04-14=gpt-4.1); can be repeated
+    /// Rename a model (gpt-4.1-2025-04-14=gpt-4.1); can be repeated
     #[arg(long, value_name = "MODEL=NAME", value_parser = alias)]
     model_alias: Vec<(String, String)>,
 }

@@ -62,9 +62,42 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
+/// The options that only `--help` lists; `-h` should fit on a screen.
+const RARE: [&str; 20] = [
+    "actors",
+    "alignment",
+    "csv",
+    "exact_runs",
+    "fingerprints",
+    "join",
+    "latex",
+    "markdown",
+    "meta_override",
+    "min_n",
+    "model_alias",
+    "no_config",
+    "no_report",
+    "path",
+    "preset",
+    "resamples",
+    "seed",
+    "split",
+    "stream_above",
+    "threads",
+];
+
 /// Parses the command line. Wrong usage gives the status `usage`. Help texts fit 80 columns.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
-    let matches = A::command().max_term_width(80).try_get_matches();
+    let shorten = |command: clap::Command| {
+        let writes_any = command.get_arguments().any(|argument| argument.get_id() == "output");
+        command.mut_args(|argument| {
+            let id = argument.get_id().as_str();
+            let is_rare = RARE.contains(&id) || writes_any && matches!(id, "html" | "json" | "meta");
+            argument.hide_short_help(is_rare)
+        })
+    };
+    let command = A::command().max_term_width(80).mut_subcommands(shorten);
+    let matches = command.try_get_matches();
     matches.and_then(|matches| A::from_arg_matches(&matches)).map_err(|error| {
         let _ = error.print();
         if error.use_stderr() { ExitCode::from(usage) } else { ExitCode::SUCCESS }

@@ -24,13 +24,13 @@ use super::terminal::printable;
 /// The path of a partial state and the name of its part.
 #[derive(clap::Args)]
 pub(crate) struct PartialFile {
-    /// Write what was found as a partial state, which `merge` puts together with those of other parts
+    /// Write a partial state, which `merge` combines with those of other parts
     #[arg(long = "partial", value_name = "OUT.json")]
     pub(crate) path: Option<PathBuf>,
-    /// Name of the part in the partial state; a part that comes twice counts once. Default: its paths
+    /// Name of this part in the partial state; parts of one name count once. Default: the paths
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
-    /// Write the partial state and the rows that were asked for, and no report
+    /// Write only the partial state and requested rows, no report
     #[arg(long, requires = "path", conflicts_with_all = ["json", "csv", "markdown", "latex", "html"])]
     pub(crate) no_report: bool,
 }
