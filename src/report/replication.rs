@@ -204,8 +204,9 @@ fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
         && pooled * within < 0.0
     {
         let sign = format!("{pooled:+.3} pooled, {within:+.3} within model and domain");
-        warnings
-            .push(format!("the difference changes its sign: {sign}. The pooled one comes from differences between models or domains."));
+        warnings.push(format!(
+            "the difference changes its sign: {sign}. The pooled one comes from differences between models or domains."
+        ));
     }
     if let Some(first) = analysis.duplicates.first() {
         let named = |id: &Option<String>, file: &str| {

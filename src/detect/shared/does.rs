@@ -104,7 +104,7 @@ fn changes_database(command: &Command<'_>) -> bool {
     let name = command.program().split('-').next().unwrap_or_default();
     let changes = |given: &str| {
         let mut statements = given.split(';').filter_map(|statement| statement.split_whitespace().next());
-        statements.any(|verb| Meaning::of(&lower(verb)).is(Meaning::STATES))
+        statements.any(|verb| Meaning::of(&lower(verb)).is(Meaning::STATEMENTS))
     };
     let is_changed = || {
         changes(&command.heredoc) || command.arguments().any(|given| given.contains(' ') && changes(given))

@@ -4,12 +4,13 @@
 //! happened, and many tools answer `{"error": …}` with success. An exit code of 0 is trusted where nothing on the line
 //! can hide a failure.
 
-use std::sync::LazyLock;
-
 use super::call::Call;
 use super::does::{Check, Does, is_search};
+use super::failure_phrases::{
+    ASSERTS, CAUSE, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES,
+    JSON_TEXT, KILLED, MISSING, NO_TESTS, NONE, NOTHING, RAN, RED, STATES, TYPED, USAGE,
+};
 use super::lexicon::{Meaning, words};
-use super::phrases::{Hints, Pattern};
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
 use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
@@ -51,79 +52,6 @@ pub(crate) enum FailureKind {
     /// Anything else.
     Other,
 }
-
-/// A line that begins by stating a failure; `errors: 0` states none.
-static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,3}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
-);
-static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
-/// A line that begins with the type of an error.
-static TYPED: Pattern = Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
-/// Phrases that state a failure anywhere in a text.
-static STATES: Pattern = Pattern::new(
-    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
-);
-/// All of these.
-static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
-/// A line of a test report that tells what failed, and one that counts it.
-static RED: Pattern = Pattern::new(
-    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗|^- [EFW]\d{3} ",
-);
-/// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` of a difference.
-static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
-static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
-/// A failed assertion of pytest.
-static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
-/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
-static DIAGNOSTIC: Pattern = Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
-/// A line that counts tests that ran.
-static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
-/// A line that says that no test ran.
-static NO_TESTS: Pattern = Pattern::new(
-    r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
-);
-/// A JSON answer of a run of tests that ran none.
-static JSON_NO_TESTS: Pattern =
-    Pattern::new(r#""no_?tests(?:_\w+)?"|"(?:total|tests|num_tests|numTotalTests)"\s*:\s*0\b"#);
-/// A JSON answer that says that it failed, and its texts that say why.
-static JSON_STATES: Pattern = Pattern::new(
-    r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
-);
-static JSON_TEXT: Pattern =
-    Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\.)+)""#);
-/// A command that was killed, or stopped at a time limit.
-static KILLED: Pattern = Pattern::new(
-    r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|' timed out after \d|timed out and (?:was|has been) killed",
-);
-/// Statements that something is missing, with its name in one of the groups.
-static MISSING: Pattern = Pattern::new(
-    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
-);
-static USAGE: Pattern = Pattern::new(
-    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
-);
-static REFUSED: Pattern = Pattern::new(
-    r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
-);
-/// Statements of a cause.
-static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);
-/// An answer that says that nothing was found.
-static NOTHING: Pattern =
-    Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
-
-/// Substrings of every text that states a failure. Most answers hold none and are skipped quickly.
-#[rustfmt::skip]
-static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
-    "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
-    "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
-    "ermission", "ermitted", "llowed", "verbatim", "placement", "fault", "dumped", "exist", "memory", "forward", "esolve",
-    "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
-
-/// The same of JSON, also as texts spell it.
-#[rustfmt::skip]
-static JSON_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["rror", "RROR", "ailed", "AILED", "ailure", "AILURE",
-    "eject", "EJECT", "efuse", "EFUSE", "enied", "ENIED", "uccess", "UCCESS", "uccee", "UCCEE", "ok\"", "ok\\", "OK\"",
-    "OK\\", "Ok\"", "Ok\\"]));
 
 /// How much of an answer can state a failure: from its start in JSON, from its end on a command line.
 const HEAD: usize = 400;

@@ -72,7 +72,7 @@ lists! {
     /// The first word of a client of a database.
     DATABASE: "clickhouse duckdb mariadb mysql psql sqlite3";
     /// A statement that changes a database.
-    STATES: "alter create delete drop insert merge replace truncate update upsert";
+    STATEMENTS: "alter create delete drop insert merge replace truncate update upsert";
     /// A program of the shell that changes what later commands find.
     SETS: ". export source unset";
     /// A program that shortens its input from a pipe.

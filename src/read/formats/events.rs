@@ -19,7 +19,8 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    !elements(document).is_empty() || matches!(document, Document::Object(object) if holds_answers(object))
+    let is_run = |object: &Members<'_>| holds_answers(object) && !is_turn(object);
+    !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.
@@ -28,7 +29,7 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
         Document::Object(members) => {
             // An event is not a document of events.
             let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
-            if is_event && !holds_answers(members) {
+            if is_event && !holds_answers(members) || is_turn(members) {
                 Vec::new()
             } else {
                 members.iter().find_map(|(key, value)| of_key(key, value)).unwrap_or_default()
@@ -58,7 +59,7 @@ fn are_events(items: &[Raw<'_>]) -> bool {
     let (mut asked, mut said) = (false, false);
     for item in items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object) {
         let event = Event::of(*item);
-        if event.is_call() {
+        if event.is_call() || is_turn(&Members::from(*item)) {
             return true;
         }
         let has_text = || event.text().is_some();
@@ -66,6 +67,12 @@ fn are_events(items: &[Raw<'_>]) -> bool {
         said |= event.what == Some(What::Message(Actor::Agent)) && has_text();
     }
     asked && said
+}
+
+/// Returns true if an object is a numbered turn of a run, with its answered calls.
+fn is_turn(object: &Members<'_>) -> bool {
+    const NUMBERS: [&str; 6] = ["turn", "turn_id", "turn_number", "turn_index", "iteration", "round"];
+    NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object) && !is_listed(object)
 }
 
 /// A run that is being read, with its open calls by id.

@@ -1,0 +1,80 @@
+//! The wordings of failures in answers.
+
+use std::sync::LazyLock;
+
+use super::phrases::{Hints, Pattern};
+
+/// A line that begins by stating a failure; `errors: 0` states none.
+static STARTS: Pattern = Pattern::new(
+    r"(?i)^\W{0,3}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
+);
+pub(super) static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
+/// A line that begins with the type of an error.
+pub(super) static TYPED: Pattern =
+    Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
+/// Phrases that state a failure anywhere in a text.
+pub(super) static STATES: Pattern = Pattern::new(
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
+);
+/// All of these.
+pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
+/// A line of a test report that tells what failed, and one that counts it.
+pub(super) static RED: Pattern = Pattern::new(
+    r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗|^- [EFW]\d{3} ",
+);
+/// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` of a difference.
+pub(super) static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
+pub(super) static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
+/// A failed assertion of pytest.
+pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
+/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
+pub(super) static DIAGNOSTIC: Pattern =
+    Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
+/// A line that counts tests that ran.
+pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
+/// A line that says that no test ran.
+pub(super) static NO_TESTS: Pattern = Pattern::new(
+    r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
+);
+/// A JSON answer of a run of tests that ran none.
+pub(super) static JSON_NO_TESTS: Pattern =
+    Pattern::new(r#""no_?tests(?:_\w+)?"|"(?:total|tests|num_tests|numTotalTests)"\s*:\s*0\b"#);
+/// A JSON answer that says that it failed, and its texts that say why.
+pub(super) static JSON_STATES: Pattern = Pattern::new(
+    r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
+);
+pub(super) static JSON_TEXT: Pattern =
+    Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\.)+)""#);
+/// A command that was killed, or stopped at a time limit.
+pub(super) static KILLED: Pattern = Pattern::new(
+    r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|' timed out after \d|timed out and (?:was|has been) killed",
+);
+/// Statements that something is missing, with its name in one of the groups.
+pub(super) static MISSING: Pattern = Pattern::new(
+    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
+);
+pub(super) static USAGE: Pattern = Pattern::new(
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
+);
+static REFUSED: Pattern = Pattern::new(
+    r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
+);
+/// Statements of a cause.
+pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);
+/// An answer that says that nothing was found.
+pub(super) static NOTHING: Pattern =
+    Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
+
+/// Substrings of every text that states a failure. Most answers hold none and are skipped quickly.
+#[rustfmt::skip]
+pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
+    "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
+    "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
+    "ermission", "ermitted", "llowed", "verbatim", "placement", "fault", "dumped", "exist", "memory", "forward", "esolve",
+    "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
+
+/// The same of JSON, also as texts spell it.
+#[rustfmt::skip]
+pub(super) static JSON_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["rror", "RROR", "ailed", "AILED", "ailure", "AILURE",
+    "eject", "EJECT", "efuse", "EFUSE", "enied", "ENIED", "uccess", "UCCESS", "uccee", "UCCEE", "ok\"", "ok\\", "OK\"",
+    "OK\\", "Ok\"", "Ok\\"]));
