@@ -163,7 +163,7 @@ class Report:
 
     @property
     def errors(self) -> list[WrongturnError]:
-        """The inputs and runs that could not be read. The rest was read all the same."""
+        """The inputs and runs that could not be read. The rest of the input was read."""
         return self._native.errors()
 
     @property

@@ -18,7 +18,7 @@ from . import LoopDetected, Monitor
 class LoopGuard:
     """Follows the tool calls of one session with a :class:`wrongturn.Monitor`.
 
-    Each finding is told to the model once, after the call that confirmed it. With `stop_after`, the session is stopped
+    The model is told of each finding once, after the call that confirmed it. With `stop_after`, the session is stopped
     when a finding goes on for that many more calls.
     """
 
