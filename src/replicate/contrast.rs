@@ -1,5 +1,7 @@
 //! Whether one measure predicts reward better than another.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::association::{ClusteredInterval, clustered};
@@ -48,7 +50,7 @@ pub struct Contrast {
     /// `r` minus `r_against`, each with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
     /// Intervals of the difference from resampling clusters, the chosen clusters first. Each resample gives both
-    /// correlations.
+    /// correlations. Of two kinds of clusters that divide the runs alike, one is left out.
     pub clustered: Vec<ClusteredInterval>,
     /// The same within pairs of model and domain; `None` if there is only one pair.
     pub within: Option<WithinContrast>,
@@ -88,11 +90,10 @@ impl Contrast {
         let Columns { rows, x, y } = measure.columns(rows);
         let other = against.columns(&rows).x;
         let signs = (measure.expected_sign(), against.expected_sign());
-        let intervals = by.iter().map(|by| {
-            let cluster = by.number(&rows);
+        let intervals = distinct(by, &rows).into_iter().map(|(by, cluster)| {
             let second = Signed(signs.0, ClusteredPearson::new(&x, &y, &cluster)?);
             let first = Signed(signs.1, ClusteredPearson::new(&other, &y, &cluster)?);
-            clustered(*by, &PairedDifference { first, second }, options)
+            clustered(by, &PairedDifference { first, second }, options)
         });
         let intervals = intervals.collect::<Result<_>>()?;
         let difference = |r: &Coefficient, other: &Coefficient| Some(signs.0 * r.r()? - signs.1 * other.r()?);
@@ -125,6 +126,28 @@ impl Contrast {
     pub fn better(&self) -> Better {
         self.clustered.first().map_or(Better::Unknown, Better::of)
     }
+}
+
+/// Returns the kinds of clusters that divide the runs differently, with the number of each run's cluster. Pairs of model
+/// and domain replace files, unless files are the first kind.
+fn distinct(by: &[ClusterBy], rows: &[&SimulationRow]) -> Vec<(ClusterBy, Vec<usize>)> {
+    let mut kinds: Vec<(ClusterBy, Vec<usize>)> = Vec::new();
+    for by in by {
+        let numbers = by.number(rows);
+        match kinds.iter_mut().enumerate().find(|(_, (_, known))| divides_alike(known, &numbers)) {
+            Some((place, (known, _))) if place > 0 && *known == ClusterBy::File => *known = *by,
+            Some(_) => {}
+            None => kinds.push((*by, numbers)),
+        }
+    }
+    kinds
+}
+
+fn divides_alike(one: &[usize], other: &[usize]) -> bool {
+    let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+    one.iter().zip(other).all(|(one, other)| {
+        there.entry(one).or_insert(other) == &other && back.entry(other).or_insert(one) == &one
+    })
 }
 
 impl Better {
@@ -205,6 +228,21 @@ mod tests {
         assert_eq!(found.better(), Better::First);
         // One pair of model and domain is one cluster.
         assert_eq!(Better::of(&found.clustered[1]), Better::Unknown);
+    }
+
+    #[test]
+    fn clusters_that_divide_the_runs_alike_count_once() {
+        let rows: Vec<SimulationRow> = (0..40)
+            .map(|number| {
+                let model = if number % 2 == 0 { "a" } else { "b" };
+                SimulationRow { file: model.to_owned(), ..row(model, number / 4, number % 3 == 0, 1.0) }
+            })
+            .collect();
+        let rows: Vec<&SimulationRow> = rows.iter().collect();
+        let kinds = |by: &[ClusterBy]| distinct(by, &rows).into_iter().map(|(by, _)| by).collect::<Vec<_>>();
+        let all = [ClusterBy::Task, ClusterBy::File, ClusterBy::ModelDomain];
+        assert_eq!(kinds(&all), [ClusterBy::Task, ClusterBy::ModelDomain]);
+        assert_eq!(kinds(&[ClusterBy::File, ClusterBy::ModelDomain]), [ClusterBy::File]);
     }
 
     #[test]
