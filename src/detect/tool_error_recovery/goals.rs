@@ -315,7 +315,8 @@ impl Goals {
             }
             OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
             OpenReason::HandedOver => {
-                format!("{shown} failed{line}; the run was then handed over to a human")
+                let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
+                format!("{shown} failed{line}; step {step} hands the run over to a human")
             }
             OpenReason::PassedOver => {
                 format!("{shown} failed{line}; no later message mentions a failure")
