@@ -178,7 +178,9 @@ impl State {
     fn found(&mut self, place: (u64, u64), message: String, evidence: MalformedCallEvidence) {
         self.malformed += 1;
         let confidence = match evidence.reason {
-            MalformedReason::NoCall | MalformedReason::RejectedBeforeRunning => Confidence::Likely,
+            MalformedReason::NoCall
+            | MalformedReason::RejectedBeforeRunning
+            | MalformedReason::TextNotJson => Confidence::Likely,
             _ => Confidence::Certain,
         };
         let tool = evidence.tool.clone();

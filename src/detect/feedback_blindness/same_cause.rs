@@ -95,7 +95,7 @@ impl Blindness {
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
         };
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
-        let is_equal = |earlier: &Refusal| earlier.call.call.key == call.key;
+        let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         let mut blind =
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
