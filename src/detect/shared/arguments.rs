@@ -101,8 +101,9 @@ impl<'a> Given<'a> {
         if read.is_err() {
             return Self::default();
         }
-        let is_word =
-            |text: &&Cow<'_, str>| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_word = |text: &&Cow<'_, str>| {
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
         given.subcommand =
             lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
         let about_a_file = targets.iter().any(Option::is_some);

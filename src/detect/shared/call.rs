@@ -65,6 +65,11 @@ fn shortened(command: &str) -> Box<str> {
 }
 
 impl Part {
+    /// Returns true if it only prepares what follows on the line.
+    pub(crate) fn prepares(&self) -> bool {
+        matches!(&*self.program, "chmod" | "cp" | "git add" | "ln" | "mkdir" | "mv" | "rm" | "touch")
+    }
+
     /// Returns the name of the program, without its subcommand.
     pub(crate) fn name(&self) -> &str {
         self.program.split(' ').next().unwrap_or_default()
@@ -161,11 +166,12 @@ impl Call {
             let first = |wanted: &dyn Fn(&Part) -> bool| {
                 parts.iter().find(|part| wanted(part) && !part.program.is_empty())
             };
-            let main = first(&|part| part.check.is_some()).or_else(|| {
-                [Does::Run, Does::Write, Does::Read]
-                    .into_iter()
-                    .find_map(|does| first(&|part| part.does == does))
-            });
+            let does = |does: Does| first(&|part| part.does == does);
+            let main = first(&|part| part.check.is_some())
+                .or_else(|| does(Does::Run))
+                .or_else(|| first(&|part| part.does == Does::Write && !part.prepares()))
+                .or_else(|| does(Does::Write))
+                .or_else(|| does(Does::Read));
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
             // `export JAVA_HOME=/opt/java` alone changes what later commands do.
             let sets = |command: &Command<'_>| Meaning::of(command.program()).is(Meaning::SETS);

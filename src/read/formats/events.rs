@@ -246,10 +246,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));
     let mut last =
         events.iter().find_map(Event::session).or_else(|| header.and_then(|header| header.ident("id")));
-    let mut number = 0;
+    let (mut number, mut count) = (0, None);
     for event in &events {
         last = event.session().or(last);
-        number += u64::from(last.is_none() && event.starts_a_run());
+        let now = event.number();
+        let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
+        number += u64::from(last.is_none() && (restarts || event.starts_a_run()));
+        count = now.or(count);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let part = part.or_else(|| event.sidechain());
         let begin =

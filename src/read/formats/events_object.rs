@@ -199,6 +199,12 @@ impl<'a> Event<'a> {
         SESSIONS.iter().find_map(|key| outer.ident(key))
     }
 
+    /// Returns the number of its step or turn, which begins again with each run.
+    pub(in crate::read) fn number(&self) -> Option<i64> {
+        let outer = self.layers.first()?;
+        ["step", "turn", "iteration", "round"].iter().find_map(|key| outer.get(key)?.integer())
+    }
+
     /// Returns the sub-agent of a line of Claude Code inside the event.
     pub(in crate::read) fn sidechain(&self) -> Option<Cow<'a, str>> {
         let is_one = self.layers.iter().any(|layer| layer.flag("isSidechain") == Some(true));
