@@ -6,13 +6,27 @@ use std::str::FromStr;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// Gives an enum its names: a list of its variants (`VARIANTS`), `name`, `Display`, `FromStr` and both sides of serde.
+/// Defines an enum whose variants have names: their list (`VARIANTS`), `name`, `Display`, `FromStr` and both sides of
+/// serde. It is also `Debug`, `Clone`, `Copy`, `PartialEq`, `Eq` and `Hash`.
 ///
 /// ```text
-/// named! { Status, "status" { Ok => "ok", Error => "error", Unknown => "unknown" } }
+/// named! {
+///     pub enum Status: "status" {
+///         Ok = "ok",
+///         Error = "error",
+///     }
+/// }
 /// ```
 macro_rules! named {
-    ($type:ident, $what:literal { $($variant:ident => $name:literal),+ $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis enum $type:ident: $what:literal {
+        $($(#[$of_variant:meta])* $variant:ident = $name:literal),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        $vis enum $type {
+            $($(#[$of_variant])* $variant),+
+        }
+
         impl $type {
             /// Every variant, in the order of declaration.
             pub const VARIANTS: &'static [Self] = &[$(Self::$variant),+];

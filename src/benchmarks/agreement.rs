@@ -36,19 +36,13 @@ pub struct AnnotatedFailure {
     pub tier: FailureTier,
 }
 
-/// Whether a failure decides the outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FailureTier {
-    /// It decides the episode.
-    Core,
-    /// It does not.
-    Marginal,
-}
-
 named! {
-    FailureTier, "tier" {
-        Core => "core",
-        Marginal => "marginal",
+    /// Whether a failure decides the outcome.
+    pub enum FailureTier: "tier" {
+        /// It decides the episode.
+        Core = "core",
+        /// It does not.
+        Marginal = "marginal",
     }
 }
 

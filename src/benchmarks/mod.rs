@@ -61,19 +61,14 @@ pub use text::token_f1;
 
 use crate::names::named;
 
-/// Whether to follow the paper or its public code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Definition {
-    /// The paper.
-    #[default]
-    Paper,
-    /// The public code.
-    Code,
-}
-
 named! {
-    Definition, "definition" {
-        Paper => "paper",
-        Code => "code",
+    /// Whether to follow the paper or its public code.
+    #[derive(Default)]
+    pub enum Definition: "definition" {
+        /// The paper.
+        #[default]
+        Paper = "paper",
+        /// The public code.
+        Code = "code",
     }
 }

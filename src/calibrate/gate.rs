@@ -14,18 +14,17 @@ use crate::stats::mcnemar;
 /// The significance level of a difference.
 const SIGNIFICANCE: f64 = 0.05;
 
-/// The outcome of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GateOutcome {
-    /// Every trial cleared it.
-    Passed,
-    /// A trial did not clear it.
-    Failed,
-    /// There was no entry to judge the detector by.
-    Untested,
+named! {
+    /// The outcome of a gate.
+    pub enum GateOutcome: "outcome" {
+        /// Every trial cleared it.
+        Passed = "passed",
+        /// A trial did not clear it.
+        Failed = "failed",
+        /// There was no entry to judge the detector by.
+        Untested = "untested",
+    }
 }
-
-named! { GateOutcome, "outcome" { Passed => "passed", Failed => "failed", Untested => "untested" } }
 
 impl DetectorReport {
     /// Returns the outcome for the gate that the trials were held to

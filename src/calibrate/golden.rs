@@ -13,18 +13,18 @@ use crate::names::named;
 use crate::objects;
 use crate::trace::{Digest, Trace};
 
-/// How hard a golden entry is to judge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Difficulty {
-    /// Obvious.
-    Easy,
-    /// Needs a second look.
-    Medium,
-    /// A simple rule and a careful reader may disagree.
-    Hard,
+named! {
+    /// How hard a golden entry is to judge.
+    #[derive(PartialOrd, Ord)]
+    pub enum Difficulty: "difficulty" {
+        /// Obvious.
+        Easy = "easy",
+        /// Needs a second look.
+        Medium = "medium",
+        /// A simple rule and a careful reader may disagree.
+        Hard = "hard",
+    }
 }
-
-named! { Difficulty, "difficulty" { Easy => "easy", Medium => "medium", Hard => "hard" } }
 
 /// A labelled trace.
 ///

@@ -16,58 +16,31 @@ use crate::trace::{
     StepInput, Target, Trace, TraceBuilder,
 };
 
-/// A change that leaves the right answer unchanged. Detectors do not read clocks, but times and step indexes are
-/// shifted to check that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Perturbation {
-    /// Replaces each letter of tool names, one to one, also in the reference route. Names that detectors know, such as
-    /// `bash`, stay.
-    RenamedTools,
-    /// The same for call ids.
-    RenamedCallIds,
-    /// Reorders the keys of all argument objects.
-    ReorderedArguments,
-    /// Inserts meaningless messages between turns. Not if milestones are scores, since every step counts there.
-    NeutralMessages,
-    /// Shifts step indexes and turns.
-    ShiftedSteps,
-    /// Splits turns whose calls all differ into a turn for each call.
-    SplitTurns,
-    /// Renames the trace, its agent and its parent.
-    RenamedIds,
-    /// Shifts all times.
-    ShiftedTimes,
-    /// Inserts messages without text between turns, as if contents were not recorded. Not if milestones are scores.
-    EmptyMessages,
-}
-
-impl Perturbation {
-    /// Every perturbation.
-    pub const ALL: [Self; 9] = [
-        Self::RenamedTools,
-        Self::RenamedCallIds,
-        Self::ReorderedArguments,
-        Self::NeutralMessages,
-        Self::ShiftedSteps,
-        Self::SplitTurns,
-        Self::RenamedIds,
-        Self::ShiftedTimes,
-        Self::EmptyMessages,
-    ];
-}
-
 named! {
-    Perturbation, "perturbation" {
-        RenamedTools => "renamed_tools",
-        RenamedCallIds => "renamed_call_ids",
-        ReorderedArguments => "reordered_arguments",
-        NeutralMessages => "neutral_messages",
-        ShiftedSteps => "shifted_steps",
-        SplitTurns => "split_turns",
-        RenamedIds => "renamed_ids",
-        ShiftedTimes => "shifted_times",
-        EmptyMessages => "empty_messages",
+    /// A change that leaves the right answer unchanged. Detectors do not read clocks, but times and step indexes are
+    /// shifted to check that.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Perturbation: "perturbation" {
+        /// Replaces each letter of tool names, one to one, also in the reference route. Names that detectors know, such as
+        /// `bash`, stay.
+        RenamedTools = "renamed_tools",
+        /// The same for call ids.
+        RenamedCallIds = "renamed_call_ids",
+        /// Reorders the keys of all argument objects.
+        ReorderedArguments = "reordered_arguments",
+        /// Inserts meaningless messages between turns. Not if milestones are scores, since every step counts there.
+        NeutralMessages = "neutral_messages",
+        /// Shifts step indexes and turns.
+        ShiftedSteps = "shifted_steps",
+        /// Splits turns whose calls all differ into a turn for each call.
+        SplitTurns = "split_turns",
+        /// Renames the trace, its agent and its parent.
+        RenamedIds = "renamed_ids",
+        /// Shifts all times.
+        ShiftedTimes = "shifted_times",
+        /// Inserts messages without text between turns, as if contents were not recorded. Not if milestones are scores.
+        EmptyMessages = "empty_messages",
     }
 }
 
@@ -85,7 +58,7 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 ///     run.call("look", &json!({"at": "wall"}), Status::Ok, "a wall")?;
 /// }
 /// let run = run.build()?;
-/// let perturbed = perturb(&run, &Perturbation::ALL, 7)?;
+/// let perturbed = perturb(&run, Perturbation::VARIANTS, 7)?;
 /// assert_ne!(perturbed, run);
 /// let detected = |trace| Loop::default().detect(trace).detected();
 /// assert_eq!(detected(&perturbed), detected(&run));

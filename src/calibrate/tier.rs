@@ -5,28 +5,20 @@ use serde::Serialize;
 use crate::names::named;
 use crate::stats::Confusion;
 
-/// The readiness of a detector by its figures on a golden set, see [`tier()`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tier {
-    /// No entries.
-    Untested,
-    /// Below all gates.
-    Failing,
-    /// F1 ≥ 0.40, n ≥ 8.
-    Experimental,
-    /// F1 ≥ 0.65, n ≥ 15.
-    Beta,
-    /// F1 ≥ 0.80, precision ≥ 0.70, n ≥ 30.
-    Production,
-}
-
 named! {
-    Tier, "tier" {
-        Untested => "untested",
-        Failing => "failing",
-        Experimental => "experimental",
-        Beta => "beta",
-        Production => "production",
+    /// The readiness of a detector by its figures on a golden set, see [`tier()`].
+    #[derive(PartialOrd, Ord)]
+    pub enum Tier: "tier" {
+        /// No entries.
+        Untested = "untested",
+        /// Below all gates.
+        Failing = "failing",
+        /// F1 ≥ 0.40, n ≥ 8.
+        Experimental = "experimental",
+        /// F1 ≥ 0.65, n ≥ 15.
+        Beta = "beta",
+        /// F1 ≥ 0.80, precision ≥ 0.70, n ≥ 30.
+        Production = "production",
     }
 }
 

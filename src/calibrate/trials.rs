@@ -54,14 +54,15 @@ fn perturbed(
         // A trace whose indexes leave no room is left unchanged.
         Err(_) => outcome.predicted,
     };
-    let predicted = fires_under(&Perturbation::ALL);
+    let every = Perturbation::VARIANTS;
+    let predicted = fires_under(every);
     if predicted == outcome.predicted {
         return (outcome, None);
     }
     let mut perturbations: Vec<Perturbation> =
-        Perturbation::ALL.into_iter().filter(|one| fires_under(&[*one]) != outcome.predicted).collect();
+        every.iter().copied().filter(|one| fires_under(&[*one]) != outcome.predicted).collect();
     if perturbations.is_empty() {
-        perturbations = Perturbation::ALL.to_vec();
+        perturbations = every.to_vec();
     }
     let flip = Flip { entry: entry.id.clone(), trial, perturbations, from: outcome.predicted, to: predicted };
     (Outcome { predicted, ..outcome }, Some(flip))

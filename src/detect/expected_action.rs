@@ -41,19 +41,18 @@ impl ExpectedActionConfig {
     }
 }
 
-/// How an expected action was missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Miss {
-    /// Its tool was never called.
-    NeverCalled,
-    /// Its tool was called, but with other arguments.
-    Arguments,
-    /// It was taken and failed every time.
-    Rejected,
+named! {
+    /// How an expected action was missed.
+    #[non_exhaustive]
+    pub enum Miss: "kind" {
+        /// Its tool was never called.
+        NeverCalled = "never_called",
+        /// Its tool was called, but with other arguments.
+        Arguments = "arguments",
+        /// It was taken and failed every time.
+        Rejected = "rejected",
+    }
 }
-
-named! { Miss, "kind" { NeverCalled => "never_called", Arguments => "arguments", Rejected => "rejected" } }
 
 rule! {
     #[doc = include_str!("docs/expected_action.md")]

@@ -78,22 +78,19 @@ pub struct Condition {
     pub holds: bool,
 }
 
-/// How a value is compared with a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Comparator {
-    /// Greater or equal.
-    AtLeast,
-    /// Less or equal.
-    AtMost,
-    /// Greater.
-    Above,
-    /// Less.
-    Below,
-}
-
 named! {
-    Comparator, "comparator" { AtLeast => "at_least", AtMost => "at_most", Above => "above", Below => "below" }
+    /// How a value is compared with a limit.
+    #[non_exhaustive]
+    pub enum Comparator: "comparator" {
+        /// Greater or equal.
+        AtLeast = "at_least",
+        /// Less or equal.
+        AtMost = "at_most",
+        /// Greater.
+        Above = "above",
+        /// Less.
+        Below = "below",
+    }
 }
 
 /// A change to the configuration or the trace that flips the verdict.

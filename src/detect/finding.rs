@@ -16,19 +16,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::SpanId;
 
-/// The level at which an agent fails (classes of the `BenchTrace` benchmark).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum FailureClass {
-    /// The harness: formats, limits.
-    System,
-    /// The goals that the agent pursues.
-    Strategy,
-    /// The execution of a single action.
-    Operation,
-}
-
 named! {
-    FailureClass, "failure class" { System => "system", Strategy => "strategy", Operation => "operation" }
+    /// The level at which an agent fails (classes of the `BenchTrace` benchmark).
+    #[derive(PartialOrd, Ord)]
+    pub enum FailureClass: "failure class" {
+        /// The harness: formats, limits.
+        System = "system",
+        /// The goals that the agent pursues.
+        Strategy = "strategy",
+        /// The execution of a single action.
+        Operation = "operation",
+    }
 }
 
 /// A failure mode, written `class/name`.
@@ -83,17 +81,17 @@ impl<'de> Deserialize<'de> for FailureMode {
     }
 }
 
-/// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Confidence {
-    /// It rests on the wording or the similarity of texts.
-    Likely,
-    /// It follows from recorded facts alone: equal calls, equal answers, status flags.
-    #[default]
-    Certain,
+named! {
+    /// How sure a finding is.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum Confidence: "confidence" {
+        /// It rests on the wording or the similarity of texts.
+        Likely = "likely",
+        /// It follows from recorded facts alone: equal calls, equal answers, status flags.
+        #[default]
+        Certain = "certain",
+    }
 }
-
-named! { Confidence, "confidence" { Likely => "likely", Certain => "certain" } }
 
 /// One failure, with its place and the facts that show it.
 ///

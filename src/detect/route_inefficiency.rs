@@ -18,17 +18,17 @@ use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus, Step};
 
-/// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum RouteScope {
-    /// The whole run: far more actions than milestones, many of them wasted.
-    #[default]
-    Run,
-    /// From one milestone to the next.
-    Pairs,
+named! {
+    /// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
+    #[derive(Default)]
+    pub enum RouteScope: "choice of routes" {
+        /// The whole run: far more actions than milestones, many of them wasted.
+        #[default]
+        Run = "run",
+        /// From one milestone to the next.
+        Pairs = "pairs",
+    }
 }
-
-named! { RouteScope, "choice of routes" { Run => "run", Pairs => "pairs" } }
 
 /// Configuration of [`RouteInefficiency`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -17,18 +17,18 @@ use crate::names::named;
 use crate::objects::in_order;
 use crate::trace::{Actors, RouteStatus, Trace};
 
-/// The defaults that a configuration starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Preset {
-    /// The defaults for tool traces.
-    #[default]
-    Default,
-    /// The published rules of the `BenchTrace` benchmark.
-    BenchTrace,
+named! {
+    /// The defaults that a configuration starts from.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum Preset: "preset" {
+        /// The defaults for tool traces.
+        #[default]
+        Default = "default",
+        /// The published rules of the `BenchTrace` benchmark.
+        BenchTrace = "bench-trace",
+    }
 }
-
-named! { Preset, "preset" { Default => "default", BenchTrace => "bench-trace" } }
 
 /// The values over which the main parameter of a rule is swept, with all others at their defaults.
 #[derive(Debug, Clone, PartialEq)]

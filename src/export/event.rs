@@ -27,18 +27,18 @@ fn capped(text: &str) -> String {
     text.get(..end.unwrap_or_default()).unwrap_or_default().to_owned()
 }
 
-/// The label of an evaluation event: pass, fail or not applicable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EventLabel {
-    /// The failure was not detected.
-    Pass,
-    /// The failure was detected.
-    Fail,
-    /// The detector can say nothing of the trace.
-    NotApplicable,
+named! {
+    /// The label of an evaluation event: pass, fail or not applicable.
+    #[derive(PartialOrd, Ord)]
+    pub enum EventLabel: "label" {
+        /// The failure was not detected.
+        Pass = "pass",
+        /// The failure was detected.
+        Fail = "fail",
+        /// The detector can say nothing of the trace.
+        NotApplicable = "not_applicable",
+    }
 }
-
-named! { EventLabel, "label" { Pass => "pass", Fail => "fail", NotApplicable => "not_applicable" } }
 
 /// The value of an attribute of an evaluation event.
 #[derive(Debug, Clone, PartialEq)]

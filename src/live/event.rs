@@ -43,33 +43,24 @@ pub enum LiveEvent {
     },
 }
 
-/// Why a trace was closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum CloseReason {
-    /// The caller closed it.
-    Requested,
-    /// Its root span had ended, and the grace time was over.
-    Ended,
-    /// Its agent had ended and it was silent for a while. Its root span does not arrive here, because it is in another
-    /// process or filtered.
-    Quiet,
-    /// It had been silent for [`AssemblerOptions::expire`](super::AssemblerOptions::expire).
-    Expired,
-    /// All traces together held too many bytes, and it had been silent longest.
-    TooManyBytes,
-    /// It had too many pieces.
-    TooManyPieces,
-}
-
 named! {
-    CloseReason, "reason" {
-        Requested => "requested",
-        Ended => "ended",
-        Quiet => "quiet",
-        Expired => "expired",
-        TooManyBytes => "too_many_bytes",
-        TooManyPieces => "too_many_pieces",
+    /// Why a trace was closed.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum CloseReason: "reason" {
+        /// The caller closed it.
+        Requested = "requested",
+        /// Its root span had ended, and the grace time was over.
+        Ended = "ended",
+        /// Its agent had ended and it was silent for a while. Its root span does not arrive here, because it is in another
+        /// process or filtered.
+        Quiet = "quiet",
+        /// It had been silent for [`AssemblerOptions::expire`](super::AssemblerOptions::expire).
+        Expired = "expired",
+        /// All traces together held too many bytes, and it had been silent longest.
+        TooManyBytes = "too_many_bytes",
+        /// It had too many pieces.
+        TooManyPieces = "too_many_pieces",
     }
 }
 

@@ -5,30 +5,22 @@ use serde::Serialize;
 use crate::detect::Finding;
 use crate::names::named;
 
-/// The kind of an update: opened, grown, merged, closed or withdrawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum UpdateKind {
-    /// It was confirmed before the end of the trace.
-    Opened,
-    /// Its range has grown.
-    Grown,
-    /// It has become part of another.
-    Merged,
-    /// The trace is over: the finding is part of the verdict.
-    Closed,
-    /// It is withdrawn. This happens only in an open trace of spans, or of pieces out of order: later pieces show that
-    /// steps belong to another agent or turn, or were other steps.
-    Withdrawn,
-}
-
 named! {
-    UpdateKind, "kind of update" {
-        Opened => "opened",
-        Grown => "grown",
-        Merged => "merged",
-        Closed => "closed",
-        Withdrawn => "withdrawn",
+    /// The kind of an update: opened, grown, merged, closed or withdrawn.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum UpdateKind: "kind of update" {
+        /// It was confirmed before the end of the trace.
+        Opened = "opened",
+        /// Its range has grown.
+        Grown = "grown",
+        /// It has become part of another.
+        Merged = "merged",
+        /// The trace is over: the finding is part of the verdict.
+        Closed = "closed",
+        /// It is withdrawn. This happens only in an open trace of spans, or of pieces out of order: later pieces show that
+        /// steps belong to another agent or turn, or were other steps.
+        Withdrawn = "withdrawn",
     }
 }
 

@@ -23,17 +23,17 @@ const VERSION: u64 = 7;
 /// The value of the first member of every state.
 const MARK: &str = "partial state";
 
-/// The kind of a partial state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum PartialKind {
-    /// The result of a scan with detectors.
-    Scan,
-    /// The result of a replication.
-    Replication,
+named! {
+    /// The kind of a partial state.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum PartialKind: "kind" {
+        /// The result of a scan with detectors.
+        Scan = "scan",
+        /// The result of a replication.
+        Replication = "replication",
+    }
 }
-
-named! { PartialKind, "kind" { Scan => "scan", Replication => "replication" } }
 
 /// The result of a scan of some splits: files, counts, worst runs, fingerprints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -110,14 +110,14 @@ impl RecordReader {
 /// Makes the type of formats from the list of their modules.
 macro_rules! formats {
     ($($(#[$docs:meta])* $name:ident => $($module:ident)::+, $text:literal;)+) => {
-        /// A format that can be read.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Format {
-            $($(#[$docs])* $name,)+
+        crate::names::named! {
+            /// A format that can be read.
+            #[derive(PartialOrd, Ord)]
+            #[non_exhaustive]
+            pub enum Format: "format" {
+                $($(#[$docs])* $name = $text),+
+            }
         }
-
-        crate::names::named! { Format, "format" { $($name => $text),+ } }
 
         impl Format {
             pub(in crate::read) fn entry(self) -> &'static crate::read::format::Entry {

@@ -6,23 +6,23 @@ use super::row::SimulationRow;
 use crate::names::named;
 use crate::trace::Digest;
 
-/// The unit of resampling: the runs of a cluster depend on each other and are drawn together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[non_exhaustive]
-pub enum ClusterBy {
-    /// The task within its domain or, without a domain, among files with the same tasks. A run without a task is a
-    /// cluster of its own.
-    #[default]
-    Task,
-    /// The file.
-    File,
-    /// The pair of model and domain, or the file if either is unknown.
-    ModelDomain,
-    /// No clusters: runs are independent.
-    None,
+named! {
+    /// The unit of resampling: the runs of a cluster depend on each other and are drawn together.
+    #[derive(PartialOrd, Ord, Default)]
+    #[non_exhaustive]
+    pub enum ClusterBy: "cluster" {
+        /// The task within its domain or, without a domain, among files with the same tasks. A run without a task is a
+        /// cluster of its own.
+        #[default]
+        Task = "task",
+        /// The file.
+        File = "file",
+        /// The pair of model and domain, or the file if either is unknown.
+        ModelDomain = "model-domain",
+        /// No clusters: runs are independent.
+        None = "none",
+    }
 }
-
-named! { ClusterBy, "cluster" { Task => "task", File => "file", ModelDomain => "model-domain", None => "none" } }
 
 impl ClusterBy {
     /// Returns true if a run names its cluster.

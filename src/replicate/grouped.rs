@@ -12,21 +12,21 @@ use crate::error::Result;
 use crate::names::named;
 use crate::stats::{grouped, pearson};
 
-/// The keys by which the runs of a replication can be grouped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum GroupBy {
-    /// The agent.
-    Agent,
-    /// The model.
-    Model,
-    /// The domain.
-    Domain,
-    /// The task.
-    Task,
+named! {
+    /// The keys by which the runs of a replication can be grouped.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum GroupBy: "group" {
+        /// The agent.
+        Agent = "agent",
+        /// The model.
+        Model = "model",
+        /// The domain.
+        Domain = "domain",
+        /// The task.
+        Task = "task",
+    }
 }
-
-named! { GroupBy, "group" { Agent => "agent", Model => "model", Domain => "domain", Task => "task" } }
 
 impl GroupBy {
     fn of(self, row: &SimulationRow) -> Option<&str> {

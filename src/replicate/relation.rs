@@ -1,32 +1,31 @@
 //! The measures that are correlated with the reward.
 
-use std::fmt;
-
-use serde::{Serialize, Serializer};
-
 use super::row::SimulationRow;
+use crate::names::named;
 use crate::stats::float;
 
-/// A measure of runs that is correlated with their reward.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Relation {
-    /// The recovery rate, over all runs. Runs without errors have rate 1.
-    Recovery,
-    /// The recovery rate, over runs with errors.
-    RecoveryWithErrors,
-    /// As [`Relation::Recovery`], by program ([`DefaultRecovery`](super::DefaultRecovery)).
-    RecoveryByProgram,
-    /// As [`Relation::RecoveryWithErrors`], by program.
-    RecoveryByProgramWithErrors,
-    /// The share of goals reached ([`DefaultRecovery`](super::DefaultRecovery)), over all runs.
-    GoalRecovery,
-    /// The share of goals reached, over runs with errors.
-    GoalRecoveryWithErrors,
-    /// The number of errors.
-    ErrorCount,
-    /// The number of calls.
-    CallCount,
+named! {
+    /// A measure of runs that is correlated with their reward.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Relation: "measure" {
+        /// The recovery rate, over all runs. Runs without errors have rate 1.
+        Recovery = "recovery_reward",
+        /// The recovery rate, over runs with errors.
+        RecoveryWithErrors = "recovery_reward_errors_only",
+        /// As [`Relation::Recovery`], by program ([`DefaultRecovery`](super::DefaultRecovery)).
+        RecoveryByProgram = "recovery_by_program_reward",
+        /// As [`Relation::RecoveryWithErrors`], by program.
+        RecoveryByProgramWithErrors = "recovery_by_program_reward_errors_only",
+        /// The share of goals reached ([`DefaultRecovery`](super::DefaultRecovery)), over all runs.
+        GoalRecovery = "goal_recovery_reward",
+        /// The share of goals reached, over runs with errors.
+        GoalRecoveryWithErrors = "goal_recovery_reward_errors_only",
+        /// The number of errors.
+        ErrorCount = "error_count_reward",
+        /// The number of calls.
+        CallCount = "tool_calls_reward",
+    }
 }
 
 impl Relation {
@@ -36,18 +35,18 @@ impl Relation {
     /// The measures of the default rule that are reported with those of the published rule.
     pub const DEFAULT_RULE: [Self; 2] = [Self::GoalRecovery, Self::GoalRecoveryWithErrors];
 
-    /// Returns the name in JSON and CSV.
+    /// Returns the label in tables and charts.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Self::Recovery => "recovery_reward",
-            Self::RecoveryWithErrors => "recovery_reward_errors_only",
-            Self::RecoveryByProgram => "recovery_by_program_reward",
-            Self::RecoveryByProgramWithErrors => "recovery_by_program_reward_errors_only",
-            Self::GoalRecovery => "goal_recovery_reward",
-            Self::GoalRecoveryWithErrors => "goal_recovery_reward_errors_only",
-            Self::ErrorCount => "error_count_reward",
-            Self::CallCount => "tool_calls_reward",
+            Self::Recovery => "recovery rate, all runs",
+            Self::RecoveryWithErrors => "recovery rate, with errors",
+            Self::RecoveryByProgram => "by program, all runs",
+            Self::RecoveryByProgramWithErrors => "by program, with errors",
+            Self::GoalRecovery => "goals reached, all runs",
+            Self::GoalRecoveryWithErrors => "goals reached, with errors",
+            Self::ErrorCount => "error count",
+            Self::CallCount => "call count",
         }
     }
 
@@ -89,27 +88,6 @@ impl Relation {
             }
         }
         columns
-    }
-}
-
-impl fmt::Display for Relation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Recovery => "recovery rate, all runs",
-            Self::RecoveryWithErrors => "recovery rate, with errors",
-            Self::RecoveryByProgram => "by program, all runs",
-            Self::RecoveryByProgramWithErrors => "by program, with errors",
-            Self::GoalRecovery => "goals reached, all runs",
-            Self::GoalRecoveryWithErrors => "goals reached, with errors",
-            Self::ErrorCount => "error count",
-            Self::CallCount => "call count",
-        })
-    }
-}
-
-impl Serialize for Relation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

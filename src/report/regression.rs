@@ -19,7 +19,7 @@ pub(super) fn regression_table(found: &RewardRegression) -> Table {
             };
             let measure = match one.measure {
                 Relation::Recovery => Cell::text("recovery rate"),
-                measure => Cell::text(measure.to_string()),
+                measure => Cell::text(measure.label()),
             };
             table.row([Cell::text(name), measure, effect, interval, Cell::P(one.effect.p)]);
         }

@@ -290,7 +290,7 @@ pub(super) fn association_row(
     pearson: &Coefficient,
     clustered: Option<&ClusteredInterval>,
 ) -> Vec<Cell> {
-    let mut row = vec![Cell::text(relation.to_string()), n(pearson), signed(pearson)];
+    let mut row = vec![Cell::text(relation.label()), n(pearson), signed(pearson)];
     row.extend(clustered_cells(clustered));
     row
 }
@@ -369,7 +369,7 @@ fn measure_table<'r>(
     for (relation, pearson, clustered) in rows {
         table.row(association_row(relation, pearson, clustered));
         if let Err(why) = &pearson.0 {
-            table.note(format!("{relation}: no correlation, as {why}."));
+            table.note(format!("{}: no correlation, as {why}.", relation.label()));
         }
     }
     table.note(

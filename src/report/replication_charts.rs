@@ -46,7 +46,7 @@ fn forest_row(label: String, pearson: &Coefficient, over: Option<&ClusteredInter
 
 pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalRow>) -> Chart {
     Chart::Intervals(IntervalChart {
-        title: format!("Correlation with reward: {relation}"),
+        title: format!("Correlation with reward: {}", relation.label()),
         caption: "r by model and domain, where clusters are enough for an interval.".to_owned(),
         axis: "r with reward".to_owned(),
         interval: format!("r with 95% CI, clustered by {}", unit(cluster)),

@@ -17,12 +17,12 @@ pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
     )
     .grouped();
     for one in &analysis.associations.overall {
-        let name = one.relation.to_string();
-        let mut row = vec![Cell::text(&name), Cell::text("independent"), signed(&one.pearson)];
+        let name = one.relation.label();
+        let mut row = vec![Cell::text(name), Cell::text("independent"), signed(&one.pearson)];
         row.extend([ci(fisher(&one.pearson)), n(&one.pearson), Cell::Missing, Cell::Missing]);
         table.row(row);
         for clustered in &one.clustered {
-            let mut row = vec![Cell::text(&name), Cell::text(unit(clustered.by)), signed(&one.pearson)];
+            let mut row = vec![Cell::text(name), Cell::text(unit(clustered.by)), signed(&one.pearson)];
             row.extend(clustered_cells(Some(clustered)));
             row.push(ci(clustered.interval().and(clustered.bootstrap.bca)));
             table.row(row);
@@ -42,7 +42,7 @@ pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
         "Ranks, and tests within model and domain",
         &analysis.associations.overall,
         &[
-            ("relation=measure", |one| Cell::text(one.relation.to_string())),
+            ("relation=measure", |one| Cell::text(one.relation.label())),
             ("n=runs #", |one| n(&one.pearson)),
             ("spearman=Spearman #", |one| signed(&one.spearman)),
             ("r_within=r within #", |one| {
@@ -69,7 +69,7 @@ pub(super) fn clustering(analysis: &ReplicationAnalysis) -> Table {
         &analysis.changes,
         &[
             ("scope=runs of", |change| Cell::text(&change.scope)),
-            ("relation=measure", |change| Cell::text(change.relation.to_string())),
+            ("relation=measure", |change| Cell::text(change.relation.label())),
             ("r #", |change| Cell::Signed(change.r.r, 3)),
             ("independent ~", |change| ci(change.r.ci95)),
             ("clustered ~", |change| ci(change.differing().and_then(ClusteredInterval::interval))),
@@ -173,7 +173,7 @@ pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
         "Within and over pairs of model and domain",
         rows,
         &[
-            ("relation=measure", |(within, _)| Cell::text(within.relation.to_string())),
+            ("relation=measure", |(within, _)| Cell::text(within.relation.label())),
             ("within=r in pairs #", |(within, _)| signed(&within.r)),
             ("within_ci95=95% CI ~", |(within, _)| ci(within.clustered.interval())),
             ("pooled=pooled r #", |(_, found)| Cell::of(*found, |found| Cell::Signed(found.r, 3))),

@@ -11,69 +11,56 @@ use super::text::Text;
 use crate::json::Raw;
 use crate::names::named;
 
-/// How an action ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Status {
-    /// It was answered without an error.
-    Ok,
-    /// It was answered with an error.
-    Error,
-    /// It was not answered, or the record does not say how it ended; see [`UnknownReason`].
-    #[default]
-    Unknown,
-}
-
-named! { Status, "status" { Ok => "ok", Error => "error", Unknown => "unknown" } }
-
-/// Why the status of an action is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum UnknownReason {
-    /// No answer came.
-    Unanswered,
-    /// The user refused it: it never ran.
-    Refused,
-    /// It was cancelled before it ran, because a parallel call failed.
-    Cancelled,
-    /// It was interrupted.
-    Interrupted,
-    /// It is still running in the background.
-    Running,
-    /// The source does not record it.
-    Unspecified,
-}
-
 named! {
-    UnknownReason, "reason" {
-        Unanswered => "unanswered",
-        Refused => "refused",
-        Cancelled => "cancelled",
-        Interrupted => "interrupted",
-        Running => "running",
-        Unspecified => "not_told",
+    /// How an action ended.
+    #[derive(PartialOrd, Ord, Default)]
+    pub enum Status: "status" {
+        /// It was answered without an error.
+        Ok = "ok",
+        /// It was answered with an error.
+        Error = "error",
+        /// It was not answered, or the record does not say how it ended; see [`UnknownReason`].
+        #[default]
+        Unknown = "unknown",
     }
 }
 
-/// Where a status comes from, from the most to the least trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[non_exhaustive]
-pub enum Provenance {
-    /// A structured error flag.
-    Flag,
-    /// The exit code of a command.
-    ExitCode,
-    /// A structured error type, or the status of a span.
-    ErrorType,
-    /// A rule on the text of the observation, or calls that are written as text.
-    Text,
-    /// Status source unknown.
-    #[default]
-    None,
+named! {
+    /// Why the status of an action is unknown.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum UnknownReason: "reason" {
+        /// No answer came.
+        Unanswered = "unanswered",
+        /// The user refused it: it never ran.
+        Refused = "refused",
+        /// It was cancelled before it ran, because a parallel call failed.
+        Cancelled = "cancelled",
+        /// It was interrupted.
+        Interrupted = "interrupted",
+        /// It is still running in the background.
+        Running = "running",
+        /// The source does not record it.
+        Unspecified = "not_told",
+    }
 }
 
 named! {
-    Provenance, "provenance" {
-        Flag => "flag", ExitCode => "exit_code", ErrorType => "error_type", Text => "text", None => "none",
+    /// Where a status comes from, from the most to the least trusted.
+    #[derive(PartialOrd, Ord, Default)]
+    #[non_exhaustive]
+    pub enum Provenance: "provenance" {
+        /// A structured error flag.
+        Flag = "flag",
+        /// The exit code of a command.
+        ExitCode = "exit_code",
+        /// A structured error type, or the status of a span.
+        ErrorType = "error_type",
+        /// A rule on the text of the observation, or calls that are written as text.
+        Text = "text",
+        /// Status source unknown.
+        #[default]
+        None = "none",
     }
 }
 

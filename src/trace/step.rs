@@ -9,36 +9,34 @@ use super::text::Text;
 use super::usage::Usage;
 use crate::names::named;
 
-/// The actor of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Actor {
-    /// The agent under study.
-    Agent,
-    /// The user, real or simulated. Users can call tools too.
-    User,
-    /// Instructions from outside the conversation.
-    System,
-    /// Events of the environment, and answers without a call.
-    Environment,
+named! {
+    /// The actor of a step.
+    #[derive(PartialOrd, Ord)]
+    pub enum Actor: "actor" {
+        /// The agent under study.
+        Agent = "agent",
+        /// The user, real or simulated. Users can call tools too.
+        User = "user",
+        /// Instructions from outside the conversation.
+        System = "system",
+        /// Events of the environment, and answers without a call.
+        Environment = "environment",
+    }
 }
 
 named! {
-    Actor, "actor" { Agent => "agent", User => "user", System => "system", Environment => "environment" }
+    /// The actors whose actions a detector looks at.
+    #[derive(Default)]
+    pub enum Actors: "choice of actors" {
+        /// The agent only.
+        #[default]
+        Agent = "agent",
+        /// The user only.
+        User = "user",
+        /// All actors.
+        All = "all",
+    }
 }
-
-/// The actors whose actions a detector looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Actors {
-    /// The agent only.
-    #[default]
-    Agent,
-    /// The user only.
-    User,
-    /// All actors.
-    All,
-}
-
-named! { Actors, "choice of actors" { Agent => "agent", User => "user", All => "all" } }
 
 impl Actors {
     /// Returns true if `actor` is included.

@@ -96,76 +96,54 @@ pub struct EvolutionStep {
     pub subtask_idx: Option<i64>,
 }
 
-/// Whether `obs` of a step precedes its action or results from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Timing {
-    /// The observation before the action.
-    #[default]
-    Before,
-    /// The result of the action.
-    After,
-}
-
 named! {
-    Timing, "timing" {
-        Before => "before",
-        After => "after",
+    /// Whether `obs` of a step precedes its action or results from it.
+    #[derive(Default)]
+    pub enum Timing: "timing" {
+        /// The observation before the action.
+        #[default]
+        Before = "before",
+        /// The result of the action.
+        After = "after",
     }
 }
 
-/// The rule by which a failure counts as avoided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum EvolutionScorer {
-    /// The paper's definition.
-    #[default]
-    Paper,
-    /// The scorer that the published analyses used.
-    Code,
-    /// An older scorer of the same code.
-    Cosine,
-}
-
 named! {
-    EvolutionScorer, "scorer" {
-        Paper => "paper",
-        Code => "code",
-        Cosine => "cosine",
+    /// The rule by which a failure counts as avoided.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum EvolutionScorer: "scorer" {
+        /// The paper's definition.
+        #[default]
+        Paper = "paper",
+        /// The scorer that the published analyses used.
+        Code = "code",
+        /// An older scorer of the same code.
+        Cosine = "cosine",
     }
 }
 
-/// The reason why avoidance is undefined for a test case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Exclusion {
-    /// The place of the failure was not visited again.
-    LocationNotVisited,
-    /// There are no new steps.
-    NoPostSteps,
-    /// The results of the failing steps are unknown.
-    NoProducedObservation,
-    /// The original made no progress to exceed.
-    OriginalProgressZero,
-    /// No choice of a known product decides.
-    ProductUnknown,
-    /// The range has no step of the original.
-    RangeOutsideEpisode,
-    /// No part of the original's surroundings of the failure was seen again.
-    RegionNotVisited,
-    /// The class of the mode is not system, strategy or operation.
-    UnknownClass,
-}
-
 named! {
-    Exclusion, "exclusion" {
-        LocationNotVisited => "location_not_visited",
-        NoPostSteps => "no_post_steps",
-        NoProducedObservation => "no_produced_observation",
-        OriginalProgressZero => "original_progress_zero",
-        ProductUnknown => "product_unknown",
-        RangeOutsideEpisode => "range_outside_episode",
-        RegionNotVisited => "region_not_visited",
-        UnknownClass => "unknown_class",
+    /// The reason why avoidance is undefined for a test case.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum Exclusion: "exclusion" {
+        /// The place of the failure was not visited again.
+        LocationNotVisited = "location_not_visited",
+        /// There are no new steps.
+        NoPostSteps = "no_post_steps",
+        /// The results of the failing steps are unknown.
+        NoProducedObservation = "no_produced_observation",
+        /// The original made no progress to exceed.
+        OriginalProgressZero = "original_progress_zero",
+        /// No choice of a known product decides.
+        ProductUnknown = "product_unknown",
+        /// The range has no step of the original.
+        RangeOutsideEpisode = "range_outside_episode",
+        /// No part of the original's surroundings of the failure was seen again.
+        RegionNotVisited = "region_not_visited",
+        /// The class of the mode is not system, strategy or operation.
+        UnknownClass = "unknown_class",
     }
 }
 

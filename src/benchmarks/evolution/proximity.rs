@@ -45,23 +45,16 @@ impl Record for ProximityPair {
     }
 }
 
-/// The reason why two failures have no proximity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Unrelated {
-    /// Their modes differ.
-    DifferentMode,
-    /// Their tasks differ.
-    DifferentTask,
-    /// They are in one snapshot, which the code leaves out.
-    SameEpisode,
-}
-
 named! {
-    Unrelated, "reason" {
-        DifferentMode => "different_mode",
-        DifferentTask => "different_task",
-        SameEpisode => "same_episode",
+    /// The reason why two failures have no proximity.
+    #[non_exhaustive]
+    pub enum Unrelated: "reason" {
+        /// Their modes differ.
+        DifferentMode = "different_mode",
+        /// Their tasks differ.
+        DifferentTask = "different_task",
+        /// They are in one snapshot, which the code leaves out.
+        SameEpisode = "same_episode",
     }
 }
 

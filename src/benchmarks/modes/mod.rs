@@ -18,24 +18,18 @@ use serde_json::Value;
 use super::Definition;
 use crate::names::named;
 
-/// The rules for failures of text games.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum ModeRules {
-    /// The paper's taxonomy and annotation guide.
-    #[default]
-    Paper,
-    /// The rules of the public code.
-    Code,
-    /// The rule of the code that made the published labels of `system/format`; it has no other mode.
-    Dataset,
-}
-
 named! {
-    ModeRules, "rules" {
-        Paper => "paper",
-        Code => "code",
-        Dataset => "dataset",
+    /// The rules for failures of text games.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum ModeRules: "rules" {
+        /// The paper's taxonomy and annotation guide.
+        #[default]
+        Paper = "paper",
+        /// The rules of the public code.
+        Code = "code",
+        /// The rule of the code that made the published labels of `system/format`; it has no other mode.
+        Dataset = "dataset",
     }
 }
 

@@ -12,45 +12,32 @@ const WRITTEN_TIMEOUT: u32 = 120;
 /// Duration in seconds of a call without one.
 const CALL_DURATION: f64 = 1.0;
 
-/// The rule for which commands are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum ReplayMode {
-    /// Those of the public code and shell commands without keystrokes; steps that were copied from an earlier run are
-    /// left out.
-    #[default]
-    Default,
-    /// Exactly those of the public code.
-    Code,
-}
-
 named! {
-    ReplayMode, "mode" {
-        Default => "default",
-        Code => "code",
+    /// The rule for which commands are listed.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum ReplayMode: "mode" {
+        /// Those of the public code and shell commands without keystrokes; steps that were copied from an earlier run are
+        /// left out.
+        #[default]
+        Default = "default",
+        /// Exactly those of the public code.
+        Code = "code",
     }
 }
 
-/// The place of a command in a trajectory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Via {
-    /// In the keystrokes of a call.
-    Keystrokes,
-    /// In a message that is JSON.
-    Message,
-    /// In the command of a call to a shell.
-    Command,
-    /// In a reply of Terminus v1.
-    Response,
-}
-
 named! {
-    Via, "via" {
-        Keystrokes => "keystrokes",
-        Message => "message",
-        Command => "command",
-        Response => "response",
+    /// The place of a command in a trajectory.
+    #[non_exhaustive]
+    pub enum Via: "via" {
+        /// In the keystrokes of a call.
+        Keystrokes = "keystrokes",
+        /// In a message that is JSON.
+        Message = "message",
+        /// In the command of a call to a shell.
+        Command = "command",
+        /// In a reply of Terminus v1.
+        Response = "response",
     }
 }
 

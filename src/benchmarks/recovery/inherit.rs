@@ -68,22 +68,15 @@ fn arguments(value: &Value) -> Digest {
     Digest::of_arguments(&Value::Object(kept))
 }
 
-/// How the last failing action recurs in a recovery run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum InheritanceVerdict {
-    /// The action, with the same answer.
-    SameObservation,
-    /// The action, with another answer.
-    SameAction,
-    /// Nothing.
-    None,
-}
-
 named! {
-    InheritanceVerdict, "verdict" {
-        SameObservation => "same_observation",
-        SameAction => "same_action",
-        None => "none",
+    /// How the last failing action recurs in a recovery run.
+    pub enum InheritanceVerdict: "verdict" {
+        /// The action, with the same answer.
+        SameObservation = "same_observation",
+        /// The action, with another answer.
+        SameAction = "same_action",
+        /// Nothing.
+        None = "none",
     }
 }
 

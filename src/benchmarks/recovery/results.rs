@@ -12,20 +12,14 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::objects;
 
-/// The format of a result file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TrialFormat {
-    /// Terminal-Bench v1, `results.json`.
-    TerminalBenchV1,
-    /// Harbor, `result.json` of a trial.
-    Harbor,
-}
-
 named! {
-    TrialFormat, "format" {
-        TerminalBenchV1 => "terminal_bench_v1",
-        Harbor => "harbor",
+    /// The format of a result file.
+    #[non_exhaustive]
+    pub enum TrialFormat: "format" {
+        /// Terminal-Bench v1, `results.json`.
+        TerminalBenchV1 = "terminal_bench_v1",
+        /// Harbor, `result.json` of a trial.
+        Harbor = "harbor",
     }
 }
 
@@ -63,20 +57,14 @@ pub struct Trial {
     pub task_hash: Option<String>,
 }
 
-/// The reason why a result file holds no trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SkippedFile {
-    /// It sums up a job whose trials are separate files.
-    HarborJobSummary,
-    /// Its shape is unknown.
-    Unknown,
-}
-
 named! {
-    SkippedFile, "reason" {
-        HarborJobSummary => "harbor_job_summary",
-        Unknown => "unknown",
+    /// The reason why a result file holds no trials.
+    #[non_exhaustive]
+    pub enum SkippedFile: "reason" {
+        /// It sums up a job whose trials are separate files.
+        HarborJobSummary = "harbor_job_summary",
+        /// Its shape is unknown.
+        Unknown = "unknown",
     }
 }
 

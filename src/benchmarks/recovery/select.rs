@@ -48,50 +48,36 @@ impl Record for Candidate {
     }
 }
 
-/// The rule of selection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum SelectionRule {
-    /// The paper: more than ten interactions.
-    #[default]
-    Paper,
-    /// The code of 2025: ten interactions or more, and per task the trial with most.
-    CodeV1,
-    /// The code of 2026: a recovery prompt of at most 64,000 bytes.
-    CodeV2,
-}
-
 named! {
-    SelectionRule, "rule" {
-        Paper => "paper",
-        CodeV1 => "code_v1",
-        CodeV2 => "code_v2",
+    /// The rule of selection.
+    #[derive(Default)]
+    #[non_exhaustive]
+    pub enum SelectionRule: "rule" {
+        /// The paper: more than ten interactions.
+        #[default]
+        Paper = "paper",
+        /// The code of 2025: ten interactions or more, and per task the trial with most.
+        CodeV1 = "code_v1",
+        /// The code of 2026: a recovery prompt of at most 64,000 bytes.
+        CodeV2 = "code_v2",
     }
 }
 
-/// The reason why a trial was not selected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LeftOut {
-    /// Its recovery prompt is too large.
-    ContextTooLarge,
-    /// Its length is unknown.
-    InteractionsUnknown,
-    /// It did not fail.
-    Resolved,
-    /// Another failed trial of the task was longer, or as long and came first.
-    ShorterDuplicate,
-    /// It was too short.
-    TooShort,
-}
-
 named! {
-    LeftOut, "reason" {
-        ContextTooLarge => "context_too_large",
-        InteractionsUnknown => "interactions_unknown",
-        Resolved => "resolved",
-        ShorterDuplicate => "shorter_duplicate",
-        TooShort => "too_short",
+    /// The reason why a trial was not selected.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum LeftOut: "reason" {
+        /// Its recovery prompt is too large.
+        ContextTooLarge = "context_too_large",
+        /// Its length is unknown.
+        InteractionsUnknown = "interactions_unknown",
+        /// It did not fail.
+        Resolved = "resolved",
+        /// Another failed trial of the task was longer, or as long and came first.
+        ShorterDuplicate = "shorter_duplicate",
+        /// It was too short.
+        TooShort = "too_short",
     }
 }
 

@@ -64,31 +64,22 @@ pub struct FunnelCounts {
     pub pass_rate: Option<f64>,
 }
 
-/// A score of reflection that is averaged over tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Figure {
-    /// Share of episodes with the right answer.
-    DetectionAccuracy,
-    /// Localization similarity.
-    Similarity,
-    /// Localization recall.
-    Recall,
-    /// Share of failures whose mode is right.
-    ModeAccuracy,
-    /// Token F1 of descriptions.
-    TokenF1,
-    /// The judge's score.
-    Judge,
-}
-
 named! {
-    Figure, "figure" {
-        DetectionAccuracy => "detection_accuracy",
-        Similarity => "similarity",
-        Recall => "recall",
-        ModeAccuracy => "mode_accuracy",
-        TokenF1 => "token_f1",
-        Judge => "judge",
+    /// A score of reflection that is averaged over tasks.
+    #[derive(PartialOrd, Ord)]
+    pub enum Figure: "figure" {
+        /// Share of episodes with the right answer.
+        DetectionAccuracy = "detection_accuracy",
+        /// Localization similarity.
+        Similarity = "similarity",
+        /// Localization recall.
+        Recall = "recall",
+        /// Share of failures whose mode is right.
+        ModeAccuracy = "mode_accuracy",
+        /// Token F1 of descriptions.
+        TokenF1 = "token_f1",
+        /// The judge's score.
+        Judge = "judge",
     }
 }
 

@@ -5,25 +5,18 @@ use std::collections::BTreeMap;
 use super::episode::{DiagnosisScore, LocalizationScore};
 use crate::names::named;
 
-/// The stage at which an episode ends: the first that it fails, or a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Stage {
-    /// Detection failed.
-    Detection,
-    /// Localization failed.
-    Localization,
-    /// Diagnosis failed.
-    Diagnosis,
-    /// All stages were passed.
-    Pass,
-}
-
 named! {
-    Stage, "stage" {
-        Detection => "detection",
-        Localization => "localization",
-        Diagnosis => "diagnosis",
-        Pass => "pass",
+    /// The stage at which an episode ends: the first that it fails, or a pass.
+    #[derive(PartialOrd, Ord)]
+    pub enum Stage: "stage" {
+        /// Detection failed.
+        Detection = "detection",
+        /// Localization failed.
+        Localization = "localization",
+        /// Diagnosis failed.
+        Diagnosis = "diagnosis",
+        /// All stages were passed.
+        Pass = "pass",
     }
 }
 

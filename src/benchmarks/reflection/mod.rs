@@ -25,19 +25,13 @@ use crate::stats::{float, grouped};
 /// Ranges beyond this number are dropped.
 const MAX_RANGES: usize = 3;
 
-/// Whether an episode holds a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// It does.
-    Yes,
-    /// It does not.
-    No,
-}
-
 named! {
-    Answer, "answer" {
-        Yes => "yes",
-        No => "no",
+    /// Whether an episode holds a failure.
+    pub enum Answer: "answer" {
+        /// It does.
+        Yes = "yes",
+        /// It does not.
+        No = "no",
     }
 }
 

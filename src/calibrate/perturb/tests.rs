@@ -69,7 +69,7 @@ fn every_perturbation_changes_the_trace_and_only_its_own_part() {
 #[test]
 fn the_same_seed_makes_the_same_trace() {
     let original = trace();
-    let texts = |seed| format!("{:?}", perturb(&original, &Perturbation::ALL, seed).unwrap());
+    let texts = |seed| format!("{:?}", perturb(&original, Perturbation::VARIANTS, seed).unwrap());
     assert_eq!(texts(7), texts(7));
     assert_ne!(texts(7), texts(8));
 }

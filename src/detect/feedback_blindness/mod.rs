@@ -21,16 +21,15 @@ use same_cause::Blindness;
 /// How much of an observation the evidence quotes, in characters.
 const QUOTED: usize = 200;
 
-/// Which repeats are blind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum BlindnessDefinition {
-    /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
-    SameCause,
-    /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
-    Phrases,
+named! {
+    /// Which repeats are blind.
+    pub enum BlindnessDefinition: "definition" {
+        /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
+        SameCause = "same_cause",
+        /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
+        Phrases = "phrases",
+    }
 }
-
-named! { BlindnessDefinition, "definition" { SameCause => "same_cause", Phrases => "phrases" } }
 
 /// Configuration of [`FeedbackBlindness`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,16 +15,15 @@ use crate::names::named;
 use crate::trace::{Actors, RouteStatus};
 use stuck::Stuck;
 
-/// The definition of a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LoopDefinition {
-    /// The agent is stuck: equal calls with equal answers, equal failures, or looks that bring nothing new.
-    Stuck,
-    /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
-    Repeat,
+named! {
+    /// The definition of a loop.
+    pub enum LoopDefinition: "definition" {
+        /// The agent is stuck: equal calls with equal answers, equal failures, or looks that bring nothing new.
+        Stuck = "stuck",
+        /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
+        Repeat = "repeat",
+    }
 }
-
-named! { LoopDefinition, "definition" { Stuck => "stuck", Repeat => "repeat" } }
 
 /// Configuration of [`Loop`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,29 +115,21 @@ impl Rule for Loop {
     }
 }
 
-/// The kind of repetition in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum LoopKind {
-    /// One call, with the same answer each time.
-    RepeatedCall,
-    /// One failure, by equal or different calls.
-    RepeatedFailure,
-    /// Looks that bring nothing new.
-    IdleLooks,
-    /// Turns without a call, each answered by the same message.
-    NoCall,
-    /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
-    Repeat,
-}
-
 named! {
-    LoopKind, "kind of loop" {
-        RepeatedCall => "repeated_call",
-        RepeatedFailure => "repeated_failure",
-        IdleLooks => "idle_looks",
-        NoCall => "no_call",
-        Repeat => "repeat",
+    /// The kind of repetition in a loop.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum LoopKind: "kind of loop" {
+        /// One call, with the same answer each time.
+        RepeatedCall = "repeated_call",
+        /// One failure, by equal or different calls.
+        RepeatedFailure = "repeated_failure",
+        /// Looks that bring nothing new.
+        IdleLooks = "idle_looks",
+        /// Turns without a call, each answered by the same message.
+        NoCall = "no_call",
+        /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
+        Repeat = "repeat",
     }
 }
 

@@ -30,32 +30,22 @@ pub(crate) const REJECTIONS: [&str; 18] = [
     "additional properties",
 ];
 
-/// Why a call is malformed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum MalformedReason {
-    /// It names no tool.
-    EmptyName,
-    /// Its arguments are not JSON.
-    ArgumentsNotJson,
-    /// Its arguments are JSON, but not an object.
-    ArgumentsNotAnObject,
-    /// It failed, and the answer says that the tool was not run.
-    RejectedBeforeRunning,
-    /// A turn without a call, which the harness refused.
-    NoCall,
-    /// A call written as text, whose JSON is broken, and which was not run.
-    TextNotJson,
-}
-
 named! {
-    MalformedReason, "reason" {
-        EmptyName => "empty_name",
-        ArgumentsNotJson => "arguments_not_json",
-        ArgumentsNotAnObject => "arguments_not_an_object",
-        RejectedBeforeRunning => "rejected_before_running",
-        NoCall => "no_call",
-        TextNotJson => "text_not_json",
+    /// Why a call is malformed.
+    #[non_exhaustive]
+    pub enum MalformedReason: "reason" {
+        /// It names no tool.
+        EmptyName = "empty_name",
+        /// Its arguments are not JSON.
+        ArgumentsNotJson = "arguments_not_json",
+        /// Its arguments are JSON, but not an object.
+        ArgumentsNotAnObject = "arguments_not_an_object",
+        /// It failed, and the answer says that the tool was not run.
+        RejectedBeforeRunning = "rejected_before_running",
+        /// A turn without a call, which the harness refused.
+        NoCall = "no_call",
+        /// A call written as text, whose JSON is broken, and which was not run.
+        TextNotJson = "text_not_json",
     }
 }
 

@@ -24,16 +24,15 @@ use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step};
 
-/// The definition of poor recovery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RecoveryDefinition {
-    /// A goal that mattered is left open.
-    Goals,
-    /// Too few errors are followed by a success of the same tool: the published rule.
-    Rate,
+named! {
+    /// The definition of poor recovery.
+    pub enum RecoveryDefinition: "definition" {
+        /// A goal that mattered is left open.
+        Goals = "goals",
+        /// Too few errors are followed by a success of the same tool: the published rule.
+        Rate = "rate",
+    }
 }
-
-named! { RecoveryDefinition, "definition" { Goals => "goals", Rate => "rate" } }
 
 /// Configuration of [`ToolErrorRecovery`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,35 +125,25 @@ pub struct ToolErrorRecoveryEvidence {
     pub failures: Option<u64>,
 }
 
-/// Why a goal is left open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum OpenReason {
-    /// The last check after a change failed, and none passed since.
-    FailedCheck,
-    /// It was retried and never succeeded.
-    NeverThrough,
-    /// Repeated look-ups failed.
-    InVain,
-    /// It failed, and the agent handed the task to a human without looking up anything new.
-    HandedOver,
-    /// It failed, and the agent went on without a word about it.
-    PassedOver,
-    /// A change was rejected because of its format and never sent again.
-    NeverSent,
-    /// The run ends in failures.
-    EndsFailing,
-}
-
 named! {
-    OpenReason, "reason of an open goal" {
-        FailedCheck => "failed_check",
-        NeverThrough => "never_through",
-        InVain => "in_vain",
-        HandedOver => "handed_over",
-        PassedOver => "passed_over",
-        NeverSent => "never_sent",
-        EndsFailing => "ends_failing",
+    /// Why a goal is left open.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum OpenReason: "reason of an open goal" {
+        /// The last check after a change failed, and none passed since.
+        FailedCheck = "failed_check",
+        /// It was retried and never succeeded.
+        NeverThrough = "never_through",
+        /// Repeated look-ups failed.
+        InVain = "in_vain",
+        /// It failed, and the agent handed the task to a human without looking up anything new.
+        HandedOver = "handed_over",
+        /// It failed, and the agent went on without a word about it.
+        PassedOver = "passed_over",
+        /// A change was rejected because of its format and never sent again.
+        NeverSent = "never_sent",
+        /// The run ends in failures.
+        EndsFailing = "ends_failing",
     }
 }
 

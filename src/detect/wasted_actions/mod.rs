@@ -81,38 +81,27 @@ impl Rule for WastedActions {
     }
 }
 
-/// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum WasteReason {
-    /// Its program failed in a new way.
-    Failed,
-    /// Its program failed as it had before.
-    FailedAgain,
-    /// Its answer was known.
-    KnownAnswer,
-    /// Its answer was known, and the same call had been repeated already or came directly before.
-    KnownAgain,
-    /// It showed only lines of a file that had been shown.
-    NothingNew,
-    /// It searched and found nothing.
-    NothingFound,
-    /// It had the same result as an earlier run, despite a change in between.
-    SameResult,
-    /// A turn without a call, which the harness refused.
-    NoCall,
-}
-
 named! {
-    WasteReason, "reason of waste" {
-        Failed => "failed",
-        FailedAgain => "failed_again",
-        KnownAnswer => "known_answer",
-        KnownAgain => "known_again",
-        NothingNew => "nothing_new",
-        NothingFound => "nothing_found",
-        SameResult => "same_result",
-        NoCall => "no_call",
+    /// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
+    #[derive(PartialOrd, Ord)]
+    #[non_exhaustive]
+    pub enum WasteReason: "reason of waste" {
+        /// Its program failed in a new way.
+        Failed = "failed",
+        /// Its program failed as it had before.
+        FailedAgain = "failed_again",
+        /// Its answer was known.
+        KnownAnswer = "known_answer",
+        /// Its answer was known, and the same call had been repeated already or came directly before.
+        KnownAgain = "known_again",
+        /// It showed only lines of a file that had been shown.
+        NothingNew = "nothing_new",
+        /// It searched and found nothing.
+        NothingFound = "nothing_found",
+        /// It had the same result as an earlier run, despite a change in between.
+        SameResult = "same_result",
+        /// A turn without a call, which the harness refused.
+        NoCall = "no_call",
     }
 }
 

@@ -44,16 +44,15 @@ const EPISODE: Mark = All(&[
     ]),
 ]);
 
-/// The meaning of `obs` in an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Alignment {
-    /// The observation before the action: its feedback is the `obs` of the next entry.
-    Before,
-    /// The result of the action: the first entry has none.
-    After,
+named! {
+    /// The meaning of `obs` in an entry.
+    pub enum Alignment: "alignment" {
+        /// The observation before the action: its feedback is the `obs` of the next entry.
+        Before = "before",
+        /// The result of the action: the first entry has none.
+        After = "after",
+    }
 }
-
-named! { Alignment, "alignment" { Before => "before", After => "after" } }
 
 /// Returns the game of all episodes without one of their own.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
