@@ -104,12 +104,12 @@ pub(in crate::read) fn answer(
             let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
             marks.has_failed.then(failed)
         })
-        .or_else(|| codex.as_ref().map(|codex| codex.outcome))
+        .or_else(|| codex.as_ref().map(|(outcome, _)| *outcome))
         .unwrap_or_else(|| {
             let failed = !marks.has_metadata && text.starts_with("<tool_use_error>");
             if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
         });
-    let cut = codex.and_then(|codex| codex.observation);
+    let cut = codex.and_then(|(_, observation)| observation);
     (outcome, cut.or(words))
 }
 

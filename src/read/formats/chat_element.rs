@@ -21,12 +21,12 @@ pub(in crate::read) struct Element<'a> {
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) call_id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
-    pub(in crate::read) arguments: Option<Raw<'a>>,
-    pub(in crate::read) action: Option<Raw<'a>>,
-    pub(in crate::read) queries: Option<Raw<'a>>,
-    pub(in crate::read) input: Option<Raw<'a>>,
+    arguments: Option<Raw<'a>>,
+    action: Option<Raw<'a>>,
+    queries: Option<Raw<'a>>,
+    input: Option<Raw<'a>>,
     pub(in crate::read) output: Option<Raw<'a>>,
-    pub(in crate::read) error: Option<Raw<'a>>,
+    error: Option<Raw<'a>>,
     pub(in crate::read) status: Option<Cow<'a, str>>,
     /// The calls of a message; `None` stands for an entry that is not a call.
     pub(in crate::read) tool_calls: Vec<Option<Call<'a>>>,
@@ -177,6 +177,20 @@ impl<'a> Element<'a> {
     /// Returns true if it is the model's reasoning.
     pub(in crate::read) fn is_reasoning(&self) -> bool {
         matches!(self.kind.as_deref(), Some("reasoning" | "thought"))
+    }
+
+    /// Returns a member of an item, unless it is null.
+    pub(in crate::read) fn part(&self, key: &str) -> Option<Raw<'a>> {
+        let part = match key {
+            "arguments" => self.arguments,
+            "action" => self.action,
+            "queries" => self.queries,
+            "input" => self.input,
+            "output" => self.output,
+            "error" => self.error,
+            _ => None,
+        };
+        part.filter(|part| part.kind() != Kind::Null)
     }
 
     /// Returns its time, from a date or from seconds since 1970.

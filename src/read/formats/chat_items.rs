@@ -47,82 +47,79 @@ impl Item {
     }
 }
 
+impl Item {
+    /// Returns the call of an item, and the answer that it contains. `part` returns a member unless it is null.
+    pub(in crate::read) fn call<'a>(
+        self,
+        id: Option<Cow<'a, str>>,
+        name: Option<Cow<'a, str>>,
+        status: Option<&str>,
+        part: impl Fn(&str) -> Option<Raw<'a>>,
+    ) -> (Call<'a>, Option<Answer<'a>>) {
+        let name = match self {
+            Self::Tool(name) | Self::Server(name) => name.into(),
+            _ => name.unwrap_or_default(),
+        };
+        let arguments = match self {
+            Self::Function | Self::Mcp => part("arguments"),
+            _ => ["action", "arguments", "queries"].into_iter().find_map(&part),
+        };
+        let mut call = Call::new(0, id, name);
+        call.arguments = match self {
+            Self::Custom => wire::sole_argument("input", part("input")),
+            _ => arguments.map_or(Content::Absent, common::arguments),
+        };
+        let answer = match (self, status) {
+            (Self::Server(_), Some("completed")) => Outcome::flag(false).answer(Content::Absent),
+            (Self::Server(_), Some("failed" | "incomplete")) => Outcome::flag(true).answer(Content::Absent),
+            (Self::Mcp, _) => match (part("error"), part("output")) {
+                (Some(error), _) => Outcome::flag(true).answer(words::result(error).into()),
+                (None, Some(output)) => Outcome::UNMARKED.answer(words::result(output).into()),
+                (None, None) => return (call, None),
+            },
+            _ => return (call, None),
+        };
+        (call, Some(answer))
+    }
+}
+
 impl<'a> Conversation<'a> {
     /// Adds an item.
     pub(in crate::read) fn item(&mut self, item: Item, element: &mut Element<'a>) {
         let id = element.call_id.take().or(element.id.take());
         if item == Item::Output {
             let turn = self.end_turn();
-            return self.assembler.answer(turn, id, output(element.output, element.is_error));
+            let stated = element.output.and(element.is_error).map(Outcome::flag);
+            return self.assembler.answer(turn, id, answer(element.output, stated, true));
         }
         let turn = self.turn();
-        let mut call = match item {
-            Item::Tool(name) | Item::Server(name) => Call::new(turn, id, name),
-            _ => Call::new(turn, id, element.name.clone().unwrap_or_default()),
-        };
-        call.arguments = match item {
-            Item::Function | Item::Mcp => element.arguments.map_or(Content::Absent, common::arguments),
-            Item::Custom => wire::sole_argument("input", element.input),
-            _ => [element.action, element.arguments, element.queries]
-                .into_iter()
-                .find_map(present)
-                .map_or(Content::Absent, common::arguments),
-        };
-        let number = self.call(call, element.time());
-        if let Some(answer) = own_answer(item, element) {
+        let name = element.name.take();
+        let (call, answer) = item.call(id, name, element.status.as_deref(), |key| element.part(key));
+        let number = self.call(Call { turn, ..call }, element.time());
+        if let Some(answer) = answer {
             self.assembler.answer_call(number, answer);
         }
     }
 }
 
-/// Returns a value that is present and not null.
-fn present(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
-    value.filter(|value| value.kind() != Kind::Null)
-}
-
-/// Returns the answer that a call contains.
-fn own_answer<'a>(item: Item, element: &Element<'a>) -> Option<Answer<'a>> {
-    match (item, element.status.as_deref()) {
-        (Item::Server(_), Some("completed")) => Some(Outcome::flag(false).answer(Content::Absent)),
-        (Item::Server(_), Some("failed" | "incomplete")) => Some(Outcome::flag(true).answer(Content::Absent)),
-        (Item::Mcp, _) => match (present(element.error), present(element.output)) {
-            (Some(error), _) => Some(Outcome::flag(true).answer(words::result(error).into())),
-            (None, Some(output)) => Some(Outcome::UNMARKED.answer(words::result(output).into())),
-            (None, None) => None,
-        },
-        _ => None,
-    }
-}
-
-/// Returns the output of a call: a text, a list of parts, or an object with the content and optionally its success.
-fn output(value: Option<Raw<'_>>, is_error: Option<bool>) -> Answer<'_> {
-    let Some(value) = value else { return Outcome::UNMARKED.answer(Content::Absent) };
-    let member = |name: &str| value.member(name);
-    let success = member("success").and_then(Raw::boolean).or(is_error.map(|failed| !failed));
-    let text = words::result(member("content").unwrap_or(value));
-    let Some(text) = text else {
-        return success.map_or(Outcome::UNMARKED, |success| Outcome::flag(!success)).answer(Content::Absent);
+/// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally its success.
+/// `stated` is what is recorded elsewhere. With `nested`, the text may contain the real result.
+pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, nested: bool) -> Answer<'_> {
+    let success = output.and_then(|output| output.member("success")?.boolean());
+    let stated = success.map(|success| Outcome::flag(!success)).or(stated);
+    let Some(text) = output.and_then(|output| words::result(output.member("content").unwrap_or(output)))
+    else {
+        return stated.unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
     };
     if let Some(outcome) = never_ran(text.text()) {
         return outcome.answer(Content::Present(text));
     }
-    let nested = nested_outcome(&text.text().to_str());
-    let (by_text, observation) = codex_result(text);
-    let outcome = match (by_text.or(nested), success) {
-        (Some(outcome), _) if outcome.status == Status::Unknown => outcome,
-        (_, Some(success)) => Outcome::flag(!success),
-        (by_text, None) => by_text.unwrap_or(Outcome::UNMARKED),
-    };
+    let inner = if nested { nested_outcome(&text.text().to_str()) } else { None };
+    let (by_text, observation) = codex_text::split(text);
+    // The text that a running call has printed so far.
+    let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
+    let outcome = unfinished.or(stated).or(by_text).or(inner).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
-}
-
-/// Returns the outcome by the text rules of Codex, and the rest of the text.
-pub(in crate::read) fn codex_result(text: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
-    let (outcome, rest) = match codex_text::read(&text) {
-        Some(codex) => (Some(codex.outcome), codex.observation),
-        None => (None, None),
-    };
-    (outcome, rest.unwrap_or(text))
 }
 
 /// Returns the outcome of a JSON result that contains the real one, as MCP writes it: by its flag, or by its text.

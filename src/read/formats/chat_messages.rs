@@ -6,7 +6,7 @@ use super::chat::Form;
 use super::chat_call::legacy_call;
 use super::chat_content::{Block, Body};
 use super::chat_element::Element;
-use super::chat_items::codex_result;
+use super::codex_text;
 use super::prelude::*;
 use crate::read::in_order::InOrder;
 use crate::read::text_calls;
@@ -280,7 +280,7 @@ impl<'a> Conversation<'a> {
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
                 let marked = element.outcome(text.text());
-                let (codex, observation) = codex_result(text_calls::unmarked(text));
+                let (codex, observation) = codex_text::split(text_calls::unmarked(text));
                 let outcome = marked.or(codex).unwrap_or_else(|| {
                     let failed = FAILURES.iter().any(|start| observation.text().starts_with(start));
                     if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }

@@ -1,11 +1,9 @@
-//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`.
+//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`. The items are those of the Responses API.
 
 use std::collections::VecDeque;
 
-use super::codex_line::{Event, Item, Output, Payload};
-use super::codex_text;
+use super::chat_items::{self, Item};
 use super::prelude::*;
-use crate::read::outcome::never_ran;
 use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -24,7 +22,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 };
 
 /// Returns true for the first line of a session of the first versions, whose other lines are bare items.
-pub(super) fn is_old_header(line: &Members<'_>) -> bool {
+fn is_old_header(line: &Members<'_>) -> bool {
     line.is("id", Kind::String)
         && ["timestamp", "instructions"].iter().all(|key| line.has(key))
         && line.keys().all(|key| matches!(key, "id" | "timestamp" | "instructions" | "git"))
@@ -58,26 +56,12 @@ struct Session<'a> {
 enum Step<'a> {
     Message { actor: Actor, turn: u64, text: TextCow<'a>, time: Option<u64> },
     Call(Box<Call<'a>>, Option<Answer<'a>>),
-    Output { turn: u64, id: Option<Cow<'a, str>>, output: Output<'a> },
+    Output { turn: u64, id: Option<Cow<'a, str>>, output: Option<Raw<'a>> },
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
-        match Payload::of(line) {
-            Some(Payload::Meta { id, parent }) => {
-                // A resumed session repeats this line.
-                let metadata = &mut self.run.metadata;
-                if metadata.id.is_none() {
-                    metadata.parent = metadata.parent.take().or(parent.map(Cow::into_owned));
-                    metadata.id = id.map(Cow::into_owned);
-                }
-            }
-            Some(Payload::Context { model }) => self.run.model(model),
-            Some(Payload::Item(item)) => self.item(item, || line.time("timestamp")),
-            Some(Payload::Event(event)) => self.event(event),
-            Some(Payload::Compacted) => self.run.pass_over("lines with copied history", 1),
-            None => self.run.pass_over("lines of other types", 1),
-        }
+        self.line(line);
         // Events of the turn that goes on may still come.
         self.settle(self.turn_start);
         self.run.hand_on(runs);
@@ -102,8 +86,7 @@ impl<'a> Session<'a> {
                 }
                 Step::Output { turn, id, output } => {
                     let stated = id.as_ref().and_then(|id| self.outcomes.get(id)).copied();
-                    let answer = answer(output, stated);
-                    self.run.steps.answer(turn, id, answer);
+                    self.run.steps.answer(turn, id, chat_items::answer(output, stated, false));
                 }
                 Step::Call(call, answer) => {
                     let call = self.run.steps.call(*call);
@@ -115,37 +98,81 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn item(&mut self, item: Item<'a>, time: impl Fn() -> Option<u64>) {
-        match item {
-            Item::Message { actor, text } => {
-                let turn = if actor == Actor::Agent {
-                    let turn = self.model_turn();
-                    self.said = Some(turn);
-                    turn
-                } else {
-                    self.others_turn()
+    fn line(&mut self, line: &Members<'a>) {
+        if !line.is("payload", Kind::Object) {
+            if is_old_header(line) {
+                self.meta(line.name("id"), None);
+            } else if !self.item(line, line) {
+                self.run.pass_over("lines of other types", 1);
+            }
+            return;
+        }
+        let payload = line.object("payload");
+        match line.name("type").as_deref() {
+            Some("session_meta") => {
+                let spawn = payload.object("source").object("subagent").object("thread_spawn");
+                let id = payload.name("id").or_else(|| payload.name("session_id"));
+                self.meta(id, spawn.name("parent_thread_id"));
+            }
+            Some("turn_context") => self.run.model(payload.name("model")),
+            Some("response_item") => {
+                let is_read = self.item(&payload, line);
+                self.run.pass_over("items of other types", u64::from(!is_read));
+            }
+            Some("event_msg") => {
+                let is_read = self.event(&payload).is_some();
+                self.run.pass_over("events of other types", u64::from(!is_read));
+            }
+            Some("compacted") => self.run.pass_over("lines with copied history", 1),
+            _ => self.run.pass_over("lines of other types", 1),
+        }
+    }
+
+    /// Sets the ids. A resumed session repeats them.
+    fn meta(&mut self, id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>>) {
+        let metadata = &mut self.run.metadata;
+        if metadata.id.is_none() {
+            metadata.parent = metadata.parent.take().or(parent.map(Cow::into_owned));
+            metadata.id = id.map(Cow::into_owned);
+        }
+    }
+
+    /// Adds the item of a line, or returns false if its type is unknown.
+    fn item(&mut self, item: &Members<'a>, line: &Members<'a>) -> bool {
+        let time = || line.time("timestamp");
+        let id = || item.name("call_id").or_else(|| item.name("id"));
+        let kind = item.name("type").unwrap_or_default();
+        match (&*kind, Item::of(&kind)) {
+            ("message", _) => {
+                let actor = match item.name("role").as_deref() {
+                    Some("assistant") => Actor::Agent,
+                    Some("user") => Actor::User,
+                    _ => Actor::System,
                 };
+                let is_own = actor == Actor::Agent;
+                let turn = if is_own { self.model_turn() } else { self.others_turn() };
+                self.said = if is_own { Some(turn) } else { self.said };
+                let text = item.message("content");
                 self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
             }
-            Item::Reasoning => {
-                self.model_turn();
+            ("reasoning", _) => _ = self.model_turn(),
+            (_, Some(Item::Output)) => {
+                let turn = self.others_turn();
+                self.steps.push_back(Step::Output { turn, id: id(), output: item.present("output") });
             }
-            Item::Call { id, name, arguments, answer } => {
+            (_, Some(kind)) => {
                 let turn = self.model_turn();
                 let place = self.gone + self.steps.len();
                 self.waiting.push(place);
-                if let Some(id) = &id {
-                    self.calls.insert(id.clone(), place);
-                }
-                let call = Call { arguments, time: time(), ..Call::new(turn, id, name) };
-                self.steps.push_back(Step::Call(Box::new(call), answer));
+                self.calls.extend(id().map(|id| (id, place)));
+                let status = item.name("status");
+                let (call, answer) =
+                    kind.call(id(), item.name("name"), status.as_deref(), |key| item.present(key));
+                self.steps.push_back(Step::Call(Box::new(Call { turn, time: time(), ..call }), answer));
             }
-            Item::Output { id, output } => {
-                let turn = self.others_turn();
-                self.steps.push_back(Step::Output { turn, id, output });
-            }
-            Item::Other => self.run.pass_over("items of other types", 1),
+            (_, None) => return false,
         }
+        true
     }
 
     /// Returns the turn of an item of the model.
@@ -165,26 +192,42 @@ impl<'a> Session<'a> {
         self.next
     }
 
-    fn event(&mut self, event: Event<'a>) {
-        match event {
-            Event::End(termination) => self.run.metadata.termination = Some(termination.to_owned()),
-            Event::Tokens(usage) => self.tokens(usage),
-            Event::Outcome { id, failed } => {
-                self.outcomes.insert(id, Outcome::flag(failed));
+    /// Reads an event next to the conversation. `None` if it says nothing of the run.
+    fn event(&mut self, event: &Members<'a>) -> Option<()> {
+        match &*event.name("type")? {
+            kind @ ("task_complete" | "turn_aborted") => {
+                self.run.metadata.termination = Some(kind.to_owned());
             }
-            Event::Exit { id, failed, duration_ns } => {
-                if let Some(stated) = failed.map(Outcome::exit_code) {
-                    let known = self.outcomes.entry(id.clone()).or_insert(stated);
-                    // A flag counts more, whatever comes first.
-                    *known = if known.provenance == Provenance::Flag { *known } else { stated };
-                }
-                let place = self.calls.get(&id).copied();
-                if let (Some(duration), Some(usage)) = (duration_ns, place.and_then(|at| self.usage(at))) {
-                    usage.duration_ns = Some(duration);
-                }
+            "token_count" => self.tokens(event.object("info").usage("last_token_usage")?),
+            "patch_apply_end" => {
+                let failed = !event.flag("success")?;
+                self.outcomes.insert(event.name("call_id")?, Outcome::flag(failed));
             }
-            Event::Copy => self.run.pass_over("events that are copies of items", 1),
-            Event::Other => self.run.pass_over("events of other types", 1),
+            "mcp_tool_call_end" => {
+                let failed = mcp_failed(&event.object("result"))?;
+                self.outcomes.insert(event.name("call_id")?, Outcome::flag(failed));
+            }
+            "exec_command_end" => self.exit(event.name("call_id")?, event),
+            "agent_message" | "user_message" | "agent_reasoning" => {
+                self.run.pass_over("events that are copies of items", 1);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Reads the end of a command.
+    fn exit(&mut self, id: Cow<'a, str>, event: &Members<'a>) {
+        let place = self.calls.get(&id).copied();
+        if let Some(failed) = event.get("exit_code").and_then(is_failure_code) {
+            let stated = Outcome::exit_code(failed);
+            let known = self.outcomes.entry(id).or_insert(stated);
+            // A flag counts more, whatever comes first.
+            *known = if known.provenance == Provenance::Flag { *known } else { stated };
+        }
+        let lasted = duration(&event.object("duration"));
+        if let (Some(duration), Some(usage)) = (lasted, place.and_then(|at| self.usage(at))) {
+            usage.duration_ns = Some(duration);
         }
     }
 
@@ -208,18 +251,16 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Returns the answer in an output. For a call that is running or was interrupted, the text that the model saw first.
-/// `stated` is what events say.
-fn answer(output: Output<'_>, stated: Option<Outcome>) -> Answer<'_> {
-    let Output { text: words, success } = output;
-    let text = words.as_ref().map_or("".into(), TextCow::text);
-    let codex = words.as_ref().and_then(codex_text::read);
-    let outcome = never_ran(text)
-        .or_else(|| codex.as_ref().map(|codex| codex.outcome).filter(|outcome| outcome.reason.is_some()))
-        .or_else(|| success.map(|success| Outcome::flag(!success)))
-        .or(stated)
-        .or_else(|| codex.as_ref().map(|codex| codex.outcome))
-        .unwrap_or(Outcome::UNMARKED);
-    let cut = codex.and_then(|codex| codex.observation);
-    outcome.answer(Content::from(cut.or(words)))
+/// Returns whether an MCP call failed: `{Err}`, or `{Ok: {is_error}}`.
+fn mcp_failed(result: &Members<'_>) -> Option<bool> {
+    if result.has("Err") {
+        return Some(true);
+    }
+    let answered = result.object("Ok");
+    answered.flag("is_error").or_else(|| answered.flag("isError"))
+}
+
+/// Converts `{secs, nanos}` to nanoseconds.
+fn duration(duration: &Members<'_>) -> Option<u64> {
+    duration.count("secs")?.checked_mul(1_000_000_000)?.checked_add(duration.count("nanos")?)
 }

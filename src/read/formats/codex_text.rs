@@ -9,13 +9,8 @@ const HEAD: usize = 64;
 /// Number of first lines that are searched for the end of a header.
 const HEADER_LINES: usize = 10;
 
-/// The outcome in the text of a result.
-#[derive(Debug)]
-pub(in crate::read) struct CodexText<'a> {
-    pub(in crate::read) outcome: Outcome,
-    /// The text without the parts that Codex wrote; `None` for all of it.
-    pub(in crate::read) observation: Option<TextCow<'a>>,
-}
+/// The outcome in the text of a result, and the text without the parts that Codex wrote; `None` for all of it.
+type CodexText<'a> = (Outcome, Option<TextCow<'a>>);
 
 /// Reads the text of a result, or returns `None` if no rule applies.
 pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
@@ -23,35 +18,42 @@ pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
         TextCow::Borrowed(text) if text.is_plainly_spelled() => read_text(*text),
         words => {
             let text = words.text().to_str();
-            let CodexText { outcome, observation } = read_text(Text::from(&*text))?;
-            Some(CodexText { outcome, observation: observation.map(TextCow::into_made) })
+            let (outcome, observation) = read_text(Text::from(&*text))?;
+            Some((outcome, observation.map(TextCow::into_made)))
         }
+    }
+}
+
+/// Returns the outcome in the text of a result, if a rule applies, and the text without the parts that Codex wrote.
+pub(in crate::read) fn split(words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
+    match read(&words) {
+        Some((outcome, observation)) => (Some(outcome), observation.unwrap_or(words)),
+        None => (None, words),
     }
 }
 
 /// Like [`read`], for a plainly spelled text.
 fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
-    let found = |outcome, observation| Some(CodexText { outcome, observation });
-    match text.spelling().first()? {
+    Some(match text.spelling().first()? {
         b'{' => {
             let (outcome, output) = enclosed(&text.to_str())?;
-            found(outcome, Some(output.into()))
+            (outcome, Some(output.into()))
         }
         b'[' if text.starts_with(REPR) => {
             let head = text.head(REPR_HEAD);
             let script = head.strip_prefix(REPR)?;
-            found(script_outcome(script), repr_output(text, &head).map(TextCow::from))
+            (script_outcome(script), repr_output(text, &head).map(TextCow::from))
         }
         b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
             let (outcome, output) = header(text);
-            found(outcome, output.map(TextCow::from))
+            (outcome, output.map(TextCow::from))
         }
         b'a' if text.starts_with("aborted by user") => {
-            found(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
+            (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
-        _ if is_failure(text.spelling()) => found(Outcome::error(Provenance::Text), None),
-        _ => None,
-    }
+        _ if is_failure(text.spelling()) => (Outcome::error(Provenance::Text), None),
+        _ => return None,
+    })
 }
 
 /// `{"output": …, "metadata": {"exit_code": …}}`.
@@ -166,7 +168,7 @@ mod tests {
 
     /// Returns the outcome in words, and the observation if it is not the whole text.
     fn shown(text: Text<'_>) -> Option<(String, Option<String>)> {
-        let CodexText { outcome, observation } = read(&text.into())?;
+        let (outcome, observation) = read(&text.into())?;
         let reason = outcome.reason.map_or(String::new(), |reason| format!("/{reason}"));
         let observation = observation.map(|words| {
             // Compared as the same text without truncation.

@@ -32,7 +32,6 @@ pub(super) mod claude_managed;
 pub(super) mod cline_ui;
 pub(super) mod codex;
 pub(super) mod codex_exec;
-pub(super) mod codex_line;
 pub(super) mod codex_text;
 pub(super) mod continue_dev;
 pub(super) mod copilot_chat;
