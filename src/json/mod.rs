@@ -325,15 +325,6 @@ impl<'a> Json<'a> {
         Ok(items)
     }
 
-    /// Like [`Json::list_of`], but returns `None` for null.
-    #[inline]
-    pub(crate) fn list_of_or_null<T>(
-        &mut self,
-        item: impl FnMut(&mut Self) -> Read<T>,
-    ) -> Read<Option<Vec<T>>> {
-        if self.null()? { Ok(None) } else { self.list_of(item).map(Some) }
-    }
-
     /// Like [`Json::list`], until `item` breaks, which leaves the reader inside the list.
     #[inline]
     pub(crate) fn list_until(
@@ -375,19 +366,13 @@ impl<'a> Json<'a> {
     /// Like [`Json::list`], but returns false for null.
     #[inline]
     pub(crate) fn list_or_null(&mut self, item: impl FnMut(&mut Self) -> Read<()>) -> Read<bool> {
-        if self.null()? {
-            return Ok(false);
-        }
-        self.list(item).map(|()| true)
+        Ok(self.or_null(|json| json.list(item))?.is_some())
     }
 
     /// Like [`Json::object`], but returns false for null.
     #[inline]
     pub(crate) fn object_or_null(&mut self, member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<bool> {
-        if self.null()? {
-            return Ok(false);
-        }
-        self.object(member).map(|()| true)
+        Ok(self.or_null(|json| json.object(member))?.is_some())
     }
 
     /// Reads a key and its colon.

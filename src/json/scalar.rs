@@ -17,6 +17,12 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Reads a value, or returns `None` for null.
+    #[inline]
+    pub(crate) fn or_null<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<Option<T>> {
+        if self.null()? { Ok(None) } else { read(self).map(Some) }
+    }
+
     #[inline]
     fn literal(&mut self, literal: &'static [u8]) -> Read<()> {
         self.at = literal_end(self.bytes, self.at, literal)?;
@@ -33,12 +39,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads a boolean, or null.
-    #[inline]
-    pub(crate) fn boolean_or_null(&mut self) -> Read<Option<bool>> {
-        if self.null()? { Ok(None) } else { self.boolean().map(Some) }
-    }
-
     /// Reads a string without decoding it.
     #[inline]
     pub(crate) fn text(&mut self) -> Read<JsonString<'a>> {
@@ -48,23 +48,11 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads a string or null, without decoding it.
-    #[inline]
-    pub(crate) fn text_or_null(&mut self) -> Read<Option<JsonString<'a>>> {
-        if self.null()? { Ok(None) } else { self.text().map(Some) }
-    }
-
     /// Reads a string.
     #[inline]
     pub(crate) fn string(&mut self) -> Read<Cow<'a, str>> {
         let string = self.text()?;
         string.to_str().ok_or_else(|| Fault::encoding_at(self.at))
-    }
-
-    /// Reads a string, or null.
-    #[inline]
-    pub(crate) fn string_or_null(&mut self) -> Read<Option<Cow<'a, str>>> {
-        if self.null()? { Ok(None) } else { self.string().map(Some) }
     }
 
     /// Reads a name that may be a number, such as the id of a task or run.
@@ -121,11 +109,6 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Reads a number as a double, or null.
-    pub(crate) fn float_or_null(&mut self) -> Read<Option<f64>> {
-        if self.null()? { Ok(None) } else { self.float().map(Some) }
-    }
-
     /// Reads a non-negative integer; `3.0` is one.
     pub(crate) fn whole(&mut self) -> Read<u64> {
         self.space();
@@ -152,11 +135,6 @@ impl<'a> Json<'a> {
                 ),
             )
         })
-    }
-
-    /// Reads a non-negative integer, or null.
-    pub(crate) fn whole_or_null(&mut self) -> Read<Option<u64>> {
-        if self.null()? { Ok(None) } else { self.whole().map(Some) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::outcome::Outcome;
 use super::{common, time, tokens, words};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Arguments, Content, TextCow, Usage};
@@ -184,6 +185,11 @@ impl<'a> Members<'a> {
     /// Returns the text of a result. Null is none.
     pub(super) fn result(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::result)
+    }
+
+    /// Returns the outcome of a call, by a word for its status.
+    pub(super) fn outcome(&self, key: &str) -> Option<Outcome> {
+        Outcome::of_word(&self.name(key)?)
     }
 
     /// Returns the arguments of a call.

@@ -50,6 +50,17 @@ impl Outcome {
         failed.map_or(Self::UNMARKED, Self::flag)
     }
 
+    /// Outcome by a word for the status of a call, if the word is known.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "success" | "Success" | "completed" | "done" => Self::flag(false),
+            "error" | "Error" | "errored" | "failed" => Self::flag(true),
+            "cancelled" | "canceled" | "declined" | "denied" => Self::REFUSED,
+            "running" | "in_progress" => Self::unknown(UnknownReason::Running, Provenance::Flag),
+            _ => return None,
+        })
+    }
+
     /// Outcome by an exit code, if it is one.
     pub(super) fn of_code(code: Option<Raw<'_>>) -> Self {
         code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)

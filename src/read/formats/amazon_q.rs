@@ -55,16 +55,11 @@ fn user_message<'a>(content: &Members<'a>, run: &mut Recording<'a>) {
     let cancelled = content.get("CancelledToolUses");
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
         for result in Members::from(results).objects("tool_use_results") {
-            let outcome = match result.name("status").as_deref() {
-                _ if cancelled.is_some() => Outcome::REFUSED,
-                Some("Success") => Outcome::flag(false),
-                Some("Error") => Outcome::flag(true),
-                _ => Outcome::UNMARKED,
-            };
+            let outcome = cancelled.map(|_| Outcome::REFUSED).or_else(|| result.outcome("status"));
             // `{"Text": …}` or `{"Json": …}`.
             let mut blocks = result.objects("content");
             let observed = blocks.find_map(|block| words::result(block.first(&["Text", "Json"])?));
-            run.answer(result.ident("tool_use_id"), None, observed, outcome);
+            run.answer(result.ident("tool_use_id"), None, observed, outcome.unwrap_or(Outcome::UNMARKED));
         }
     }
     let prompt = content.get("Prompt").or(cancelled).and_then(|prompt| prompt.member("prompt"));

@@ -41,16 +41,6 @@ pub(in crate::read) struct Marks {
     has_exec_failed: Option<bool>,
 }
 
-/// Returns the outcome by the status word of a command.
-fn outcome_of(word: &str) -> Option<Outcome> {
-    match word {
-        "running" => Some(Outcome::unknown(UnknownReason::Running, Provenance::Flag)),
-        "error" | "failed" => Some(Outcome::error(Provenance::Flag)),
-        "completed" => Some(Outcome::ok(Provenance::Flag)),
-        _ => None,
-    }
-}
-
 impl Marks {
     /// Returns the marks in an `extra`.
     pub(in crate::read) fn of(extra: &Members<'_>) -> Self {
@@ -60,8 +50,8 @@ impl Marks {
             has_verdict: verdicts.iter().any(|key| extra.has(key)),
             tool_result_is_error: extra.flag("tool_result_is_error"),
             is_error: extra.flag("is_error"),
-            status: extra.name("status").and_then(|word| outcome_of(&word)),
-            exec_status: extra.name("exec_status").and_then(|word| outcome_of(&word)),
+            status: extra.outcome("status"),
+            exec_status: extra.outcome("exec_status"),
             has_exec_failed: extra.get("exec_exit_code").and_then(is_failure_code),
         }
     }

@@ -57,7 +57,7 @@ named! {
 /// Returns the game of all episodes without one of their own.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
-        header.flat_domain = json.string_or_null()?.map(Arc::from);
+        header.flat_domain = json.or_null(Json::string)?.map(Arc::from);
         return Ok(());
     }
     json.skip()
@@ -95,8 +95,8 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     json.object(|key, value| {
         match key {
             b"id" => episode.id = if value.null()? { None } else { Some(value.ident()?) },
-            b"game" => episode.game = value.string_or_null()?,
-            b"model" => episode.model = value.string_or_null()?,
+            b"game" => episode.game = value.or_null(Json::string)?,
+            b"model" => episode.model = value.or_null(Json::string)?,
             b"task_type" => episode.task = value.raw()?.string(),
             b"snapshot" => {
                 has_snapshot = true;
@@ -112,7 +112,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 // Causes come first, whatever the order in the file.
                 episode.failures.sort_by_key(|failure| !failure.core);
             }
-            b"milestones" => episode.milestones = value.list_of_or_null(milestone)?,
+            b"milestones" => episode.milestones = value.or_null(|list| list.list_of(milestone))?,
             _ => value.skip()?,
         }
         Ok(())
@@ -134,7 +134,7 @@ fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
         match key {
             b"walkthrough_step" => step = Some(value.whole()?),
             b"score_after" => score = Some(value.float()?),
-            b"action" => action = value.string_or_null()?,
+            b"action" => action = value.or_null(Json::string)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -155,13 +155,13 @@ fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) ->
                 b"type" => mode = Some(value.string()?.into_owned()),
                 b"where" => {
                     let at = value.offset();
-                    range = match value.list_of_or_null(Json::whole)?.as_deref() {
+                    range = match value.or_null(|list| list.list_of(Json::whole))?.as_deref() {
                         Some(&[first, last]) => Some((first, last)),
                         None => None,
                         Some(_) => return Err(Fault::shape(at, "a range has a first and a last step")),
                     };
                 }
-                b"diagnosis" => diagnosis = value.string_or_null()?.map(Cow::into_owned),
+                b"diagnosis" => diagnosis = value.or_null(Json::string)?.map(Cow::into_owned),
                 _ => value.skip()?,
             }
             Ok(())
@@ -177,13 +177,13 @@ fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
     let mut entry = Entry::default();
     json.object(|key, value| {
         match key {
-            b"step" => entry.step = value.whole_or_null()?,
-            b"obs" => entry.obs = value.text_or_null()?,
-            b"action" => entry.action = value.string_or_null()?,
-            b"location" => entry.location = value.string_or_null()?,
-            b"reward" => entry.reward = value.float_or_null()?,
-            b"cum_score" => entry.cum_score = value.float_or_null()?,
-            b"progress" => entry.progress = value.float_or_null()?,
+            b"step" => entry.step = value.or_null(Json::whole)?,
+            b"obs" => entry.obs = value.or_null(Json::text)?,
+            b"action" => entry.action = value.or_null(Json::string)?,
+            b"location" => entry.location = value.or_null(Json::string)?,
+            b"reward" => entry.reward = value.or_null(Json::float)?,
+            b"cum_score" => entry.cum_score = value.or_null(Json::float)?,
+            b"progress" => entry.progress = value.or_null(Json::float)?,
             _ => value.skip()?,
         }
         Ok(())
@@ -222,8 +222,8 @@ impl<'a> Episode<'a> {
     fn snapshot(&mut self, json: &mut Json<'a>) -> Read<()> {
         json.object(|key, value| {
             match key {
-                b"final_score" => self.final_score = value.float_or_null()?,
-                b"max_score" => self.max_score = value.float_or_null()?,
+                b"final_score" => self.final_score = value.or_null(Json::float)?,
+                b"max_score" => self.max_score = value.or_null(Json::float)?,
                 b"trajectory" => self.entries = Some(value.list_of(entry)?),
                 _ => value.skip()?,
             }

@@ -38,13 +38,7 @@ fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
         Some("mcp_tool_call") => mcp_observation(item).into(),
         _ => Content::NotRecorded,
     };
-    let outcome = match item.name("status").as_deref() {
-        Some("failed") => Outcome::flag(true),
-        Some("completed") => Outcome::flag(false),
-        Some("declined") => Outcome::REFUSED,
-        Some("in_progress") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
-        _ => Outcome::of_code(item.get("exit_code")),
-    };
+    let outcome = item.outcome("status").unwrap_or_else(|| Outcome::of_code(item.get("exit_code")));
     outcome.answer(observation)
 }
 

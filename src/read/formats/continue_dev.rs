@@ -63,10 +63,5 @@ fn message<'a>(item: &Members<'a>, states: &mut TextMap<Cow<'a, str>, Raw<'a>>, 
 
 /// Returns the outcome of a call by its state; `None` if it has not ended.
 fn outcome(state: Raw<'_>) -> Option<Outcome> {
-    Some(match state.member("status").and_then(Raw::string).as_deref() {
-        Some("done") => Outcome::flag(false),
-        Some("errored") => Outcome::flag(true),
-        Some("canceled") => Outcome::REFUSED,
-        _ => return None,
-    })
+    Outcome::of_word(&state.member("status")?.string()?)
 }

@@ -1,8 +1,9 @@
 //! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents.
 
-use super::copilot_cli_session::Open;
+use std::collections::BTreeMap;
+
 use super::prelude::*;
-use crate::read::session::SessionReader;
+use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     about: "event logs of the Copilot CLI",
@@ -22,8 +23,124 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Session(SessionReader { open: |_| Box::<Open<'_>>::default(), list: "" }),
 };
 
+/// The session that is being read, of those that stand one after the other: its agents by the call that started them, with the main agent under an empty id.
+#[derive(Default)]
+struct Open<'a> {
+    agents: Vec<Recording<'a>>,
+    places: BTreeMap<Option<Cow<'a, str>>, usize>,
+    calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
+    id: Option<String>,
+}
+
+impl<'a> Session<'a> for Open<'a> {
+    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        if line.name("type").as_deref() == Some("session.start") && !self.agents.is_empty() {
+            Box::new(std::mem::take(self)).end(runs);
+        }
+        self.line(line);
+        if let Some(first) = self.agents.first_mut() {
+            first.hand_on_before_turn(runs);
+        }
+    }
+
+    fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
+        // If only sub-agents acted, the calling agent still has a run.
+        self.agent(None);
+        for agent in self.agents {
+            agent.give(runs);
+        }
+    }
+}
+
+impl<'a> Open<'a> {
+    /// Returns the index of the agent that this call started.
+    fn agent(&mut self, caller: Option<Cow<'a, str>>) -> usize {
+        let next = self.agents.len();
+        let parent = caller.is_some().then(|| self.id.clone().unwrap_or_else(|| "copilot".into()));
+        let id = caller.as_deref().map(str::to_owned);
+        let place = *self.places.entry(caller).or_insert(next);
+        if place == next {
+            let mut agent = Recording::of_agent("copilot");
+            (agent.metadata.id, agent.metadata.parent) = (id.or_else(|| self.id.clone()), parent);
+            self.agents.push(agent);
+        }
+        place
+    }
+
+    /// Reads a line.
+    fn line(&mut self, line: &Members<'a>) {
+        let data = line.object("data");
+        let kind = line.name("type").unwrap_or_default();
+        if kind == "session.start" {
+            self.id = data.name("sessionId").map(Cow::into_owned);
+        }
+        let caller = data.name("parentToolCallId").or_else(|| match &*kind {
+            "subagent.started" => data.name("toolCallId"),
+            _ => None,
+        });
+        let place = self.agent(caller);
+        let Some(agent) = self.agents.get_mut(place) else { return };
+        let model = ["selectedModel", "newModel", "model"].into_iter().find_map(|key| data.name(key));
+        agent.model(model);
+        agent.time(line.time("timestamp"));
+        match &*kind {
+            "user.message" => agent.say(Actor::User, data.message("content")),
+            "system.message" => agent.say(Actor::System, data.message("content")),
+            "assistant.message" => {
+                agent.say(Actor::Agent, data.message("content"));
+                let output_tokens = data.count("outputTokens");
+                agent.spent(Some(Usage { output_tokens, ..Usage::default() }));
+                for request in data.objects("toolRequests") {
+                    self.call(place, &request, request.name("name"));
+                }
+                if let Some(agent) = self.agents.get_mut(place) {
+                    agent.turn(None);
+                }
+            }
+            "tool.execution_start" | "tool.user_requested" => self.call(place, &data, data.name("toolName")),
+            "tool.execution_complete" => {
+                let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).copied());
+                let (place, number) = call.map_or((place, None), |(place, number)| (place, Some(number)));
+                let Some(agent) = self.agents.get_mut(place) else { return };
+                match number {
+                    Some(number) => _ = agent.steps.answer_call(number, answer(&data)),
+                    None => agent.answer_with(None, answer(&data)),
+                }
+            }
+            "subagent.started" => {
+                agent.metadata.agent = data.name("agentName").map(|name| name.as_ref().into());
+            }
+            "session.error" => {
+                agent.metadata.termination = data.name("errorType").map(Cow::into_owned);
+                agent.say(Actor::Environment, data.message("message"));
+            }
+            "abort" => agent.metadata.termination = Some("abort".into()),
+            "session.shutdown" => agent.metadata.termination = data.name("shutdownType").map(Cow::into_owned),
+            "session.start"
+            | "session.resume"
+            | "session.info"
+            | "session.model_change"
+            | "session.idle"
+            | "assistant.turn_start"
+            | "assistant.turn_end"
+            | "assistant.reasoning"
+            | "assistant.usage" => {}
+            _ => agent.pass_over("lines of other types", 1),
+        }
+    }
+
+    /// Adds a call, unless it was requested before.
+    fn call(&mut self, place: usize, data: &Members<'a>, name: Option<Cow<'a, str>>) {
+        let id = data.name("toolCallId");
+        let is_known = id.as_ref().is_some_and(|id| self.calls.contains_key(id));
+        let Some(agent) = self.agents.get_mut(place).filter(|_| !is_known) else { return };
+        let number = agent.call(id.clone(), name, data.get("arguments"));
+        self.calls.extend(id.map(|id| (id, (place, number))));
+    }
+}
+
 /// Returns the answer of an execution. The answer of a command ends with its exit code.
-pub(super) fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
+fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     let error = data.present("error");
     let code = error.and_then(|error| error.member("code")).and_then(common::name);
     let result = data.present("result");

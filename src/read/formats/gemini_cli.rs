@@ -85,15 +85,10 @@ fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
 /// Returns the answer of a call; `None` if it has not ended.
 fn answer<'a>(call: &Members<'a>, name: &str) -> Option<Answer<'a>> {
     let observation = call.get("result").and_then(result);
-    let outcome = match call.name("status").as_deref()? {
-        "cancelled" => Outcome::REFUSED,
-        "error" => Outcome::flag(true),
-        "success" if name == "run_shell_command" && observation.as_ref().is_some_and(has_failed) => {
-            Outcome::exit_code(true)
-        }
-        "success" => Outcome::flag(false),
-        _ => return None,
-    };
+    let stated = call.outcome("status")?;
+    let is_shell = name == "run_shell_command" && stated.status == Status::Ok;
+    let failed = is_shell && observation.as_ref().is_some_and(has_failed);
+    let outcome = if failed { Outcome::exit_code(true) } else { stated };
     Some(outcome.answer(observation.into()))
 }
 

@@ -98,12 +98,10 @@ impl<'a> Open<'a> {
                     text("output").or_else(|| words::result(error?.member("message").or(error)?));
                 let is_shell = id.as_ref().is_some_and(|id| self.shells.contains(id));
                 let failed = is_shell && observation.as_ref().is_some_and(has_failed);
-                let outcome = match line.name("status").as_deref() {
-                    Some("cancelled") => Outcome::REFUSED,
-                    Some("error") => Outcome::flag(true),
-                    Some("success") if failed => Outcome::exit_code(true),
-                    Some("success") => Outcome::flag(false),
-                    _ => error.map_or(Outcome::UNMARKED, |_| Outcome::flag(true)),
+                let outcome = match line.outcome("status") {
+                    Some(Outcome { status: Status::Ok, .. }) if failed => Outcome::exit_code(true),
+                    Some(stated) => stated,
+                    None => Outcome::of_flag(error.map(|_| true)),
                 };
                 self.run.answer(id, None, observation, outcome);
             }

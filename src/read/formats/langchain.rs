@@ -87,11 +87,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
             calls(message, run);
         }
         "tool" | "function" => {
-            let outcome = match message.name("status").as_deref() {
-                Some("error") => Outcome::flag(true),
-                Some("success") => Outcome::flag(false),
-                _ => Outcome::UNMARKED,
-            };
+            let outcome = message.outcome("status").unwrap_or(Outcome::UNMARKED);
             let observed = content.and_then(words::result);
             run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
         }

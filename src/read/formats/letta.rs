@@ -116,12 +116,8 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
 }
 
 fn tool_return<'a>(answer: &Members<'a>, run: &mut Recording<'a>) {
-    let outcome = match answer.name("status").as_deref() {
-        Some("success") => Outcome::flag(false),
-        Some("error") => Outcome::flag(true),
-        _ if answer.flag("is_err") == Some(true) => Outcome::error(Provenance::Flag),
-        _ => Outcome::UNMARKED,
-    };
+    let failed = || answer.flag("is_err").filter(|failed| *failed);
+    let outcome = answer.outcome("status").unwrap_or_else(|| Outcome::of_flag(failed()));
     let observation = answer.result("tool_return");
     run.answer(answer.ident("tool_call_id"), answer.name("name").as_ref(), observation, outcome);
 }

@@ -1,6 +1,5 @@
 //! Output of OpenHands evaluations, a line for each instance: its `history` and its `test_result`.
 
-use super::openhands_sdk_conversation::Conversation;
 use super::prelude::*;
 use super::{openhands, openhands_sdk};
 use crate::read::words::DECISIVE_ITEMS;
@@ -67,7 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let result =
         ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::EVENT.fits_value(*event)) {
-        let mut conversation = Conversation::new();
+        let mut conversation = openhands_sdk::Conversation::new();
         for event in events {
             conversation.read(event);
         }

@@ -1,6 +1,7 @@
 //! Event logs of the OpenHands Agent SDK (V1): actions and observations that share a `tool_call_id`.
 
-use super::openhands_sdk_conversation::Conversation;
+use std::collections::BTreeMap;
+
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -39,7 +40,7 @@ pub(super) const EVENT: Mark = All(&[
 ]);
 
 /// Returns the name of a class without its module.
-pub(super) fn short(kind: &str) -> &str {
+fn short(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
 }
 
@@ -49,8 +50,169 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     conversation.end(runs, Metadata::default(), None);
 }
 
+/// A conversation that is being read.
+pub(super) struct Conversation<'a> {
+    run: Recording<'a>,
+    /// The turns of the model's responses.
+    turns: BTreeMap<Cow<'a, str>, u64>,
+    /// The next turn.
+    turn: u64,
+    /// Calls that agents on the Agent Client Protocol report several times.
+    reported: BTreeMap<Cow<'a, str>, CallNumber>,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new() -> Self {
+        Self {
+            run: Recording::of_agent("openhands"),
+            turns: BTreeMap::new(),
+            turn: 0,
+            reported: BTreeMap::new(),
+        }
+    }
+
+    /// Emits the trace. `metadata` comes from outside the events.
+    pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
+        let own = self.run.metadata;
+        self.run.metadata = Metadata {
+            id: metadata.id.or(own.id),
+            agent: own.agent,
+            model: metadata.model.or(own.model),
+            termination: metadata.termination.or(own.termination),
+            ..metadata
+        };
+        self.run.reward = reward;
+        self.run.give(runs);
+    }
+
+    /// Reads an event.
+    pub(super) fn read(&mut self, event: Raw<'a>) {
+        if event.kind() != Kind::Object {
+            return self.run.pass_over("events of other kinds", 1);
+        }
+        let event = Members::from(event);
+        let kind = event.name("kind").unwrap_or_default();
+        self.run.at(self.turn, event.time("timestamp"));
+        match short(&kind) {
+            "ActionEvent" => self.action(&event),
+            "ObservationEvent" => {
+                let observation = event.get("observation");
+                self.answer(
+                    &event,
+                    observation.map_or_else(|| Outcome::UNMARKED.answer(Content::Absent), answer_of),
+                );
+            }
+            "AgentErrorEvent" => {
+                let error = event.result("error");
+                self.answer(&event, Outcome::flag(true).answer(error.into()));
+            }
+            "UserRejectObservation" => {
+                let reason = event.result("rejection_reason");
+                let refused = Outcome::REFUSED;
+                self.answer(&event, refused.answer(reason.into()));
+            }
+            "MessageEvent" => {
+                self.message(&event, event.object("llm_message").message("content"));
+            }
+            "SystemPromptEvent" => {
+                self.run.say(Actor::System, event.object("system_prompt").message("text"));
+            }
+            "ACPToolCallEvent" => self.reported_call(&event),
+            "ConversationErrorEvent" => {
+                self.run.metadata.termination = event.name("code").map(Cow::into_owned);
+                self.run.say(Actor::Environment, event.message("detail"));
+            }
+            "ConversationStateUpdateEvent" => {
+                if let Some("execution_status" | "agent_status") = event.name("key").as_deref() {
+                    self.run.metadata.termination = event.name("value").map(Cow::into_owned);
+                }
+            }
+            "LLMCompletionLogEvent" => self.run.model(event.name("model_name")),
+            // The state of a conversation is next to its events.
+            "" if event.has("agent") => {
+                let model = event.object("agent").object("llm").name("model");
+                self.run.metadata.model = model.map(|model| model.as_ref().into());
+                self.run.metadata.id = event.name("id").map(Cow::into_owned);
+                let status = event.name("execution_status").or_else(|| event.name("agent_status"));
+                self.run.metadata.termination = status.map(Cow::into_owned);
+            }
+            _ => self.run.pass_over("events of other kinds", 1),
+        }
+    }
+
+    /// Begins the turn of an event, or continues that of its response.
+    fn begin_turn(&mut self, event: &Members<'a>) {
+        let turn = match event.name("llm_response_id") {
+            Some(response) => *self.turns.entry(response).or_insert(self.turn),
+            None => self.turn,
+        };
+        self.turn = self.turn.max(turn + 1);
+        self.run.at(turn, event.time("timestamp"));
+    }
+
+    fn action(&mut self, event: &Members<'a>) {
+        self.begin_turn(event);
+        self.run.say(Actor::Agent, event.message("thought"));
+        let id = event.name("tool_call_id").or_else(|| event.name("id"));
+        let written = event.get("tool_call");
+        let written = written.map(|call| call.member("function").unwrap_or(call));
+        let named = || written.and_then(|call| call.member("name")).and_then(common::name);
+        let mut call = Call::new(0, id, event.name("tool_name").or_else(named).unwrap_or_default());
+        // For an action that could not be built, the call is kept as the model wrote it.
+        call.arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
+            Some(action) => arguments_of(action),
+            None => {
+                written.and_then(|call| call.member("arguments")).map_or(Content::Absent, common::arguments)
+            }
+        };
+        self.run.add(call);
+    }
+
+    fn answer(&mut self, event: &Members<'a>, answer: Answer<'a>) {
+        let id = event.name("tool_call_id").or_else(|| event.name("action_id"));
+        self.run.answer_with(id, answer);
+    }
+
+    fn message(&mut self, event: &Members<'a>, text: Option<TextCow<'a>>) {
+        let actor = match event.name("source").as_deref() {
+            Some("agent") => Actor::Agent,
+            Some("user") => Actor::User,
+            _ => Actor::Environment,
+        };
+        if actor == Actor::Agent {
+            self.begin_turn(event);
+        }
+        self.run.say(actor, text);
+    }
+
+    /// A call that is reported at its start and at every change.
+    fn reported_call(&mut self, event: &Members<'a>) {
+        let known = event.name("tool_call_id").and_then(|id| self.reported.get(&id).copied());
+        let number = known.unwrap_or_else(|| {
+            self.begin_turn(event);
+            let name = event.name("title").or_else(|| event.name("tool_kind"));
+            let number = self.run.call(event.name("tool_call_id"), name, None);
+            if let Some(id) = event.name("tool_call_id") {
+                self.reported.insert(id, number);
+            }
+            number
+        });
+        if let Some(input) = event.present("raw_input")
+            && let Some(call) = self.run.call_mut(number)
+        {
+            call.arguments = common::arguments(input);
+        }
+        let failed = event.flag("is_error").filter(|failed| *failed).map(Outcome::flag);
+        let is_over = |outcome: &Outcome| outcome.status != Status::Unknown;
+        let Some(outcome) = failed.or_else(|| event.outcome("status").filter(is_over)) else { return };
+        let present = |key: &str| event.present(key);
+        let text = present("raw_output").or_else(|| present("content")).and_then(words::result);
+        self.run.answer_call(number, text, outcome);
+    }
+}
+
 /// Returns the arguments of an action: its members without the class name, or the `data` of an MCP tool.
-pub(super) fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
+fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
     if let Some(data) = action.member("data").filter(|data| data.kind() == Kind::Object) {
         return common::arguments(data);
     }
@@ -58,7 +220,7 @@ pub(super) fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
 }
 
 /// Returns the answer in an observation.
-pub(super) fn answer_of(observation: Raw<'_>) -> Answer<'_> {
+fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     let members = Members::from(observation);
     let present = |key: &str| members.present(key);
     let full = |key: &str| {

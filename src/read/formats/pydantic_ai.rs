@@ -93,12 +93,7 @@ impl<'a> Reading<'a> {
                 run.call(id, name, part.get("args"));
             }
             Some("tool-return" | "builtin-tool-return") => {
-                let outcome = match part.name("outcome").as_deref() {
-                    Some("success") => Outcome::flag(false),
-                    Some("failed") => Outcome::flag(true),
-                    Some("denied") => Outcome::REFUSED,
-                    _ => Outcome::UNMARKED,
-                };
+                let outcome = part.outcome("outcome").unwrap_or(Outcome::UNMARKED);
                 run.answer(id, name.as_ref(), content.and_then(words::result), outcome);
             }
             // Without a tool, the output must be retried.

@@ -27,19 +27,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         });
         let is_agent = line.name("type").as_deref() == Some("assistant");
         let time = line.get("timestamp").and_then(time::of_string);
-        let outcome = line.get("toolCallResult").and_then(|result| outcome(result.member("status")?));
+        // The text of a call that succeeded may have an exit code.
+        let outcome =
+            line.object("toolCallResult").outcome("status").filter(|known| known.status != Status::Ok);
         let role = if is_agent { "model" } else { "user" };
         contents.add_with(role, Some(message), time, usage(line.get("usageMetadata")), outcome);
         contents.run.model(line.name("model").filter(|_| is_agent));
     }
     sessions.into_values().for_each(|contents| contents.run.give(runs));
-}
-
-/// Returns the outcome of a call that did not succeed.
-fn outcome(status: Raw<'_>) -> Option<Outcome> {
-    match status.string()?.as_ref() {
-        "error" => Some(Outcome::flag(true)),
-        "cancelled" => Some(Outcome::REFUSED),
-        _ => None,
-    }
 }

@@ -168,7 +168,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
 fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
     json.object_or_null(|key, value| {
         if key == member {
-            *name = value.string_or_null()?.map(Arc::from);
+            *name = value.or_null(Json::string)?.map(Arc::from);
         }
         Ok(())
     })?;
@@ -236,7 +236,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
                 arguments = Some((value.raw_since(start), digest));
             }
             b"compare_args" => {
-                compare = value.list_of_or_null(|name| name.string().map(Cow::into_owned))?;
+                compare = value.or_null(|list| list.list_of(|name| name.string().map(Cow::into_owned)))?;
             }
             _ => value.skip()?,
         }
@@ -315,10 +315,10 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 run.ending.metadata.task = id(value)?.map(Cow::into_owned);
                 task_known = true;
             }
-            b"trial" => run.ending.metadata.trial = value.whole_or_null()?,
+            b"trial" => run.ending.metadata.trial = value.or_null(Json::whole)?,
             b"termination_reason" => {
                 found.is_run = true;
-                run.ending.metadata.termination = value.string_or_null()?.map(Into::into);
+                run.ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
             }
             b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
             b"messages" => {
@@ -351,7 +351,7 @@ fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
     let mut reward = None;
     json.object_or_null(|key, value| {
         if key == b"reward" {
-            reward = value.float_or_null()?;
+            reward = value.or_null(Json::float)?;
         }
         Ok(())
     })?;

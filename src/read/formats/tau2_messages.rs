@@ -79,7 +79,7 @@ impl<'a> Messages<'a> {
         json.object(|key, value| {
             match key {
                 b"role" => actor = Some(role(value)?),
-                b"content" => own.content = value.text_or_null()?,
+                b"content" => own.content = value.or_null(Json::text)?,
                 b"tool_calls" => {
                     self.calls.clear();
                     value
@@ -89,7 +89,7 @@ impl<'a> Messages<'a> {
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
                 // Any value but a boolean is ignored.
                 b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
-                    own.error = value.boolean_or_null()?;
+                    own.error = value.or_null(Json::boolean)?;
                 }
                 b"tool_messages" => {
                     self.answers.clear();
@@ -163,8 +163,8 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
     json.object(|key, value| {
         match key {
             b"id" => answer.id = id(value)?,
-            b"content" => answer.content = value.text_or_null()?,
-            b"error" => answer.error = value.boolean_or_null()?,
+            b"content" => answer.content = value.or_null(Json::text)?,
+            b"error" => answer.error = value.or_null(Json::boolean)?,
             _ => value.skip()?,
         }
         Ok(())

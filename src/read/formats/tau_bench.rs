@@ -33,13 +33,13 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let start = json.offset();
     let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
-    let mut info = Info::default();
+    let mut info = Members::default();
     json.object(|key, value| {
         match key {
             b"task_id" => task = common::ident(value.raw()?),
-            b"trial" => trial = value.whole_or_null()?,
-            b"reward" => reward = value.float_or_null()?,
-            b"info" => info = Info::read(value)?,
+            b"trial" => trial = value.or_null(Json::whole)?,
+            b"reward" => reward = value.or_null(Json::float)?,
+            b"info" => info = Members::from(value.checked()?),
             b"traj" => {
                 messages = match value.kind()? {
                     Kind::Null => value.null().map(|_| Some(Vec::new()))?,
@@ -55,90 +55,16 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<(
         id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
         task: task.map(Cow::into_owned),
         trial,
-        termination: info.is_crash.then(|| "error".to_owned()),
+        termination: info.present("error").map(|_| "error".to_owned()),
         domain: domain(&messages),
         ..Metadata::default()
     };
-    run.begin(&routing(info.actions));
+    run.begin(&routing(info.object("task").get("actions").and_then(Raw::items)));
     run.assembler.begin(false);
     read_steps(messages, run);
     let typed = |error: Error| Fault::other(start, error);
     run.ending = RunSummary::new(metadata, reward).map_err(typed)?;
     run.finish().map_err(typed)
-}
-
-/// The members of a run's `info`.
-#[derive(Default)]
-struct Info {
-    is_crash: bool,
-    /// The expected actions of the task, if listed, each with its position in that list from 1 on.
-    actions: Option<Vec<Milestone>>,
-}
-
-impl Info {
-    /// Reads and checks all of it.
-    fn read(json: &mut Json<'_>) -> Read<Self> {
-        let mut info = Self::default();
-        if json.kind()? != Kind::Object {
-            json.check()?;
-            return Ok(info);
-        }
-        json.object(|key, value| {
-            match key {
-                b"error" => {
-                    info.is_crash = value.kind()? != Kind::Null;
-                    value.check()?;
-                }
-                b"task" => info.actions = actions_of_task(value)?,
-                _ => value.check()?,
-            }
-            Ok(())
-        })?;
-        Ok(info)
-    }
-}
-
-/// Reads the expected actions of a task, if listed.
-fn actions_of_task(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
-    if json.kind()? != Kind::Object {
-        return json.check().map(|()| None);
-    }
-    let mut actions = None;
-    json.object(|key, value| {
-        match key {
-            b"actions" => actions = listed_actions(value)?,
-            _ => value.check()?,
-        }
-        Ok(())
-    })?;
-    Ok(actions)
-}
-
-fn listed_actions(json: &mut Json<'_>) -> Read<Option<Vec<Milestone>>> {
-    if json.kind()? != Kind::List {
-        return json.check().map(|()| None);
-    }
-    let actions = (1..).zip(json.list_of(expected_action)?);
-    Ok(Some(actions.filter_map(|(step, action)| Some(Milestone::action(step, action?))).collect()))
-}
-
-/// Reads an expected action; `None` if it has no name.
-fn expected_action(json: &mut Json<'_>) -> Read<Option<ReferenceAction>> {
-    if json.kind()? != Kind::Object {
-        return json.check().map(|()| None);
-    }
-    let (mut name, mut arguments) = (None, None);
-    json.object(|key, value| {
-        match key {
-            b"name" => name = Some(value.checked()?),
-            b"kwargs" => arguments = Some(value.checked()?),
-            _ => value.check()?,
-        }
-        Ok(())
-    })?;
-    let arguments = arguments.map_or(Cow::Borrowed("null"), Raw::spelling);
-    let action = |name: Cow<'_, str>| ReferenceAction::from_json(Actor::Agent, &name, &arguments, None);
-    Ok(name.and_then(Raw::string).map(action))
 }
 
 /// A parsed message.
@@ -168,7 +94,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
                 b"tool_call_id" => message.id = common::name(value.raw()?),
                 b"name" => message.name = common::name(value.raw()?),
                 b"tool_calls" => {
-                    let calls = value.list_of_or_null(|call| tool_call(call, turn))?;
+                    let calls = value.or_null(|list| list.list_of(|call| tool_call(call, turn)))?;
                     message.calls = calls.unwrap_or_default();
                 }
                 _ => value.skip()?,
@@ -290,12 +216,17 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// Makes the route of a run with these expected actions.
-fn routing(actions: Option<Vec<Milestone>>) -> RouteStatus {
-    let Some(milestones) = actions else {
+/// Makes the route of a run with these expected actions, of which those without a name do not count.
+fn routing(actions: Option<Vec<Raw<'_>>>) -> RouteStatus {
+    let Some(actions) = actions else {
         return RouteStatus::Unknown("the run lists no expected actions".into());
     };
-    match ReferenceRoute::new(milestones) {
+    let milestones = (1..).zip(actions).filter_map(|(step, action)| {
+        let arguments = action.member("kwargs").map_or(Cow::Borrowed("null"), Raw::spelling);
+        let name = action.member("name")?.string()?;
+        Some(Milestone::action(step, ReferenceAction::from_json(Actor::Agent, &name, &arguments, None)))
+    });
+    match ReferenceRoute::new(milestones.collect()) {
         Ok(route) => Some(route).into(),
         Err(error) => RouteStatus::Unknown(error.message().into()),
     }
