@@ -75,46 +75,51 @@ fn hostile_report() -> String {
         baseline: Some(0.0),
         pooled,
     };
-    report.chart(Chart::Intervals(IntervalChart {
-        title: text(),
-        caption: text(),
-        axis: text(),
-        interval: text(),
-        other: text(),
-        baseline: text(),
-        rows: vec![row(false), row(true)],
-        range: None,
-        reference: Some(0.0),
-    }));
-    report.chart(Chart::Lines(LineChart {
-        title: text(),
-        caption: text(),
-        axis: text(),
-        measure: text(),
-        places: vec![text(), text()],
-        lines: vec![Line { label: text(), values: vec![Some(0.5), None, Some(1.0)] }],
-    }));
+    report.chart(Chart::new(
+        text(),
+        text(),
+        IntervalChart {
+            axis: text(),
+            interval: text(),
+            other: text(),
+            baseline: text(),
+            rows: vec![row(false), row(true)],
+            range: None,
+            reference: Some(0.0),
+        },
+    ));
+    report.chart(Chart::new(
+        text(),
+        text(),
+        LineChart {
+            axis: text(),
+            measure: text(),
+            places: vec![text(), text()],
+            lines: vec![Line { label: text(), values: vec![Some(0.5), None, Some(1.0)] }],
+        },
+    ));
     let bar = Bar { label: text(), share: 0.3, note: text() };
-    report.chart(Chart::Bars(BarChart { title: text(), caption: text(), axis: text(), bars: vec![bar] }));
+    report.chart(Chart::new(text(), text(), BarChart { axis: text(), bars: vec![bar] }));
     let node = |kind| GraphNode { label: text(), kind };
     let edge = |from, to, contrast| GraphEdge { from, to, share: 0.5, contrast };
-    report.chart(Chart::Graph(GraphChart {
-        title: text(),
-        caption: text(),
-        nodes: vec![node(GraphNodeKind::Agent), node(GraphNodeKind::UserTool)],
-        edges: vec![
-            edge(0, 1, GraphContrast::More),
-            edge(1, 1, GraphContrast::Less),
-            edge(5, 9, GraphContrast::Similar),
-        ],
-        widest: 0.0,
-    }));
-    report.chart(Chart::Heat(HeatChart {
-        title: text(),
-        caption: text(),
-        names: vec![text(), text()],
-        values: vec![vec![Some(0.5), None], vec![Some(f64::NAN)]],
-    }));
+    report.chart(Chart::new(
+        text(),
+        text(),
+        GraphChart {
+            nodes: vec![node(GraphNodeKind::Agent), node(GraphNodeKind::UserTool)],
+            edges: vec![
+                edge(0, 1, GraphContrast::More),
+                edge(1, 1, GraphContrast::Less),
+                edge(5, 9, GraphContrast::Similar),
+            ],
+            widest: 0.0,
+        },
+    ));
+    report.chart(Chart::new(
+        text(),
+        text(),
+        HeatChart { names: vec![text(), text()], values: vec![vec![Some(0.5), None], vec![Some(f64::NAN)]] },
+    ));
     report.section("Runs").strips(vec![strip(30), strip(3)]);
     report.html()
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Definition;
 use super::read::{Record, StepRange, ordered};
 use crate::names::named;
-use crate::stats::{kappa_of_labels, ratio};
+use crate::stats::{cohens_kappa, ratio};
 
 /// The Jaccard index at which two ranges match.
 const MIN_OVERLAP: f64 = 0.3;
@@ -195,7 +195,7 @@ impl<'e> Pool<'e> {
         };
         // If both use one label only, chance agreement is certain.
         let one_label = (code && !self.modes.is_empty()).then_some(1.0);
-        let mode_kappa = kappa_of_labels(self.modes).map(|found| found.kappa).or(one_label);
+        let mode_kappa = cohens_kappa(self.modes).map(|found| found.kappa).or(one_label);
         AgreementScore { matched, a: self.a, b: self.b, f1, mode_kappa }
     }
 }

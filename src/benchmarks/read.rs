@@ -1,12 +1,14 @@
 //! Reads records, one JSON object per line. An invalid line is reported and skipped.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Location, Result};
 use crate::objects;
+use crate::stats::jaccard;
 
 /// A record of a benchmark's input; [`read_lines`] reads it.
 pub trait Record: DeserializeOwned {
@@ -135,24 +137,14 @@ impl StepRange {
     /// ```
     #[must_use]
     pub fn jaccard(self, other: Self) -> f64 {
-        let own = size(self.first, self.last);
-        let others = size(other.first, other.last);
-        if own == 0 || others == 0 {
-            return 0.0;
-        }
-        let shared = size(self.first.max(other.first), self.last.min(other.last));
-        float(shared) / float(own + others - shared)
+        jaccard(&self.moved(), &other.moved())
     }
-}
 
-/// Returns the number of integers from `first` to `last`.
-fn size(first: i64, last: i64) -> u128 {
-    if last < first { 0 } else { u128::from(last.abs_diff(first)) + 1 }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53 steps")]
-fn float(count: u128) -> f64 {
-    count as f64
+    /// Moves the range to numbers from 0, in the same order.
+    pub(super) fn moved(self) -> RangeInclusive<u64> {
+        let moved = |step: i64| step.cast_unsigned() ^ (1 << 63);
+        moved(self.first)..=moved(self.last)
+    }
 }
 
 impl TryFrom<Vec<i64>> for StepRange {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::FingerprintComparison;
 use crate::fingerprint::{Fingerprint, Node};
-use crate::stats::{Interval, Resampling, Rng, float, jensen_shannon, quantile};
+use crate::stats::{Interval, Resampling, Rng, float, jensen_shannon, without_tails};
 
 /// The runs of one task on the first side and on the second.
 type Sides<'r> = [Vec<&'r Fingerprint>; 2];
@@ -54,16 +54,14 @@ pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<
         jensen_shannon(&first, &second)
     };
     let distance = apart(&mut None)?;
-    let mut null: Vec<f64> = (0..options.resamples)
+    let null: Vec<f64> = (0..options.resamples)
         .into_par_iter()
         .map(|number| apart(&mut Some(Rng::stream(options.seed, number as u64))))
         .collect::<Option<_>>()?;
-    null.sort_unstable_by(f64::total_cmp);
     let arrangements = null.len() as u64;
     let at_least = null.iter().filter(|chance| **chance >= distance - 1e-12).count() as u64;
-    let tail = (1.0 - options.confidence) / 2.0;
     let p = float(at_least + 1) / float(arrangements + 1);
-    let by_chance = Interval { low: quantile(&null, tail)?, high: quantile(&null, 1.0 - tail)? };
+    let by_chance = without_tails(null, (1.0 - options.confidence) / 2.0)?;
     Some(FingerprintComparison { distance, by_chance, p, arrangements })
 }
 

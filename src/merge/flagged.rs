@@ -96,19 +96,25 @@ impl StripFinding {
 /// A flagged run: its place and its findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FlaggedRun {
+    /// The file that holds the run.
     #[serde(serialize_with = "write_path", deserialize_with = "read_path")]
-    pub(super) file: Arc<Path>,
+    pub file: Arc<Path>,
     pub(super) position: u64,
-    run: String,
-    model: Option<Arc<str>>,
-    reward: Option<f64>,
+    /// The id of the run, see [`TraceRecord::trace_id`].
+    pub run: String,
+    /// The model that drove the agent.
+    pub model: Option<Arc<str>>,
+    /// The reward of the run.
+    pub reward: Option<f64>,
     /// The number of steps of the run.
-    steps: u64,
+    pub steps: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     digest: Option<Digest>,
     pub(super) title: String,
-    pub(super) findings: Vec<StripFinding>,
+    /// The findings of all detectors.
+    pub findings: Vec<StripFinding>,
     /// The number of steps inside findings.
     #[serde(skip)]
     pub(super) covered: u64,
@@ -149,42 +155,6 @@ impl FlaggedRun {
             covered: covered(&findings),
             findings,
         })
-    }
-
-    /// Returns the file that holds the run.
-    #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Returns the id of the run, see [`TraceRecord::trace_id`].
-    #[must_use]
-    pub fn run(&self) -> &str {
-        &self.run
-    }
-
-    /// Returns the model that drove the agent.
-    #[must_use]
-    pub fn model(&self) -> Option<&str> {
-        self.model.as_deref()
-    }
-
-    /// Returns the reward of the run.
-    #[must_use]
-    pub fn reward(&self) -> Option<f64> {
-        self.reward
-    }
-
-    /// Returns the number of steps of the run.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Returns the findings of all detectors.
-    #[must_use]
-    pub fn findings(&self) -> &[StripFinding] {
-        &self.findings
     }
 
     /// Returns true unless the trace is known to be another one.

@@ -10,9 +10,7 @@ use super::group::Coefficient;
 use super::relation::{Columns, Relation};
 use super::row::SimulationRow;
 use crate::error::Result;
-use crate::stats::{
-    ClusterStatistic, ClusteredPearson, ClusteredWithin, PairedDifference, Resampling, pearson, within_group,
-};
+use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampling, pearson, within_group};
 
 /// Two measures against the reward, on the same runs.
 ///
@@ -89,34 +87,35 @@ impl Contrast {
     ) -> Result<Self> {
         let Columns { rows, x, y } = measure.columns(rows);
         let other = against.columns(&rows).x;
+        let [r, r_against] = [&x, &other].map(|x| Coefficient(pearson(x, &y)));
+        // With the sign of its effect reversed, a measure that should lower the reward should raise it.
+        let signed = |sign: f64, x: &[f64]| x.iter().map(|x| sign * x).collect::<Vec<f64>>();
+        let (x, other) = (signed(measure.expected_sign(), &x), signed(against.expected_sign(), &other));
         let signs = (measure.expected_sign(), against.expected_sign());
         let intervals = distinct(by, &rows).into_iter().map(|(by, cluster)| {
-            let second = Signed(signs.0, ClusteredPearson::new(&x, &y, &cluster)?);
-            let first = Signed(signs.1, ClusteredPearson::new(&other, &y, &cluster)?);
+            let second = ClusteredPearson::new(&x, &y, &cluster)?;
+            let first = ClusteredPearson::new(&other, &y, &cluster)?;
             clustered(by, &PairedDifference { first, second }, options)
         });
-        let intervals = intervals.collect::<Result<_>>()?;
-        let difference = |r: &Coefficient, other: &Coefficient| Some(signs.0 * r.r()? - signs.1 * other.r()?);
         let group = ClusterBy::ModelDomain.number(&rows);
         let within = by.first().filter(|_| group.iter().any(|number| *number > 0)).map(|by| {
             let cluster = by.number(&rows);
-            let second = Signed(signs.0, ClusteredWithin::new(&x, &y, &group, &cluster)?);
-            let first = Signed(signs.1, ClusteredWithin::new(&other, &y, &group, &cluster)?);
-            let [r, r_other] = [&x, &other].map(|x| Coefficient(within_group(x, &y, &group)));
+            let second = ClusteredWithin::new(&x, &y, &group, &cluster)?;
+            let first = ClusteredWithin::new(&other, &y, &group, &cluster)?;
+            let [r, r_other] = [&x, &other].map(|x| within_group(x, &y, &group).ok());
             Ok::<_, crate::Error>(WithinContrast {
-                difference: difference(&r, &r_other),
+                difference: r.zip(r_other).map(|(r, other)| r.r - other.r),
                 clustered: clustered(*by, &PairedDifference { first, second }, options)?,
             })
         });
-        let (r, r_against) = (Coefficient(pearson(&x, &y)), Coefficient(pearson(&other, &y)));
         Ok(Self {
             measure,
             against,
             runs: rows.len() as u64,
-            difference: difference(&r, &r_against),
+            difference: r.r().zip(r_against.r()).map(|(r, other)| signs.0 * r - signs.1 * other),
             r,
             r_against,
-            clustered: intervals,
+            clustered: intervals.collect::<Result<_>>()?,
             within: within.transpose()?,
         })
     }
@@ -160,29 +159,6 @@ impl Better {
             Some(interval) if interval.high < 0.0 => Self::Second,
             Some(_) => Self::Neither,
         }
-    }
-}
-
-/// A statistic times 1 or -1.
-struct Signed<S>(f64, S);
-
-impl<S: ClusterStatistic> ClusterStatistic for Signed<S> {
-    type Sums = S::Sums;
-
-    fn clusters(&self) -> usize {
-        self.1.clusters()
-    }
-
-    fn nothing(&self) -> S::Sums {
-        self.1.nothing()
-    }
-
-    fn add(&self, sums: &mut S::Sums, cluster: usize, times: f64) {
-        self.1.add(sums, cluster, times);
-    }
-
-    fn value(&self, sums: &S::Sums) -> Option<f64> {
-        self.1.value(sums).map(|value| self.0 * value)
     }
 }
 

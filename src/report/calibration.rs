@@ -47,16 +47,11 @@ fn f1_chart(report: &CalibrationReport) -> Chart {
             let row = IntervalRow::new(detector, note, figures.f1, figures.f1_ci95.interval);
             IntervalRow { baseline: baselines.always_fire_f1, ..row }
         });
-    Chart::Intervals(IntervalChart {
-        title: "F1 against always firing".to_owned(),
-        caption: "F1 of each detector on labelled runs.".to_owned(),
-        axis: "F1".to_owned(),
-        interval: "F1 with 95% CI (bootstrap)".to_owned(),
+    let rows = IntervalChart {
         baseline: "F1 of a detector that always fires".to_owned(),
-        rows: rows.collect(),
-        range: Some((0.0, 1.0)),
-        ..IntervalChart::default()
-    })
+        ..IntervalChart::shares("F1", "F1 with 95% CI (bootstrap)", rows)
+    };
+    Chart::new("F1 against always firing", "F1 of each detector on labelled runs.", rows)
 }
 
 fn sweep_chart(sweep: &Sweep) -> Chart {
@@ -66,18 +61,15 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
     };
     let place =
         |point: &SweepPoint| if point.value.is_null() { "∞".to_owned() } else { point.value.to_string() };
-    Chart::Lines(LineChart {
-        title: format!("{} over {}", sweep.detector, sweep.parameter),
-        caption: "F1, precision and recall, with their values at the last place.".to_owned(),
-        axis: sweep.parameter.to_owned(),
-        measure: "F1, precision, recall".to_owned(),
-        places: sweep.points.iter().map(place).collect(),
-        lines: vec![
-            line("F1", |point| point.f1),
-            line("precision", |point| point.precision),
-            line("recall", |point| point.recall),
-        ],
-    })
+    let lines = [
+        line("F1", |point| point.f1),
+        line("precision", |point| point.precision),
+        line("recall", |point| point.recall),
+    ];
+    let places = sweep.points.iter().map(place);
+    let lines = LineChart::new(sweep.parameter, "F1, precision, recall", places, lines);
+    let caption = "F1, precision and recall, with their values at the last place.";
+    Chart::new(format!("{} over {}", sweep.detector, sweep.parameter), caption, lines)
 }
 
 fn figures(report: &CalibrationReport) -> Table {

@@ -17,13 +17,23 @@ use crate::stats::Interval;
 /// use wrongturn::report::{Bar, BarChart, Chart};
 ///
 /// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
-/// let (title, caption, axis) = ("Cost".into(), "Share of steps.".into(), "share".into());
-/// let chart = BarChart { title, caption, axis, bars: vec![bar] };
-/// assert!(Chart::Bars(chart).svg().starts_with("<svg"));
+/// let chart = Chart::new("Cost", "Share of steps.", BarChart { axis: "share".into(), bars: vec![bar] });
+/// assert!(chart.svg().starts_with("<svg"));
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// The title.
+    pub title: String,
+    /// The caption.
+    pub caption: String,
+    /// The values.
+    pub plot: Plot,
+}
+
+/// The values of a [`Chart`].
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Chart {
+pub enum Plot {
     /// Estimates with their intervals, one per row: a forest plot.
     Intervals(IntervalChart),
     /// Lines over the labels of an axis, such as 1, 2, 3, …
@@ -49,24 +59,19 @@ pub enum Chart {
 ///     interval: Some(wilson(9, 10, 0.95)?),
 ///     ..IntervalRow::default()
 /// };
-/// let chart = Chart::Intervals(IntervalChart {
-///     title: "Rates".into(),
-///     caption: "Shares of runs.".into(),
+/// let rows = IntervalChart {
 ///     axis: "share of runs".into(),
 ///     interval: "rate with 95% Wilson interval".into(),
 ///     rows: vec![row],
 ///     range: Some((0.0, 1.0)),
 ///     ..IntervalChart::default()
-/// });
+/// };
+/// let chart = Chart::new("Rates", "Shares of runs.", rows);
 /// assert!(chart.svg().contains("9 of 10"));
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct IntervalChart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
     /// The label of the axis.
     pub axis: String,
     /// The legend for estimates with their intervals.
@@ -105,10 +110,6 @@ pub struct IntervalRow {
 /// A chart of lines, such as values over 1, 2, 3, …
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineChart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
     /// The label of the horizontal axis.
     pub axis: String,
     /// The label of the vertical axis.
@@ -131,10 +132,6 @@ pub struct Line {
 /// A chart of bars: shares of a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BarChart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
     /// The label of the axis.
     pub axis: String,
     /// The bars, from top to bottom.
@@ -163,56 +160,77 @@ impl IntervalRow {
     }
 }
 
+impl IntervalChart {
+    /// Creates a chart of shares.
+    pub(super) fn shares(
+        axis: impl Into<String>,
+        interval: impl Into<String>,
+        rows: impl IntoIterator<Item = IntervalRow>,
+    ) -> Self {
+        let (axis, interval, rows) = (axis.into(), interval.into(), rows.into_iter().collect());
+        Self { axis, interval, rows, range: Some((0.0, 1.0)), ..Self::default() }
+    }
+
+    /// Creates a chart of differences, with a line at 0.
+    pub(super) fn differences(
+        axis: impl Into<String>,
+        interval: impl Into<String>,
+        rows: impl IntoIterator<Item = IntervalRow>,
+    ) -> Self {
+        Self { range: None, reference: Some(0.0), ..Self::shares(axis, interval, rows) }
+    }
+}
+
+impl LineChart {
+    pub(super) fn new(
+        axis: &str,
+        measure: &str,
+        places: impl IntoIterator<Item = String>,
+        lines: impl IntoIterator<Item = Line>,
+    ) -> Self {
+        let (places, lines) = (places.into_iter().collect(), lines.into_iter().collect());
+        Self { axis: axis.to_owned(), measure: measure.to_owned(), places, lines }
+    }
+}
+
+macro_rules! plots {
+    ($($variant:ident($chart:ident)),+) => {
+        $(impl From<$chart> for Plot {
+            fn from(chart: $chart) -> Self {
+                Self::$variant(chart)
+            }
+        })+
+    };
+}
+
+plots!(Intervals(IntervalChart), Lines(LineChart), Bars(BarChart), Graph(GraphChart), Heat(HeatChart));
+
 impl Chart {
+    /// Creates a chart.
+    pub fn new(title: impl Into<String>, caption: impl Into<String>, plot: impl Into<Plot>) -> Self {
+        Self { title: title.into(), caption: caption.into(), plot: plot.into() }
+    }
+
     /// Creates a chart of shares of runs with their Wilson intervals.
     pub(super) fn shares(
         title: impl Into<String>,
         caption: impl Into<String>,
         axis: &str,
-        rows: Vec<IntervalRow>,
+        rows: impl IntoIterator<Item = IntervalRow>,
     ) -> Self {
-        Self::Intervals(IntervalChart {
-            title: title.into(),
-            caption: caption.into(),
-            axis: axis.to_owned(),
-            interval: "share with 95% CI, as if runs were independent (Wilson)".to_owned(),
-            rows,
-            range: Some((0.0, 1.0)),
-            ..IntervalChart::default()
-        })
-    }
-
-    /// Returns the title.
-    #[must_use]
-    pub fn title(&self) -> &str {
-        match self {
-            Self::Intervals(chart) => &chart.title,
-            Self::Lines(chart) => &chart.title,
-            Self::Bars(chart) => &chart.title,
-            Self::Graph(chart) => &chart.title,
-            Self::Heat(chart) => &chart.title,
-        }
+        let interval = "share with 95% CI, as if runs were independent (Wilson)";
+        Self::new(title, caption, IntervalChart::shares(axis, interval, rows))
     }
 
     /// Returns true if there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        match self {
-            Self::Intervals(chart) => chart.rows.is_empty(),
-            Self::Lines(chart) => chart.lines.is_empty(),
-            Self::Bars(chart) => chart.bars.is_empty(),
-            Self::Graph(chart) => chart.edges.is_empty(),
-            Self::Heat(chart) => chart.names.is_empty(),
-        }
-    }
-
-    fn caption(&self) -> &str {
-        match self {
-            Self::Intervals(chart) => &chart.caption,
-            Self::Lines(chart) => &chart.caption,
-            Self::Bars(chart) => &chart.caption,
-            Self::Graph(chart) => &chart.caption,
-            Self::Heat(chart) => &chart.caption,
+        match &self.plot {
+            Plot::Intervals(chart) => chart.rows.is_empty(),
+            Plot::Lines(chart) => chart.lines.is_empty(),
+            Plot::Bars(chart) => chart.bars.is_empty(),
+            Plot::Graph(chart) => chart.edges.is_empty(),
+            Plot::Heat(chart) => chart.names.is_empty(),
         }
     }
 
@@ -227,21 +245,21 @@ impl Chart {
     /// Adds the chart as a figure of a page. `id` must be unique in the page.
     pub(super) fn figure(&self, markup: &mut Markup, id: &str) {
         markup.element("figure", &[("id", id)], |figure| {
-            figure.leaf("h3", &[], self.title());
+            figure.leaf("h3", &[], &self.title);
             self.draw(figure, id, false);
-            figure.leaf("figcaption", &[], self.caption());
+            figure.leaf("figcaption", &[], &self.caption);
         });
         markup.line();
     }
 
     fn draw(&self, markup: &mut Markup, id: &str, alone: bool) {
         let mut inside = Markup::default();
-        let height = match self {
-            Self::Intervals(chart) => intervals(&mut inside, chart),
-            Self::Lines(chart) => lines(&mut inside, chart),
-            Self::Bars(chart) => bars(&mut inside, chart),
-            Self::Graph(chart) => graph(&mut inside, chart),
-            Self::Heat(chart) => heat(&mut inside, chart),
+        let height = match &self.plot {
+            Plot::Intervals(chart) => intervals(&mut inside, chart),
+            Plot::Lines(chart) => lines(&mut inside, chart),
+            Plot::Bars(chart) => bars(&mut inside, chart),
+            Plot::Graph(chart) => graph(&mut inside, chart),
+            Plot::Heat(chart) => heat(&mut inside, chart),
         };
         let (title_id, text_id) = (format!("{id}-title"), format!("{id}-text"));
         let labels = format!("{title_id} {text_id}");
@@ -260,7 +278,7 @@ impl Chart {
             attributes.insert(0, ("xmlns", "http://www.w3.org/2000/svg"));
         }
         markup.element("svg", &attributes, |svg| {
-            svg.leaf("title", &[("id", &title_id)], self.title());
+            svg.leaf("title", &[("id", &title_id)], &self.title);
             svg.leaf("desc", &[("id", &text_id)], &self.described());
             if alone {
                 svg.element("style", &[], |style| style.constant(STYLE));
@@ -272,25 +290,25 @@ impl Chart {
 
     /// Describes the chart in words, for screen readers.
     fn described(&self) -> String {
-        let mut parts = vec![self.caption().to_owned()];
-        match self {
-            Self::Intervals(chart) => {
+        let mut parts = vec![self.caption.clone()];
+        match &self.plot {
+            Plot::Intervals(chart) => {
                 parts.extend(chart.rows.iter().map(|row| format!("{}: {}.", row.label, row.note)));
             }
-            Self::Lines(chart) => parts.extend(chart.lines.iter().map(|line| {
+            Plot::Lines(chart) => parts.extend(chart.lines.iter().map(|line| {
                 let values: Vec<String> = line.values.iter().map(|value| shown(*value)).collect();
                 format!("{}: {}.", line.label, values.join(", "))
             })),
-            Self::Bars(chart) => {
+            Plot::Bars(chart) => {
                 parts.extend(chart.bars.iter().map(|bar| format!("{}: {}.", bar.label, bar.note)));
             }
-            Self::Graph(chart) => {
+            Plot::Graph(chart) => {
                 let label = |node: usize| chart.nodes.get(node).map_or("", |node| node.label.as_str());
                 parts.extend(chart.edges.iter().map(|edge| {
                     format!("{} to {}: {:.1}%.", label(edge.from), label(edge.to), 100.0 * edge.share)
                 }));
             }
-            Self::Heat(chart) => parts.push(format!("Events: {}.", chart.names.join(", "))),
+            Plot::Heat(chart) => parts.push(format!("Events: {}.", chart.names.join(", "))),
         }
         parts.join(" ")
     }
@@ -315,9 +333,8 @@ mod tests {
             vec![row(f64::NAN, f64::NEG_INFINITY, f64::INFINITY)],
             vec![row(1e308, -1e308, 1e308), row(0.0, 0.0, 0.0)],
         ] {
-            let chart =
-                IntervalChart { title: "t".into(), rows, reference: Some(0.0), ..IntervalChart::default() };
-            let svg = Chart::Intervals(chart).svg();
+            let rows = IntervalChart { rows, reference: Some(0.0), ..IntervalChart::default() };
+            let svg = Chart::new("t", "", rows).svg();
             for bad in ["NaN", "inf"] {
                 assert!(!svg.contains(bad), "{svg}");
             }

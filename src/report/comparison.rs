@@ -240,16 +240,11 @@ fn difference_chart(comparison: &Comparison) -> Chart {
         );
     }
     let (first, second) = (&comparison.first.label, &comparison.second.label);
-    Chart::Intervals(IntervalChart {
-        title: format!("{second} less {first}"),
-        caption: "Differences of rates and means, paired by task.".to_owned(),
-        axis: format!("difference ({second} less {first})"),
-        interval: "difference with 95% CI, clustered by task".to_owned(),
-        other: "95% CI by cluster-robust standard error".to_owned(),
-        rows,
-        reference: Some(0.0),
-        ..IntervalChart::default()
-    })
+    let axis = format!("difference ({second} less {first})");
+    let other = "95% CI by cluster-robust standard error".to_owned();
+    let rows = IntervalChart::differences(axis, "difference with 95% CI, clustered by task", rows);
+    let caption = "Differences of rates and means, paired by task.";
+    Chart::new(format!("{second} less {first}"), caption, IntervalChart { other, ..rows })
 }
 
 fn rates(comparison: &Comparison) -> Chart {
@@ -264,7 +259,7 @@ fn rates(comparison: &Comparison) -> Chart {
         ]
     });
     let caption = "Shares of the runs to which a detector applies.";
-    Chart::shares("Runs in which a detector fires", caption, "share of runs", rows.collect())
+    Chart::shares("Runs in which a detector fires", caption, "share of runs", rows)
 }
 
 fn pass_k_chart(comparison: &Comparison) -> Chart {
@@ -275,13 +270,7 @@ fn pass_k_chart(comparison: &Comparison) -> Chart {
     };
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let lines = [side(first, |pair| pair.0), side(second, |pair| pair.1)];
-    Chart::Lines(LineChart {
-        title: "pass^k".to_owned(),
-        caption: "The chance that k independent trials of a task all succeed, over the shared tasks."
-            .to_owned(),
-        axis: "trials k".to_owned(),
-        measure: "pass^k".to_owned(),
-        places: (1..=most).map(|k| k.to_string()).collect(),
-        lines: lines.into_iter().filter(|_| most > 1).collect(),
-    })
+    let (places, lines) = ((1..=most).map(|k| k.to_string()), lines.into_iter().filter(|_| most > 1));
+    let caption = "The chance that k independent trials of a task all succeed, over the shared tasks.";
+    Chart::new("pass^k", caption, LineChart::new("trials k", "pass^k", places, lines))
 }

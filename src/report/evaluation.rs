@@ -164,15 +164,11 @@ fn funnel_chart(reflection: &Reflection) -> Chart {
         let passed = [all, all - detection, diagnosis + pass, *pass];
         Some(Line { label: task.to_owned(), values: passed.map(|passed| ratio(passed, all)).into() })
     };
-    Chart::Lines(LineChart {
-        title: "Funnel of reflection".to_owned(),
-        caption: "Share of episodes that pass each stage: best Jaccard index of at least 0.6, every failure judged 1."
-            .to_owned(),
-        axis: "stage".to_owned(),
-        measure: "share of episodes".to_owned(),
-        places: ["all", "detected", "localized", "diagnosed"].map(str::to_owned).into(),
-        lines: groups_of(reflection).filter_map(line).collect(),
-    })
+    let caption =
+        "Share of episodes that pass each stage: best Jaccard index of at least 0.6, every failure judged 1.";
+    let stages = ["all", "detected", "localized", "diagnosed"].map(str::to_owned);
+    let lines = groups_of(reflection).filter_map(line);
+    Chart::new("Funnel of reflection", caption, LineChart::new("stage", "share of episodes", stages, lines))
 }
 
 /// Returns a document of how close signals are to the failures under test.
@@ -301,13 +297,6 @@ fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Cha
         let interval = intervals.get(figure).copied().flatten();
         IntervalRow::new(figure.name().replace('_', " "), cell::figure(value, 2), value, interval)
     });
-    Chart::Intervals(IntervalChart {
-        title: "Reflection over all tasks".to_owned(),
-        caption: "Each figure over all tasks.".to_owned(),
-        axis: "score".to_owned(),
-        interval: "score with 95% CI from resampled episodes".to_owned(),
-        rows: rows.collect(),
-        range: Some((0.0, 1.0)),
-        ..IntervalChart::default()
-    })
+    let rows = IntervalChart::shares("score", "score with 95% CI from resampled episodes", rows);
+    Chart::new("Reflection over all tasks", "Each figure over all tasks.", rows)
 }

@@ -144,15 +144,10 @@ fn distance_chart(evolution: &Evolution) -> Chart {
             })
             .collect::<Vec<_>>()
     });
-    Chart::Lines(LineChart {
-        title: "Failures avoided by distance".to_owned(),
-        caption: "FAR over the number of snapshots between signal and test, by proximity of the signal (T)."
-            .to_owned(),
-        axis: "distance of the signal".to_owned(),
-        measure: "FAR".to_owned(),
-        lines: lines.collect(),
-        places: distances.iter().map(|distance| format!("D{distance}")).collect(),
-    })
+    let places = distances.iter().map(|distance| format!("D{distance}"));
+    let lines = LineChart::new("distance of the signal", "FAR", places, lines);
+    let caption = "FAR over the number of snapshots between signal and test, by proximity of the signal (T).";
+    Chart::new("Failures avoided by distance", caption, lines)
 }
 
 fn excluded(evolution: &Evolution) -> Table {
@@ -179,10 +174,7 @@ fn evolution_chart(evolution: &Evolution) -> Chart {
         .by_framework
         .iter()
         .filter_map(|(name, framework)| bar(format!("framework {name}"), &framework.all));
-    Chart::Bars(BarChart {
-        title: "Failures avoided".to_owned(),
-        axis: "failures avoided (FAR)".to_owned(),
-        caption: "Share of the included cases in which the failure was avoided (FAR).".to_owned(),
-        bars: all.into_iter().chain(classes).chain(frameworks).collect(),
-    })
+    let bars = all.into_iter().chain(classes).chain(frameworks).collect();
+    let caption = "Share of the included cases in which the failure was avoided (FAR).";
+    Chart::new("Failures avoided", caption, BarChart { axis: "failures avoided (FAR)".to_owned(), bars })
 }

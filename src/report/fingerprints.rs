@@ -47,8 +47,8 @@ pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
         .flat_map(|group| nodes.shares(&group.fingerprint).into_values())
         .fold(0.0, f64::max);
     for group in found.groups.iter().take(DRAWN) {
-        document.chart(Chart::Graph(graph(found, group, &nodes, widest)));
-        document.chart(Chart::Heat(heat(group, &nodes)));
+        document.chart(graph(found, group, &nodes, widest));
+        document.chart(heat(group, &nodes));
     }
     if found.groups.len() > DRAWN {
         document.paragraph(format!("{} more groups are not drawn.", found.groups.len() - DRAWN));
@@ -216,7 +216,7 @@ fn name(node: &Node) -> String {
     }
 }
 
-fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, widest: f64) -> GraphChart {
+fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, widest: f64) -> Chart {
     let own = nodes.shares(&group.fingerprint);
     let mut others: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for (from, to, _, other) in contrasts(found, group) {
@@ -239,20 +239,16 @@ fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, wid
             edges.push(GraphEdge { from: place.0, to: place.1, share, contrast });
         }
     }
-    GraphChart {
-        title: format!("{}: transitions", group.name),
-        caption: format!(
-            "{}. Highlighted: shares that differ from those of the other groups by at least a point; others below 0.5% are \
-             left out.",
-            counted(group.runs, "run")
-        ),
-        nodes: nodes.shown.clone(),
-        edges,
-        widest,
-    }
+    let caption = format!(
+        "{}. Highlighted: shares that differ from those of the other groups by at least a point; others below 0.5% are \
+         left out.",
+        counted(group.runs, "run")
+    );
+    let plot = GraphChart { nodes: nodes.shown.clone(), edges, widest };
+    Chart::new(format!("{}: transitions", group.name), caption, plot)
 }
 
-fn heat(group: &FingerprintGroup, nodes: &Nodes) -> HeatChart {
+fn heat(group: &FingerprintGroup, nodes: &Nodes) -> Chart {
     let shares = nodes.shares(&group.fingerprint);
     let size = nodes.shown.len();
     let share = |from, to| shares.get(&(from, to)).copied().unwrap_or(0.0);
@@ -260,11 +256,10 @@ fn heat(group: &FingerprintGroup, nodes: &Nodes) -> HeatChart {
         let sum: f64 = (0..size).map(|to| share(from, to)).sum();
         (0..size).map(|to| (sum > 0.0).then(|| share(from, to) / sum)).collect()
     };
-    HeatChart {
-        title: format!("{}: what follows", group.name),
-        caption: "For each event (row), the share in percent of the events that follow it (columns)."
-            .to_owned(),
+    let plot = HeatChart {
         names: nodes.shown.iter().map(|node| node.label.clone()).collect(),
         values: (0..size).map(row).collect(),
-    }
+    };
+    let caption = "For each event (row), the share in percent of the events that follow it (columns).";
+    Chart::new(format!("{}: what follows", group.name), caption, plot)
 }

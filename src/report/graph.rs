@@ -8,10 +8,6 @@ use super::wrap::shortened;
 /// A graph of transitions between kinds of events. The width of an edge is its share.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GraphChart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
     /// The nodes, in order around a circle.
     pub nodes: Vec<GraphNode>,
     /// The edges.
@@ -71,10 +67,6 @@ pub enum GraphContrast {
 /// A heat map: a value in [0, 1] for each row and column. Rows and columns have the same names.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeatChart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
     /// The names of rows and columns.
     pub names: Vec<String>,
     /// The values by row and column; `None` is left blank.

@@ -36,7 +36,7 @@ mod table;
 mod wrap;
 
 pub use calibration::calibration_document;
-pub use chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart};
+pub use chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
 pub use comparison::comparison_document;
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]

@@ -50,25 +50,17 @@ fn charts(comparison: &Comparison) -> [Chart; 2] {
         let note = Cell::Signed(value, 2).shown();
         IntervalRow::new(format!("{name}: {context}"), note, Some(value), found.difference.bootstrap95)
     });
+    let rates =
+        IntervalChart::shares("share of trials resolved", "share with 95% CI from resampled tasks", rates);
+    let differences = IntervalChart::differences(
+        "difference (recovery less fresh)",
+        "difference with 95% CI from resampled tasks",
+        differences,
+    );
+    let caption = "Mean share of trials resolved over the tasks tried on both sides.";
     [
-        Chart::Intervals(IntervalChart {
-            title: "Tasks resolved".to_owned(),
-            caption: "Mean share of trials resolved over the tasks tried on both sides.".to_owned(),
-            rows: rates.collect(),
-            axis: "share of trials resolved".to_owned(),
-            interval: "share with 95% CI from resampled tasks".to_owned(),
-            range: Some((0.0, 1.0)),
-            ..IntervalChart::default()
-        }),
-        Chart::Intervals(IntervalChart {
-            title: "Recovery less fresh".to_owned(),
-            caption: "Differences of the two rates.".to_owned(),
-            rows: differences.collect(),
-            axis: "difference (recovery less fresh)".to_owned(),
-            interval: "difference with 95% CI from resampled tasks".to_owned(),
-            reference: Some(0.0),
-            ..IntervalChart::default()
-        }),
+        Chart::new("Tasks resolved", caption, rates),
+        Chart::new("Recovery less fresh", "Differences of the two rates.", differences),
     ]
 }
 

@@ -45,17 +45,14 @@ fn forest_row(label: String, pearson: &Coefficient, over: Option<&ClusteredInter
 }
 
 pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalRow>) -> Chart {
-    Chart::Intervals(IntervalChart {
-        title: format!("Correlation with reward: {}", relation.label()),
-        caption: "r by model and domain, where clusters are enough for an interval.".to_owned(),
-        axis: "r with reward".to_owned(),
-        interval: format!("r with 95% CI, clustered by {}", unit(cluster)),
+    let interval = format!("r with 95% CI, clustered by {}", unit(cluster));
+    let rows = IntervalChart {
         other: "95% CI if runs were independent (Fisher)".to_owned(),
-        rows,
         range: Some((-1.0, 1.0)),
-        reference: Some(0.0),
-        ..IntervalChart::default()
-    })
+        ..IntervalChart::differences("r with reward", interval, rows)
+    };
+    let caption = "r by model and domain, where clusters are enough for an interval.";
+    Chart::new(format!("Correlation with reward: {}", relation.label()), caption, rows)
 }
 
 fn with_interval(value: f64, interval: Option<Interval>) -> String {
@@ -86,7 +83,7 @@ pub(super) fn success_by_recovery(rows: &[SimulationRow]) -> Chart {
         Some(IntervalRow::new(*label, note, ratio(successes, n), Some(interval)))
     });
     let caption = "Share of runs with a reward within 1e-6 of 1.";
-    Chart::shares("Success by recovery", caption, "share of runs that succeed", bins.collect())
+    Chart::shares("Success by recovery", caption, "share of runs that succeed", bins)
 }
 
 pub(super) fn pass_k_chart(groups: &[PassK]) -> Chart {
@@ -95,14 +92,9 @@ pub(super) fn pass_k_chart(groups: &[PassK]) -> Chart {
         label: group.domain.clone().unwrap_or_else(|| "no domain".to_owned()),
         values: group.pass.iter().map(|value| Some(*value)).collect(),
     };
-    Chart::Lines(LineChart {
-        title: format!("pass^k of {}", groups.first().map_or("", PassK::name)),
-        caption:
-            "The chance that k independent trials of a task all succeed, with its value at the largest k."
-                .to_owned(),
-        axis: "trials k".to_owned(),
-        measure: "pass^k".to_owned(),
-        places: (1..=most).map(|k| k.to_string()).collect(),
-        lines: groups.iter().filter(|group| !group.pass.is_empty()).map(line).collect(),
-    })
+    let caption =
+        "The chance that k independent trials of a task all succeed, with its value at the largest k.";
+    let lines = groups.iter().filter(|group| !group.pass.is_empty()).map(line);
+    let lines = LineChart::new("trials k", "pass^k", (1..=most).map(|k| k.to_string()), lines);
+    Chart::new(format!("pass^k of {}", groups.first().map_or("", PassK::name)), caption, lines)
 }

@@ -195,7 +195,7 @@ fn charts(summary: &ScanSummary) -> Vec<Chart> {
         let rows = detectors.iter().flat_map(|(detector, models)| {
             models.iter().filter_map(|(_, counts)| row((*detector).to_owned(), *counts))
         });
-        return vec![Chart::shares("Runs in which a detector fires", CAPTION, AXIS, rows.collect())];
+        return vec![Chart::shares("Runs in which a detector fires", CAPTION, AXIS, rows)];
     }
     let of_detector = |(detector, models): (&&str, &Vec<OfModel<'_>>)| {
         let named = |model: Option<&str>| model.unwrap_or("model not named").to_owned();
@@ -242,12 +242,9 @@ fn cost_charts(summary: &ScanSummary) -> Vec<Chart> {
         bars.sort_by(|one, other| other.share.total_cmp(&one.share));
         bars.truncate(BARS);
         let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
-        Chart::Bars(BarChart {
-            title: format!("Cost of failures: {kind}"),
-            axis: format!("share of {kind}"),
-            caption: format!("Share of {kind} inside of findings, by detector and model.{most}"),
-            bars,
-        })
+        let caption = format!("Share of {kind} inside of findings, by detector and model.{most}");
+        let bars = BarChart { axis: format!("share of {kind}"), bars };
+        Chart::new(format!("Cost of failures: {kind}"), caption, bars)
     };
     kinds.map(chart).into()
 }

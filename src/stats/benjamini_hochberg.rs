@@ -9,8 +9,6 @@
 //!
 //! Reference: Benjamini & Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995). Oracle:
 //! `statsmodels.stats.multitest.multipletests(p, method="fdr_bh")`.
-//!
-//! Errors: a value outside [0, 1].
 
 use super::{Side, StatsError, float};
 

@@ -26,8 +26,6 @@
 //! "Bootstrap-based improvements for inference with clustered errors", Rev. Econ. Stat. 90 (2008) (few
 //! clusters); Hesterberg, "What teachers should know about the bootstrap", Am. Stat. 69 (2015) (widened).
 //! Oracle: `scipy.stats.bootstrap` with clusters of one.
-//!
-//! Errors: a confidence outside (0, 1), no resamples. Fewer than two clusters give no interval.
 
 use rayon::prelude::*;
 use serde::Serialize;

@@ -8,8 +8,6 @@
 //!
 //! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values
 //! the estimates equal up to rounding.
-//!
-//! Errors: columns of different length, a value that is not finite.
 
 mod within;
 

@@ -1,6 +1,4 @@
 //! Checks and scaling of paired columns.
-//!
-//! Errors: columns of different length, a value that is not finite.
 
 use super::{Side, StatsError, mean};
 

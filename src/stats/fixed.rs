@@ -10,8 +10,6 @@
 //! | error of a mean | at most that of an addend, and one rounding to a float |
 //! | rounding of a product of two rounded addends | 2^-61 |
 //! | largest sum of squares | 2^67; it saturates there, after 2^27 runs with a million calls each |
-//!
-//! Errors: values that are not finite or exceed the bound are refused.
 
 use serde::{Deserialize, Serialize};
 

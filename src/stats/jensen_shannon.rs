@@ -8,8 +8,6 @@
 //!
 //! Reference: Endres & Schindelin, "A new metric for probability distributions", IEEE Trans. Inf. Theory 49
 //! (2003). Oracle: `scipy.spatial.distance.jensenshannon(p, q, base=2)`.
-//!
-//! Errors: none; without counts on a side the distance is `None`.
 
 /// Returns the Jensen–Shannon distance of two columns of counts, place by place.
 ///

@@ -12,19 +12,16 @@
 //! References: Cohen, "A coefficient of agreement for nominal scales", Educ. Psychol. Meas. 20 (1960);
 //! standard deviation: Fleiss, Cohen & Everitt, Psychol. Bull. 72 (1969). Oracle:
 //! `statsmodels.stats.inter_rater.cohens_kappa`.
-//!
-//! Errors: a table that is not square, no items. Kappa is undefined if both readers put all items into the same
-//! category, since chance agreement is then 1.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::distributions::normal_quantile;
+use super::float;
 use super::interval::Interval;
-use super::{StatsError, float};
 
-/// The agreement of two readers beyond chance: [`cohens_kappa`], [`kappa_of_labels`].
+/// The agreement of two readers beyond chance: [`cohens_kappa`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kappa {
@@ -40,74 +37,31 @@ pub struct Kappa {
     pub agreement: f64,
 }
 
-/// Cohen's kappa of a square table of counts.
+/// Returns Cohen's kappa for pairs of labels, one label from each reader.
 ///
-/// Rows are the first reader's categories, columns the second's. Returns `None` if both readers put all items into the
-/// same category.
+/// Returns `None` for an empty input, or if both readers give all items the same label.
 ///
 /// ```
 /// use wrongturn::stats::cohens_kappa;
 ///
-/// // 20 and 15 items that both call yes or both call no, 5 and 10 on which they differ.
-/// let kappa = cohens_kappa(&[&[20, 5], &[10, 15]])?.unwrap();
-/// assert!((kappa.kappa - 0.4).abs() < 1e-12);
-/// # Ok::<(), wrongturn::stats::StatsError>(())
-/// ```
-///
-/// # Errors
-///
-/// [`StatsError::InvalidArgument`] for a table that is not square, [`StatsError::TooFew`] without items.
-pub fn cohens_kappa(table: &[&[u64]]) -> Result<Option<Kappa>, StatsError> {
-    if table.iter().any(|row| row.len() != table.len()) {
-        return Err(StatsError::InvalidArgument { name: "table", why: "must be square" });
-    }
-    let n = table.iter().copied().flatten().fold(0_u64, |sum, count| sum.saturating_add(*count));
-    if n == 0 {
-        return Err(StatsError::TooFew { n: 0, needed: 1 });
-    }
-    let cells = table.iter().enumerate().flat_map(|(i, row)| {
-        row.iter().enumerate().filter(|(_, count)| **count > 0).map(move |(j, count)| ((i, j), *count))
-    });
-    Ok(of_cells(&cells.collect()))
-}
-
-/// Returns Cohen's kappa for pairs of labels, one label from each reader.
-///
-/// Same as [`cohens_kappa`] for the table of labels. Returns `None` for an empty input, or if both readers give all
-/// items the same label.
-///
-/// ```
-/// use wrongturn::stats::kappa_of_labels;
-///
-/// let kappa = kappa_of_labels([("x", "x"), ("x", "x"), ("x", "y"), ("y", "y")]).unwrap();
+/// let kappa = cohens_kappa([("x", "x"), ("x", "x"), ("x", "y"), ("y", "y")]).unwrap();
 /// assert_eq!((kappa.kappa, kappa.n), (0.5, 4));
 /// ```
 #[must_use]
-pub fn kappa_of_labels<L: Ord>(pairs: impl IntoIterator<Item = (L, L)>) -> Option<Kappa> {
+pub fn cohens_kappa<L: Ord>(pairs: impl IntoIterator<Item = (L, L)>) -> Option<Kappa> {
     let mut labels: BTreeMap<L, usize> = BTreeMap::new();
-    let mut cells: Cells = BTreeMap::new();
+    let [mut rows, mut columns] = [const { BTreeMap::<usize, u64>::new() }; 2];
+    let mut cells: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    let mut n = 0;
     for (first, second) in pairs {
-        let [first, second] = [first, second].map(|label| {
+        let [i, j] = [first, second].map(|label| {
             let next = labels.len();
             *labels.entry(label).or_insert(next)
         });
-        *cells.entry((first, second)).or_default() += 1;
-    }
-    of_cells(&cells)
-}
-
-/// The number of items for each pair of categories. Empty cells are left out.
-type Cells = BTreeMap<(usize, usize), u64>;
-
-fn of_cells(cells: &Cells) -> Option<Kappa> {
-    let (mut rows, mut columns) = (BTreeMap::new(), BTreeMap::new());
-    let mut n = 0_u64;
-    for ((i, j), count) in cells {
-        for (margin, category) in [(&mut rows, i), (&mut columns, j)] {
-            let sum: &mut u64 = margin.entry(*category).or_default();
-            *sum = sum.saturating_add(*count);
+        for sum in [rows.entry(i).or_default(), columns.entry(j).or_default(), &mut n] {
+            *sum += 1;
         }
-        n = n.saturating_add(*count);
+        *cells.entry((i, j)).or_default() += 1;
     }
     let share = |count: u64| float(count) / float(n);
     let row = |category: usize| rows.get(&category).map_or(0.0, |count| share(*count));
@@ -120,7 +74,7 @@ fn of_cells(cells: &Cells) -> Option<Kappa> {
     }
     let kappa = (agreement - by_chance) / rest;
     let (mut on, mut off) = (0.0, 0.0);
-    for ((i, j), count) in cells {
+    for ((i, j), count) in &cells {
         let p = share(*count);
         if i == j {
             on += p * (rest - (row(*i) + column(*i)) * (1.0 - agreement)).powi(2);
@@ -141,6 +95,15 @@ fn of_cells(cells: &Cells) -> Option<Kappa> {
 mod tests {
     use super::super::assert_close;
     use super::*;
+
+    /// Returns the pairs of labels of a table: rows are the first reader's categories, columns the second's.
+    fn pairs(table: &[&[u64]]) -> Vec<(usize, usize)> {
+        let of_row = |(i, row): (usize, &&[u64])| {
+            let cells = row.iter().enumerate();
+            cells.flat_map(|(j, count)| (0..*count).map(move |_| (i, j))).collect::<Vec<_>>()
+        };
+        table.iter().enumerate().flat_map(of_row).collect()
+    }
 
     /// `cohens_kappa(table)`: `kappa`, `std_kappa`, `kappa_low`, `kappa_upp`, statsmodels 0.15.0
     #[test]
@@ -164,7 +127,7 @@ mod tests {
             ),
         ];
         for (table, expected) in tables {
-            let found = cohens_kappa(table).unwrap().unwrap();
+            let found = cohens_kappa(pairs(table)).unwrap();
             let found = [found.kappa, found.sd, found.ci95.low, found.ci95.high];
             for (found, expected) in found.into_iter().zip(expected) {
                 assert_close(found, expected, 1e-12);
@@ -173,29 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_a_table() {
-        let labels = ["loop", "blind", "format"];
-        let table: [&[u64]; 3] = [&[10, 2, 1], &[3, 12, 4], &[0, 5, 9]];
-        let pairs = table.iter().zip(labels).flat_map(|(row, first)| {
-            let of_row = row.iter().zip(labels);
-            of_row.flat_map(move |(count, second)| (0..*count).map(move |_| (first, second)))
-        });
-        let (found, expected) = (kappa_of_labels(pairs).unwrap(), cohens_kappa(&table).unwrap().unwrap());
-        assert_eq!((found.n, found.agreement), (expected.n, expected.agreement));
-        assert_close(found.kappa, expected.kappa, 1e-15);
-        assert_close(found.sd, expected.sd, 1e-15);
-        assert_close(kappa_of_labels([("x", "y")]).unwrap().kappa, 0.0, 0.0);
-        assert_eq!(kappa_of_labels([("x", "x")]), None);
-        assert_eq!(kappa_of_labels::<&str>([]), None);
-    }
-
-    #[test]
     fn ends() {
-        assert_eq!(cohens_kappa(&[&[5, 0], &[0, 0]]), Ok(None));
-        assert_eq!(cohens_kappa(&[]), Err(StatsError::TooFew { n: 0, needed: 1 }));
-        assert_eq!(cohens_kappa(&[&[0, 0], &[0, 0]]), Err(StatsError::TooFew { n: 0, needed: 1 }));
-        assert!(cohens_kappa(&[&[1, 2]]).is_err());
-        let perfect = cohens_kappa(&[&[5, 0], &[0, 5]]).unwrap().unwrap();
+        assert_close(cohens_kappa([("x", "y")]).unwrap().kappa, 0.0, 0.0);
+        assert_eq!(cohens_kappa([("x", "x")]), None);
+        assert_eq!(cohens_kappa::<&str>([]), None);
+        let perfect = cohens_kappa(pairs(&[&[5, 0], &[0, 5]])).unwrap();
         assert_eq!((perfect.kappa, perfect.sd, perfect.agreement), (1.0, 0.0, 1.0));
     }
 }

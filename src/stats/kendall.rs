@@ -9,9 +9,6 @@
 //!
 //! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment of ties in
 //! ranking problems", Biometrika 33 (1945). Takes quadratic time, which is fine up to some thousands of items.
-//!
-//! Errors: a value that is not finite. τ-b is undefined with fewer than two items or if all items of one ranking are
-//! tied.
 
 use serde::Serialize;
 

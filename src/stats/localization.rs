@@ -10,14 +10,12 @@
 //!
 //! Reference: Jaccard, "The distribution of the flora in the alpine zone", New Phytologist 11
 //! (1912); the two means are those of BenchTrace, section 3.3.1.
-//!
-//! Errors: none. A mean over nothing is `None`. A range whose start exceeds its end is empty.
 
 use std::ops::RangeInclusive;
 
 use super::float;
 
-/// Returns the Jaccard index of two ranges; 0 when both are empty.
+/// Returns the Jaccard index of two ranges; 0 when both are empty. A range whose start exceeds its end is empty.
 ///
 /// ```
 /// use wrongturn::stats::jaccard;

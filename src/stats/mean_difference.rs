@@ -14,8 +14,6 @@
 //! Reference: Liang & Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73
 //! (1986). Oracle: `statsmodels.api.OLS(outcome, [1, side]).fit(cov_type="cluster",
 //! cov_kwds={"groups": g}, use_t=True)`.
-//!
-//! Errors: a side without observations, a sum that is not finite, options out of range.
 
 use serde::Serialize;
 

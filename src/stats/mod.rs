@@ -1,9 +1,8 @@
 //! The formulas of this crate: correlation, intervals, classification scores, pass^k.
 //!
-//! One file per formula. Each names its reference and its errors, and holds tests against values
-//! computed by scipy, with the expression that computed them. Nothing here knows what the numbers
-//! stand for, and nothing here panics: bad input is a [`StatsError`], an undefined ratio is `None`. The guide on
-//! [statistics](crate::guide::statistics) shows them at work.
+//! One file per formula. Each names its reference, and holds tests against values computed by scipy, with the expression
+//! that computed them. Nothing here knows what the numbers stand for, and nothing here panics: bad input is a
+//! [`StatsError`], an undefined ratio is `None`. The guide on [statistics](crate::guide::statistics) shows them at work.
 //!
 //! | question | answer | reference |
 //! |---|---|---|
@@ -14,8 +13,8 @@
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
 //! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how sure is a proportion? | [`wilson()`] | Wilson 1927 |
-//! | how sure is any other statistic? | [`bootstrap_percentile()`], [`f1_bootstrap()`] | Efron 1979 |
-//! | do two readers agree? | [`cohens_kappa()`], [`kappa_of_labels()`] | Cohen 1960, Fleiss et al. 1969 |
+//! | how sure is F1? | [`f1_bootstrap()`] | Efron 1979 |
+//! | do two readers agree? | [`cohens_kappa()`] | Cohen 1960, Fleiss et al. 1969 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
 //! | how often do k tries all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
@@ -51,17 +50,15 @@ mod two_proportions;
 mod within_group;
 
 pub use benjamini_hochberg::benjamini_hochberg;
-pub(crate) use bootstrap::quantile;
-#[cfg(feature = "benchmarks")]
+pub use bootstrap::BootstrapInterval;
 pub(crate) use bootstrap::without_tails;
-pub use bootstrap::{BootstrapInterval, Resample, bootstrap_percentile};
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 pub use clustered::{ClusteredPearson, ClusteredWithin, PairSums, PairedDifference};
 pub use error::{Side, StatsError};
 pub use interval::{Interval, wilson};
 pub use jensen_shannon::jensen_shannon;
-pub use kappa::{Kappa, cohens_kappa, kappa_of_labels};
+pub use kappa::{Kappa, cohens_kappa};
 pub use kendall::{Kendall, kendall};
 pub use localization::{jaccard, localization_recall, localization_similarity};
 pub use mcnemar::mcnemar;
@@ -71,12 +68,10 @@ pub use pearson::{Correlation, PearsonAccumulator, pearson};
 pub use permutation::{PermutationTest, permutation_test};
 pub use random_effects::{RandomEffects, random_effects};
 #[cfg(feature = "benchmarks")]
-pub(crate) use ratio_bootstrap::ratio_bootstrap;
+pub(crate) use ratio_bootstrap::{ratio_bootstrap, resampled_sums};
 pub use regression::{Effect, Regression, linear_regression, logistic_regression};
 pub use resampling::Resampling;
 pub(crate) use rng::Rng;
-#[cfg(feature = "benchmarks")]
-pub(crate) use rng::SplitMix;
 pub use spearman::spearman;
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;

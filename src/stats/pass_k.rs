@@ -11,9 +11,6 @@
 //!
 //! Reference: Yao et al., "τ-bench: A Benchmark for Tool-Agent-User Interaction in Real-World
 //! Domains", arXiv:2406.12045, section 4. Oracle: `math.comb`.
-//!
-//! Errors: no tasks, a task with more successes than trials, a `k` that is 0 or exceeds the
-//! smallest number of trials of a task.
 
 use super::{StatsError, float};
 

@@ -14,9 +14,6 @@
 //! References: Pearson, "Notes on regression and inheritance in the case of two parents", Proc. R.
 //! Soc. 58 (1895); Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
 //! Oracle: `scipy.stats.pearsonr(x, y)` and its `confidence_interval()`.
-//!
-//! Errors: columns of different length, fewer than 3 pairs, a value that is not finite, a constant
-//! column.
 
 use serde::{Deserialize, Serialize, Serializer};
 

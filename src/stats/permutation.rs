@@ -13,8 +13,6 @@
 //! References: Fisher, "The design of experiments" (1935), section 21; Phipson & Smyth, "Permutation
 //! p-values should never be zero", Stat. Appl. Genet. Mol. Biol. 9 (2010). Oracle:
 //! `scipy.stats.permutation_test((y,), T, permutation_type="pairings")`.
-//!
-//! Errors: columns of different length, a value that is not finite, no resamples.
 
 use std::collections::BTreeMap;
 

@@ -16,8 +16,6 @@
 //! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001), and Knapp & Hartung, Stat. Med. 22 (2003) (interval,
 //! and its max(1, H)); Higgins & Thompson, Stat. Med. 21 (2002) (I²). Oracle: `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl",
 //! use_t=True)`, the wider of its rows "random effect" and "random effect wls" (scaled standard error).
-//!
-//! Errors: fewer than two groups that can be pooled (`|r| < 1` and n > 3).
 
 use serde::Serialize;
 

@@ -13,23 +13,20 @@ use super::bootstrap::without_tails;
 use super::interval::Interval;
 use super::rng::SplitMix;
 
+/// Returns the sums of as many pairs as there are, drawn with replacement, again and again.
+pub(crate) fn resampled_sums(pairs: &[(f64, f64)], seed: u64) -> impl Iterator<Item = (f64, f64)> {
+    let mut rng = SplitMix::new(seed);
+    std::iter::repeat_with(move || {
+        let drawn = (0..pairs.len()).filter_map(|_| rng.pick(pairs));
+        drawn.fold((0.0, 0.0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1))
+    })
+}
+
 /// Returns the 95% interval of Σ parts / Σ wholes.
 pub(crate) fn ratio_bootstrap(clusters: &[(f64, f64)], resamples: u32, seed: u64) -> Option<Interval> {
-    let mut draws = SplitMix::new(seed);
-    let mut values = Vec::new();
-    for _ in 0..resamples {
-        let (mut parts, mut wholes) = (0.0, 0.0);
-        for _ in clusters {
-            if let Some((part, whole)) = draws.pick(clusters) {
-                parts += part;
-                wholes += whole;
-            }
-        }
-        if wholes > 0.0 {
-            values.push(parts / wholes);
-        }
-    }
-    without_tails(values, 0.025)
+    let sums = (0..resamples).zip(resampled_sums(clusters, seed)).map(|(_, sums)| sums);
+    let defined = sums.filter(|(_, wholes)| *wholes > 0.0);
+    without_tails(defined.map(|(parts, wholes)| parts / wholes).collect(), 0.025)
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 //!
 //! Every resample has its own generator, made from the seed and its number, so results do not depend on the
 //! number of threads.
-//!
-//! Errors: a confidence outside (0, 1), no resamples.
 
 use super::StatsError;
 use super::interval::checked_confidence;

@@ -5,8 +5,6 @@
 //! number generators", ACM TOMS 47 (2021). Unbiased bounded integers: Lemire, "Fast random integer
 //! generation in an interval", ACM TOMACS 29 (2019). Shuffle: Durstenfeld, "Algorithm 235", CACM 7
 //! (1964). Not for secrets.
-//!
-//! Errors: none.
 
 /// The generator's state.
 #[derive(Debug, Clone)]
@@ -74,7 +72,7 @@ impl Rng {
 }
 
 /// `SplitMix64` by itself, with the plain draw that the definitions of Recovery-Bench's bootstrap prescribe: the high
-/// half of 64 bits times the bound, biased by less than `bound` in 2^64.
+/// half of 64 bits times the bound, biased by less than the bound in 2^64.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix {
     counter: u64,
@@ -86,15 +84,10 @@ impl SplitMix {
         Self { counter: seed }
     }
 
-    /// One of the integers below `bound`; 0 when that is 0.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        let product = u128::from(split_mix_64(&mut self.counter)) * bound as u128;
-        usize::try_from(product >> 64).unwrap_or(0)
-    }
-
     /// One of the items; `None` when there is none.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        items.get(self.below(items.len()))
+        let product = u128::from(split_mix_64(&mut self.counter)) * items.len() as u128;
+        items.get(usize::try_from(product >> 64).ok()?)
     }
 }
 

@@ -9,8 +9,6 @@
 //! References: Spearman, "The proof and measurement of association between two things", Am. J. Psychol.
 //! 15 (1904); interval: Bonett & Wright, "Sample size requirements for estimating Pearson, Kendall and
 //! Spearman correlations", Psychometrika 65 (2000). Oracle: `scipy.stats.spearmanr`.
-//!
-//! Errors: those of [`pearson`](fn@super::pearson).
 
 use super::columns::{check_finite, check_lengths, pairs};
 use super::distributions::normal_quantile;
@@ -94,9 +92,6 @@ mod tests {
         let interval = (0.16431518689548816, 0.6433818394662819);
         let (r, p) = (0.43404561824729887, 0.001637039283110927);
         agrees(spearman(&gen_x(50, 0.0), &gen_y(50, 0.0)), r, p, interval);
-        let y: Vec<f64> = (0..1000_u32).map(|i| f64::from(29 * i % 89)).collect();
-        let interval = (-0.06425005158189871, 0.059735637978769504);
-        agrees(spearman(&gen_x(1000, 0.0), &y), -0.0022659150131035034, 0.9429480974337294, interval);
     }
 
     /// `scipy.stats.rankdata([3, 1, 3, 2, 3, 1])`

@@ -11,8 +11,6 @@
 //!
 //! References: Pearson, "On the theory of contingency", Drapers' Company Research Memoirs 1 (1904); Agresti, "An
 //! introduction to categorical data analysis", section 2.2. Oracle: `statsmodels.stats.proportion.proportions_ztest`.
-//!
-//! Errors: none. `None` if a group is empty or the pooled rate is 0 or 1.
 
 use serde::Serialize;
 

@@ -10,8 +10,6 @@
 //!
 //! Reference: Fisher, "The distribution of the partial correlation coefficient", Metron 3 (1924).
 //! Oracle: `numpy.corrcoef` of the group-centred columns, `statsmodels.api.OLS(y, [x, dummies])`.
-//!
-//! Errors: those of [`pearson`](fn@super::pearson); also too few observations if no degree of freedom is left.
 
 use std::collections::BTreeMap;
 

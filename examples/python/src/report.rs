@@ -282,8 +282,8 @@ impl Report {
         let options = ReadOptions { format: self.format, ..ReadOptions::default() };
         let mut strips = self.part.worst.clone().read(&options);
         for (run, strip) in self.part.worst.iter().zip(&mut strips) {
-            if self.memory.contains_key(run.file())
-                && let Some(record) = self.place(run.run()).and_then(|place| self.records.get(place))
+            if self.memory.contains_key(&*run.file)
+                && let Some(record) = self.place(&run.run).and_then(|place| self.records.get(place))
             {
                 strip.steps = self.steps(&record.file, record.position);
             }

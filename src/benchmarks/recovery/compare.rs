@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::arms::{Arm, ByTask, ComparedTrial, share};
-use super::resampled::Resampled;
-use crate::stats::{Interval, kendall, mcnemar, mean};
+use crate::stats::{Interval, float, kendall, mcnemar, mean, resampled_sums, without_tails};
 
 /// The context of fresh trials.
 const FRESH: &str = "fresh";
+
+/// Number of resamples of the bootstrap.
+const RESAMPLES: usize = 2_000;
 
 /// Recovery against fresh starts, by context and model: [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,7 +109,7 @@ pub struct RelativeDrop {
     /// Its 95% bootstrap interval; undefined with the drop.
     pub bootstrap95: Option<Interval>,
     /// Resamples without a resolved fresh trial.
-    pub resamples_left_out: u32,
+    pub resamples_left_out: u64,
 }
 
 /// McNemar's exact test of the two sides on the same tasks.
@@ -204,7 +206,7 @@ impl ContextComparison {
 }
 
 /// Returns the relative loss from a fresh rate; undefined for a rate of 0.
-pub(super) fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
+fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
     (fresh > 0.0).then(|| (fresh - recovery) / fresh)
 }
 
@@ -235,21 +237,32 @@ struct Pair<'t> {
 }
 
 impl PairedComparison {
-    fn of(tasks: &[Pair<'_>], seed: u64) -> Option<Self> {
+    fn of<'t>(tasks: &[Pair<'t>], seed: u64) -> Option<Self> {
         let shares: Vec<(f64, f64)> =
             tasks.iter().map(|task| (share(task.fresh), share(task.recovery))).collect();
-        let resampled = Resampled::of(&shares, seed);
-        let fresh: Vec<&[&ComparedTrial]> = tasks.iter().map(|task| task.fresh).collect();
-        let recovery: Vec<&[&ComparedTrial]> = tasks.iter().map(|task| task.recovery).collect();
-        let fresh = Arm::of(&fresh, resampled.fresh)?;
-        let recovery = Arm::of(&recovery, resampled.recovery)?;
-        let value = relative_drop(fresh.rate, recovery.rate);
+        // Tasks are drawn whole, both sides together.
+        let n = float(tasks.len() as u64);
+        let means = resampled_sums(&shares, seed).map(|(fresh, recovery)| (fresh / n, recovery / n));
+        let means: Vec<(f64, f64)> = means.take(RESAMPLES).collect();
+        let of_means = |value: fn(f64, f64) -> Option<f64>| -> Vec<f64> {
+            means.iter().filter_map(|(fresh, recovery)| value(*fresh, *recovery)).collect()
+        };
+        let interval = |values| without_tails(values, 0.025);
+        let side = |side: fn(&Pair<'t>) -> &'t [&'t ComparedTrial], value: fn(f64, f64) -> Option<f64>| {
+            Arm::of(&tasks.iter().map(side).collect::<Vec<_>>(), interval(of_means(value)))
+        };
+        let fresh = side(|task| task.fresh, |fresh, _| Some(fresh))?;
+        let recovery = side(|task| task.recovery, |_, recovery| Some(recovery))?;
+        let (value, drops) = (relative_drop(fresh.rate, recovery.rate), of_means(relative_drop));
         Some(Self {
-            difference: Difference { value: recovery.rate - fresh.rate, bootstrap95: resampled.difference },
+            difference: Difference {
+                value: recovery.rate - fresh.rate,
+                bootstrap95: interval(of_means(|fresh, recovery| Some(recovery - fresh))),
+            },
             relative_drop: RelativeDrop {
                 value,
-                bootstrap95: resampled.drop.filter(|_| value.is_some()),
-                resamples_left_out: resampled.left_out,
+                resamples_left_out: (RESAMPLES - drops.len()) as u64,
+                bootstrap95: interval(drops).filter(|_| value.is_some()),
             },
             mcnemar: McNemar::of(tasks),
             fresh,

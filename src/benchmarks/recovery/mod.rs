@@ -4,7 +4,6 @@ mod arms;
 mod commands;
 mod compare;
 mod inherit;
-mod resampled;
 mod results;
 mod select;
 mod trajectory;

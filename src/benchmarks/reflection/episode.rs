@@ -10,7 +10,7 @@ use super::super::text::token_f1;
 use super::{
     Answer, GoldEpisode, GoldFailure, MAX_RANGES, PredictedDiagnosis, Prediction, ReflectOptions, Stage,
 };
-use crate::stats::mean;
+use crate::stats::{jaccard, localization_recall, localization_similarity};
 
 /// Detection, localization and diagnosis of one episode's failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -111,18 +111,15 @@ impl LocalizationScore {
         if failures.is_empty() {
             return None;
         }
-        let kept = predicted.get(..MAX_RANGES).unwrap_or(predicted);
-        let best_of_gold = |range: &StepRange| {
-            failures.iter().map(|failure| range.jaccard(failure.range)).fold(0.0, f64::max)
-        };
-        let best_of_kept =
-            |failure: &GoldFailure| kept.iter().map(|range| range.jaccard(failure.range)).fold(0.0, f64::max);
+        let kept: Vec<_> = predicted.iter().take(MAX_RANGES).map(|range| range.moved()).collect();
+        let gold: Vec<_> = failures.iter().map(|failure| failure.range.moved()).collect();
+        let pairs = kept.iter().flat_map(|range| gold.iter().map(move |gold| jaccard(range, gold)));
         Some(Self {
-            similarity: mean(kept.iter().map(best_of_gold)).unwrap_or(0.0),
-            recall: mean(failures.iter().map(best_of_kept)).unwrap_or(0.0),
+            similarity: localization_similarity(&kept, &gold).unwrap_or(0.0),
+            recall: localization_recall(&kept, &gold).unwrap_or(0.0),
             ranges: kept.len(),
             ignored_ranges: predicted.len() - kept.len(),
-            best: kept.iter().map(best_of_gold).fold(0.0, f64::max),
+            best: pairs.fold(0.0, f64::max),
         })
     }
 }

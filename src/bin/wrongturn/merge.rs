@@ -12,7 +12,7 @@ use crate::common::output::{self, Output, at};
 use crate::common::parts;
 use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
-use wrongturn::merge::{FlaggedRun, PartialContent, PartialState};
+use wrongturn::merge::{PartialContent, PartialState};
 
 /// Merges the results of parts of a corpus.
 #[derive(Parser)]
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = state.options();
     match state.into_content() {
         PartialContent::Scan(part) => {
-            output::protect(part.worst.iter().map(FlaggedRun::file))?;
+            output::protect(part.worst.iter().map(|run| &*run.file))?;
             output::protect(part.files.listed().into_iter().flatten().map(|(path, _)| path))?;
             if outputs.out.is_some() || outputs.chart.is_some() {
                 return Err("--out and --chart are of replications; these are states of a scan".into());

@@ -31,13 +31,13 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
 
 /// Renders the heading of a run, and a line for each finding.
 fn render_run(run: &FlaggedRun, width: usize) -> String {
-    let file = run.file().display().to_string();
-    let stem = run.file().file_stem().unwrap_or_default().to_string_lossy();
-    let named = run.run();
+    let file = run.file.display().to_string();
+    let stem = run.file.file_stem().unwrap_or_default().to_string_lossy();
+    let named = run.run.as_str();
     let is_named = named == stem || named == format!("{stem}#0") || file.contains(named);
-    let mut facts: Vec<String> = run.model().map(name).into_iter().collect();
-    facts.push(format!("{} steps", thousands(run.steps())));
-    facts.extend(run.reward().map(|reward| format!("reward {reward}")));
+    let mut facts: Vec<String> = run.model.as_deref().map(name).into_iter().collect();
+    facts.push(format!("{} steps", thousands(run.steps)));
+    facts.extend(run.reward.map(|reward| format!("reward {reward}")));
     facts.extend((!is_named).then(|| format!("run {}", name(named))));
     let facts = facts.join(", ");
     let fits = file.chars().count() + 2 + facts.chars().count() <= width;
@@ -46,7 +46,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     let mut heading =
         format!("{}{separator}{}\n", styled(&file, Style::Heading), styled(&facts, Style::Quiet));
 
-    let mut findings: Vec<_> = run.findings().iter().collect();
+    let mut findings: Vec<_> = run.findings.iter().collect();
     findings.sort_by_key(|finding| (finding.first, Reverse(finding.last)));
     let place =
         |first: u64, last: u64| if first == last { first.to_string() } else { format!("{first}-{last}") };

@@ -104,10 +104,10 @@ impl TextOptions {
         let mut runs: Vec<&FlaggedRun> = part.worst.iter().take(self.top.into()).collect();
         match self.sort {
             Sort::Worst => {}
-            Sort::Path => runs.sort_by_key(|run| run.file()),
-            Sort::Model => runs.sort_by_key(|run| run.model()),
-            Sort::Findings => runs.sort_by_key(|run| Reverse(run.findings().len())),
-            Sort::Steps => runs.sort_by_key(|run| Reverse(run.steps())),
+            Sort::Path => runs.sort_by_key(|run| &run.file),
+            Sort::Model => runs.sort_by_key(|run| &run.model),
+            Sort::Findings => runs.sort_by_key(|run| Reverse(run.findings.len())),
+            Sort::Steps => runs.sort_by_key(|run| Reverse(run.steps)),
         }
         text + &findings::render(part, &runs, super::width())
     }

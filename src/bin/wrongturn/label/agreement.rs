@@ -16,7 +16,7 @@ fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
 /// Prints the agreement of two readers, and their disagreements.
 pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
     let (one, two) = (given(first)?, given(second)?);
-    let mut tables: BTreeMap<&str, [[u64; 2]; 2]> = BTreeMap::new();
+    let mut answers: BTreeMap<&str, Vec<(bool, bool)>> = BTreeMap::new();
     let mut disagreements = String::new();
     let (mut both, only) = (0, one.keys().filter(|key| !two.contains_key(*key)).count());
     for (key, a) in &one {
@@ -24,14 +24,7 @@ pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
         a.same_run(b).map_err(|what| format!("{}: {key}: {what}", second.display()))?;
         both += 1;
         let (yes, other) = (a.label, b.label);
-        let [[neither, second_only], [first_only, all]] = tables.entry(&a.detector).or_default();
-        let cell = match (yes, other) {
-            (false, false) => neither,
-            (false, true) => second_only,
-            (true, false) => first_only,
-            (true, true) => all,
-        };
-        *cell += 1;
+        answers.entry(&a.detector).or_default().push((yes, other));
         if yes != other {
             disagreements +=
                 &format!("{key}\n  first {yes}: {}\n  second {other}: {}\n", a.description, b.description);
@@ -41,11 +34,10 @@ pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
         return Err("the two readers have no run in common".into());
     }
     let mut text = String::new();
-    for (detector, [no, yes]) in &tables {
-        let n: u64 = no.iter().chain(yes).sum();
-        let agreed = no[0] + yes[1];
+    for (detector, answers) in answers {
+        let (n, agreed) = (answers.len(), answers.iter().filter(|(one, other)| one == other).count());
         text += &format!("{detector}: {agreed} of {n} alike");
-        text += &match cohens_kappa(&[no, yes])? {
+        text += &match cohens_kappa(answers) {
             Some(kappa) => format!(
                 ", Cohen's kappa {:.4}, 95% [{:.4}, {:.4}]\n",
                 kappa.kappa,
