@@ -145,13 +145,13 @@ impl State {
                 self.malformed += 1;
                 finding.last = last;
                 finding.message = format!(
-                    "the harness found no call in {turns} turns in a row (steps {first}-{last}): \"{answer}\""
+                    "the harness sent back {turns} turns in a row (steps {first}-{last}): \"{answer}\""
                 );
                 finding.evidence = Evidence::MalformedCall(evidence);
             }
             _ => self.found(
                 (attempt.step, last),
-                format!("the harness found no call in a turn: \"{answer}\""),
+                format!("the harness sent back a turn: \"{answer}\""),
                 evidence,
             ),
         }

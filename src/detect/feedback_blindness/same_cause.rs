@@ -142,7 +142,7 @@ impl Blindness {
         row.first = if row.turns == 1 { attempt.step } else { row.first };
         if row.turns == self.config.max_failures {
             let (turns, first, last, said) = (row.turns, row.first, attempt.step, after_colon(&attempt.head));
-            let message = format!("the harness found no call in {turns} turns (steps {first}-{last}){said}");
+            let message = format!("the harness sent back {turns} turns (steps {first}-{last}){said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(attempt.last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));

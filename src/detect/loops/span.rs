@@ -107,10 +107,7 @@ impl Span {
                 format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
             }
             LoopKind::NoCall => {
-                format!(
-                    "the harness found no call in {count} turns (steps {first}-{last}){}",
-                    after_colon(said)
-                )
+                format!("the harness sent back {count} turns (steps {first}-{last}){}", after_colon(said))
             }
             LoopKind::IdleLooks => {
                 format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")
