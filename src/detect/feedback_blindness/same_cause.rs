@@ -10,10 +10,10 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Shown, after_colon,
-    names_value, no_call, shell,
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Shown, UserSays,
+    after_colon, no_call, shell,
 };
-use crate::trace::{Action, Actor, Digest, DigestMap, Event, Step};
+use crate::trace::{Action, Digest, DigestMap, Step};
 
 /// The default rule: a failed call is blind if an earlier one met the same cause and nothing was changed since.
 #[derive(Debug)]
@@ -29,9 +29,7 @@ pub(super) struct Blindness {
     /// By tool and cause.
     refused: DigestMap<Refused>,
     barred: Barred,
-    /// The step of the last user message, and its text.
-    user_spoke: u64,
-    user_said: Vec<u8>,
+    user: UserSays,
     findings: Vec<Finding>,
 }
 
@@ -68,8 +66,7 @@ impl Blindness {
             changes: VecDeque::new(),
             refused: DigestMap::default(),
             barred: Barred::default(),
-            user_spoke: 0,
-            user_said: Vec::new(),
+            user: UserSays::default(),
             findings: Vec::new(),
         }
     }
@@ -102,8 +99,8 @@ impl Blindness {
         if last.is_none_or(|last| last.turn != now.turn) {
             // The user gave something new to try.
             let given = !call.is_shell
-                && last.is_some_and(|last| self.user_spoke > last.step)
-                && names_value(action, &self.user_said);
+                && last.is_some_and(|last| self.user.latest > last.step)
+                && self.user.gave(action);
             refused.turns = if given { 1 } else { refused.turns + 1 };
         }
         if refused.turns > self.config.max_failures {
@@ -214,13 +211,8 @@ impl Fold for Blindness {
     fn observe(&mut self, step: &Step<'_>) {
         if let Some(attempt) = self.no_call.observe(step) {
             self.no_call(&attempt);
-        } else if let Event::Message(text) = step.event()
-            && step.actor() == Actor::User
-            && !text.is_empty()
-        {
-            self.user_said.clear();
-            self.user_said.extend_from_slice(text.start(2_000));
-            self.user_spoke = step.index();
+        } else {
+            self.user.observe(step);
         }
         let Some(action) = step.action_of(self.config.actors) else { return };
         let attempt = self.attempts.observe(step);
@@ -256,7 +248,7 @@ impl Fold for Blindness {
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
-        let calls = (refusals + self.barred.len() + self.changes.len()) * 512 + self.user_said.capacity();
+        let calls = (refusals + self.barred.len() + self.changes.len()) * 512 + self.user.memory();
         let findings = self.findings.capacity() * FINDING_BYTES;
         self.attempts.memory() + calls + findings
     }

@@ -9,8 +9,9 @@ use crate::trace::first_chars;
 pub(crate) const HEAD: usize = 300;
 
 /// Answers of harnesses to a call that they do not pass on to its tool.
-pub(crate) const REJECTIONS: [&str; 18] = [
+pub(crate) const REJECTIONS: [&str; 19] = [
     "unknown tool",
+    "is not a valid tool",
     "tool not found",
     "no such tool",
     "unknown function",

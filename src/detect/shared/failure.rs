@@ -4,6 +4,8 @@
 //! happened, and many tools answer `{"error": …}` with success. An exit code of 0 is trusted where nothing on the line
 //! can hide a failure.
 
+use std::borrow::Cow;
+
 use super::call::Call;
 use super::does::{Check, Does, is_search};
 use super::failure_phrases::{
@@ -58,6 +60,8 @@ const HEAD: usize = 400;
 const TAIL: usize = 2_000;
 /// How much of the end mostly holds the last lines.
 const END: usize = 500;
+/// The exit code of `xargs` if a command that it ran did not end with 0.
+const XARGS: i64 = 123;
 
 impl Failure {
     /// Returns the failure of an action, if it failed.
@@ -85,7 +89,10 @@ impl Failure {
         let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
         let has_code = code.is_some() || action.provenance == Provenance::ExitCode;
-        if call.is_shell && code.is_none_or(|code| code <= 2) && answers_no(call, &all, has_code) {
+        if call.is_shell
+            && code.is_none_or(|code| code <= 2 || code == XARGS)
+            && answers_no(call, &all, has_code)
+        {
             return None;
         }
         let told = telling(call, &answer, &all);
@@ -118,6 +125,9 @@ impl Failure {
         let timed_out =
             shown.filter(|_| killed).and_then(|line| line.get(line.rfind("timed out")?..)?.split('<').next());
         let shown = timed_out.or(shown).unwrap_or_default();
+        // `Validation failed for tool "edit":` goes on in the next line.
+        let next = all.iter().skip_while(|line| **line != shown).nth(1).filter(|_| shown.ends_with(':'));
+        let shown = next.map_or(Cow::Borrowed(shown), |next| format!("{shown} {next}").into());
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
@@ -130,7 +140,7 @@ impl Failure {
             kind,
             signature,
             wording,
-            line: first_chars(shown, 160).to_owned(),
+            line: first_chars(&shown, 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
             is_report: is_report || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line)),
             is_flagged: is_error && action.provenance == Provenance::Flag,

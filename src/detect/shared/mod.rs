@@ -21,11 +21,12 @@ mod shell_prefix;
 mod text;
 mod tool;
 mod transient;
+mod user;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use arguments::{each_text, identifiers, names_value};
+pub(crate) use arguments::{each_text, identifiers};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 pub(crate) use call::{Call, Part};
@@ -37,12 +38,13 @@ pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
-pub(super) use phrases::{Pattern, Phrases};
+pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(super) use text::is_blank;
 use tool::Tool;
 pub use transient::TransientRules;
+pub(crate) use user::UserSays;
 
 use crate::trace::{
     Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason, canonical_text,

@@ -18,13 +18,16 @@ struct Wrapper {
 const VALUED: &[&str] = &["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
 
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 3] = [
+const WRAPPERS: [Wrapper; 4] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
             "time", "xvfb-run"],
         subcommand: "", valued: VALUED, words: 0,
     },
     Wrapper { names: &["timeout"], subcommand: "", valued: VALUED, words: 1 },
+    Wrapper {
+        names: &["xargs"], subcommand: "", valued: &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"], words: 0,
+    },
     // In its environment: `uv run pytest`.
     Wrapper {
         names: &["hatch", "pdm", "pipenv", "poetry", "uv"], subcommand: "run",

@@ -17,12 +17,12 @@ static WITHHELD: Pattern = Pattern::new(
 );
 /// The exit code that such a line tells.
 static EXIT_CODE: Pattern = Pattern::new(
-    r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code )(-?\d+)",
+    r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
 );
 /// Parts of such a line in the spellings that harnesses use, to pass over most answers at once.
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
-    "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE"]));
+    "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));
 /// Volatile parts of an answer, at the start of a text.
 static VARYING: Pattern = Pattern::new(
     r"(?ix)^(?:

@@ -12,17 +12,12 @@ use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
 use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, Pattern, ShownLines, found_nothing, names_value,
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, ShownLines, UserSays, found_nothing,
 };
-use crate::trace::{Action, Actor, Digest, DigestMap, DigestSet, Event, Step};
+use crate::trace::{Action, Digest, DigestMap, DigestSet, Step};
 
 /// The tool of turns without a call.
 const NO_CALL: &str = "no call";
-
-/// A message of a user that asks for nothing.
-static COURTESY: Pattern = Pattern::new(
-    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
-);
 
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
@@ -32,9 +27,9 @@ pub(in crate::detect) struct Waste {
     no_call: NoCall,
     pub(in crate::detect) actions: u64,
     changes: u64,
-    /// The number of user messages, and the text of the last.
-    spoken: u64,
-    user_said: Vec<u8>,
+    /// The number of successful calls that write.
+    writes: u64,
+    user: UserSays,
     /// The key of the latest attempt, and whether the attempt before had the same.
     latest: Option<Digest>,
     follows: bool,
@@ -57,6 +52,7 @@ pub(in crate::detect) struct Waste {
 struct Seen {
     turn: u64,
     changes: u64,
+    writes: u64,
     spoken: u64,
     times: u64,
 }
@@ -69,8 +65,8 @@ impl Waste {
             no_call: NoCall::default(),
             actions: 0,
             changes: 0,
-            spoken: 0,
-            user_said: Vec::new(),
+            writes: 0,
+            user: UserSays::default(),
             latest: None,
             follows: false,
             seen: DigestMap::default(),
@@ -96,14 +92,16 @@ impl Waste {
     fn reason(&mut self, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<WasteReason> {
         let call = &attempt.call.call;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
-        let now = Seen { turn: attempt.turn, changes: self.changes, spoken: self.spoken, times: 1 };
+        let writes = self.writes + u64::from(call.does == Does::Write && attempt.failure().is_none());
+        let now =
+            Seen { turn: attempt.turn, changes: self.changes, writes, spoken: self.user.messages, times: 1 };
         let before = known.and_then(|known| self.seen.get(&known).copied());
         let again = before.is_some_and(|before| before.turn != now.turn);
         if let Some(known) = known {
             let times = before.map_or(0, |before| before.times) + u64::from(again || before.is_none());
             self.seen.insert(known, Seen { times, ..now });
         }
-        let moment = (self.spoken, self.actions);
+        let moment = (self.user.messages, self.actions);
         let shows_nothing_new =
             call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
         let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
@@ -115,7 +113,7 @@ impl Waste {
             let is_sent_before = self.failed_in == here;
             self.failed_in = here;
             // A first failure on an id that the user gave is not the agent's fault.
-            let is_given = |action| names_value(action, &self.user_said);
+            let is_given = |action| self.user.gave(action);
             let excused = (is_sent_before || failure.is_report) && !again
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
@@ -124,7 +122,11 @@ impl Waste {
             return None;
         }
         match before.filter(|_| again) {
-            Some(before) if call.does == Does::Read || before.changes == now.changes => {
+            Some(before)
+                if call.does == Does::Read
+                    || before.changes == now.changes
+                        && (call.does != Does::Write || before.writes + 1 == now.writes) =>
+            {
                 let asked_for = before.spoken != now.spoken;
                 // The user asked for it again.
                 if asked_for && call.does != Does::Read {
@@ -208,13 +210,8 @@ impl Fold for Waste {
         if let Some(refused) = self.no_call.observe(step) {
             self.actions += 1;
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
-        } else if let Event::Message(text) = step.event()
-            && step.actor() == Actor::User
-            && !(text.len() <= 100 && COURTESY.is_match(&text.to_str()))
-        {
-            self.spoken += 1;
-            self.user_said.clear();
-            self.user_said.extend_from_slice(text.start(2_000));
+        } else {
+            self.user.observe(step);
         }
         if let Some((attempt, _)) = self.attempts.answered(step)
             && let Some(reason) = self.reason(&attempt, None)
@@ -232,6 +229,8 @@ impl Fold for Waste {
                 self.count(reason, attempt.told_at, &attempt.call.call.program);
             }
             self.changes += u64::from(attempt.changes);
+            let writes = attempt.call.call.does == Does::Write && attempt.failure().is_none();
+            self.writes += u64::from(writes);
         }
     }
 
@@ -274,7 +273,7 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests =
             self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
-        let texts = self.by_tool.len() * 96 + self.user_said.capacity();
+        let texts = self.by_tool.len() * 96 + self.user.memory();
         digests + self.shown.memory() + self.attempts.memory() + texts
     }
 }

@@ -96,7 +96,8 @@ fn script_outcome(script: &str) -> Outcome {
 }
 
 /// Beginnings of the first line of a header.
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 9] = [
+    "Command: ",
     "Chunk ID: ",
     "Wall time: ",
     "Process exited with code ",
@@ -228,6 +229,10 @@ mod tests {
             (
                 "Chunk ID: 1\nWall time: 2\nProcess exited with code 1\nOutput:\nno\n",
                 Some(("error/exit_code".into(), Some("no\n"))),
+            ),
+            (
+                "Command: ls x\nChunk ID: 1\nProcess exited with code 2\nOutput:\nno",
+                Some(("error/exit_code".into(), Some("no"))),
             ),
             (
                 "Chunk ID: 1\nProcess exited with code 0\nOutput:\nExit code: 4",

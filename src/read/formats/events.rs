@@ -155,7 +155,8 @@ impl<'a> Run<'a> {
     fn step(&mut self, event: &Event<'a>) {
         let name = event.name().unwrap_or_default();
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
-        let word = name.split(|letter| !is_of_word(letter)).next().unwrap_or_default();
+        let is_word = |letter| event.acts() && !is_of_word(letter);
+        let word = name.split(is_word).next().unwrap_or_default();
         let mut call = Call::new(0, event.ident(&CALL_IDS), word.to_owned());
         call.arguments = match event.get(&ARGUMENTS) {
             Some(arguments) => common::arguments(arguments),

@@ -44,8 +44,9 @@ const OUTPUTS: [&str; 10] = [
     "text",
 ];
 /// An observation may be what the agent saw before it acted.
-pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 8] = [
+pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
     "next_observation",
+    "next_obs",
     "observation",
     "tool_output",
     "toolOutput",
@@ -85,11 +86,18 @@ const STEP: Mark = Any(&[
         Any(&[
             Is(Kind::String, &["action", "action_input"]),
             Is(Kind::String, &["action", "thought", "observation"]),
+            All(&[
+                Is(Kind::String, &["action", "observation"]),
+                Any(&[Has(&["success"]), Has(&["reward"]), Has(&["done"])]),
+            ]),
             Is(Kind::String, &["action_type", "observation"]),
             Is(Kind::String, &["action_taken", "next_observation"]),
             All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
             All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
-            All(&[In("action", &Any(&[Has(&["name"]), Has(&["tool"])])), Has(&["observation"])]),
+            All(&[
+                In("action", &Any(&[Has(&["name"]), Has(&["tool"])])),
+                Any(&[Has(&["observation"]), Has(&["next_obs"])]),
+            ]),
         ]),
         // Steps of SWE-agent, which are read only in its own documents.
         Not(&Has(&["response"])),
@@ -199,6 +207,14 @@ impl<'a> Event<'a> {
         SESSIONS.iter().find_map(|key| outer.ident(key))
     }
 
+    /// Returns true if it is a step whose action is a text and names no tool.
+    pub(in crate::read) fn acts(&self) -> bool {
+        let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
+        self.what == Some(What::Step)
+            && self.ident(&["tool", "tool_name", "toolName"]).is_none()
+            && !self.layers.iter().any(is_object)
+    }
+
     /// Returns the number of its step or turn, which begins again with each run.
     pub(in crate::read) fn number(&self) -> Option<i64> {
         let outer = self.layers.first()?;
@@ -284,9 +300,11 @@ impl<'a> Event<'a> {
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
+        // Next to an action that is a text, it says whether the task is done.
+        let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
         let failed = self
             .flag(&["is_error", "isError", "error"])
-            .or_else(|| self.flag(&["success", "successful", "ok"]).map(|succeeded| !succeeded))
+            .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))

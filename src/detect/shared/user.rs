@@ -1,0 +1,48 @@
+//! What the user says between the calls of an agent.
+
+use super::arguments::names_value;
+use super::phrases::Pattern;
+use crate::trace::{Action, Actor, Event, Step};
+
+/// A message that asks for nothing.
+static COURTESY: Pattern = Pattern::new(
+    r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
+);
+
+/// How much of a message is remembered.
+const REMEMBERED: usize = 2_000;
+
+/// The messages of the user so far.
+#[derive(Debug, Default)]
+pub(crate) struct UserSays {
+    /// The number of messages that ask for something.
+    pub(crate) messages: u64,
+    /// The step of the last message.
+    pub(crate) latest: u64,
+    text: Vec<u8>,
+}
+
+impl UserSays {
+    /// Takes the next step.
+    pub(crate) fn observe(&mut self, step: &Step<'_>) {
+        let Event::Message(text) = step.event() else { return };
+        let is_short = text.len() <= 100;
+        if step.actor() != Actor::User || text.is_empty() || is_short && COURTESY.is_match(&text.to_str()) {
+            return;
+        }
+        self.messages += 1;
+        self.latest = step.index();
+        self.text.clear();
+        self.text.extend_from_slice(text.start(REMEMBERED));
+    }
+
+    /// Returns true if the last message names a value among the arguments.
+    pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
+        names_value(action, &self.text)
+    }
+
+    /// Returns the bytes held on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        self.text.capacity()
+    }
+}
