@@ -210,13 +210,17 @@ impl ScanSummary {
     /// Returns, for each detector, the runs that it flags and the runs to which it applies.
     #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
-        let mut detectors: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        let counts = |(detector, counts): (_, Counts)| (detector, (counts.detected, counts.applicable));
+        self.totals().into_iter().map(counts).collect()
+    }
+
+    /// Returns the counts by detector, over all models.
+    pub(crate) fn totals(&self) -> BTreeMap<&str, Counts> {
+        let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
         for ((detector, _), counts) in &self.counts {
-            let (flagged, applicable) = detectors.entry(detector).or_default();
-            *flagged = flagged.saturating_add(counts.detected);
-            *applicable = applicable.saturating_add(counts.applicable);
+            totals.entry(detector).or_default().add(*counts);
         }
-        detectors
+        totals
     }
 
     /// Returns counts of runs that share an id, if the scan takes digests

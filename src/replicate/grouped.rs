@@ -58,20 +58,7 @@ pub struct NamedGroup {
 
 /// The replication over chosen groups, such as agents or tasks.
 ///
-/// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{GroupBy, GroupedReplication, ReplicationOptions, SimulationRow}, scan::ScanOptions};
-///
-/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
-/// let file = br#"{"simulations": [
-///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
-///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
-/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
-/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// let grouped = GroupedReplication::of(&rows, &[GroupBy::Task], &ReplicationOptions::default())?;
-/// assert_eq!(grouped.groups[0].names, [Some("1".to_owned())]);
-/// assert_eq!(grouped.groups[0].group.mean_reward, Some(1.0));
-/// # Ok::<(), wrongturn::Error>(())
-/// ```
+/// [`SimulationRow`] has an example of how to read the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupedReplication {

@@ -42,18 +42,7 @@ pub struct PassK {
 
 /// Returns pass^k of every model (or agent, or file) in every domain, sorted by both.
 ///
-/// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, pass_k_by_pair}, scan::ScanOptions};
-///
-/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
-/// let file = br#"{"simulations": [
-///     {"id": "a", "task_id": "1", "trial": 0, "messages": [], "reward_info": {"reward": 1.0}},
-///     {"id": "b", "task_id": "1", "trial": 1, "messages": [], "reward_info": {"reward": 0.0}}]}"#;
-/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
-/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// assert_eq!(pass_k_by_pair(&rows)[0].pass, [0.5, 0.0]);
-/// # Ok::<(), wrongturn::Error>(())
-/// ```
+/// [`SimulationRow`] has an example of how to read the runs.
 #[must_use]
 pub fn pass_k_by_pair(rows: &[SimulationRow]) -> Vec<PassK> {
     let mut rows = rows.to_vec();

@@ -21,17 +21,7 @@ const SUCCESS: f64 = 1.0 - 1e-6;
 /// A correlation looks at one measure. A regression shows how the reward changes with one measure while the others stay
 /// the same. Each pair of model and domain has its own intercept, and standard errors are cluster-robust.
 ///
-/// ```
-/// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, RewardRegression, SimulationRow}, scan::ScanOptions};
-///
-/// let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
-/// let file = br#"{"simulations": [{"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}}]}"#;
-/// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
-/// let rows: Vec<SimulationRow> = scanned.traces.iter().filter_map(SimulationRow::of).collect();
-/// let found = RewardRegression::of(&rows, &ReplicationOptions::default());
-/// assert_eq!(found.linear.undefined.as_deref(), Some("1 observations are too few, 5 are needed"));
-/// # Ok::<(), wrongturn::Error>(())
-/// ```
+/// [`SimulationRow`] has an example of how to read the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RewardRegression {

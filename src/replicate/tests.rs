@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::stats::Resampling;
-use crate::trace::Digest;
 
 /// Returns a run of a task, with one error that was recovered or not.
 pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
@@ -122,24 +121,6 @@ fn what_names_no_model_or_domain_forms_no_pair() {
 }
 
 #[test]
-fn a_run_recorded_twice_counts_once_unless_asked() {
-    let digest = Some(Digest::of_text("a"));
-    let copy = SimulationRow { file: "z.json".to_owned(), digest, ..row("m", 1, true, 1.0) };
-    let rows = [
-        SimulationRow { digest, ..row("m", 1, true, 1.0) },
-        SimulationRow { digest, ..row("m", 2, true, 1.0) },
-        SimulationRow { digest, ..row("n", 1, true, 1.0) },
-        copy,
-    ];
-    let inference = infer(&rows);
-    assert_eq!((inference.tables.overall.sims, inference.runs.len()), (3, 3));
-    let [duplicate] = &inference.duplicates[..] else { panic!("{:?}", inference.duplicates) };
-    assert_eq!((duplicate.file.as_str(), duplicate.of_file.as_str()), ("z.json", "m.json"));
-    let options = ReplicationOptions { keep_duplicates: true, ..ReplicationOptions::default() };
-    assert_eq!(ReplicationAnalysis::of(&rows, &options).unwrap().tables.overall.sims, 4);
-}
-
-#[test]
 fn neither_threads_nor_the_largest_rewards_show() {
     let mut rows = repeated("m");
     rows.extend(repeated("n").into_iter().skip(3));
@@ -172,16 +153,11 @@ fn pooled_and_within_follow_the_pairs() {
 }
 
 #[test]
-fn options_out_of_range_are_refused_and_names_are_read_back() {
+fn options_out_of_range_are_refused() {
     let resampling = Resampling { resamples: 0, ..Resampling::default() };
     let error =
         ReplicationAnalysis::of(&[], &ReplicationOptions { resampling, ..ReplicationOptions::default() });
     assert_eq!(error.unwrap_err().kind(), crate::ErrorKind::Statistics);
-    for by in ClusterBy::VARIANTS {
-        assert_eq!(by.to_string().parse::<ClusterBy>().unwrap(), *by);
-    }
-    let error = "tasks".parse::<ClusterBy>().unwrap_err();
-    assert_eq!(error.to_string(), "unknown cluster `tasks`; there are task, file, model-domain, none");
     infer(&[]);
 }
 

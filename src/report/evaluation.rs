@@ -77,26 +77,23 @@ fn groups_of(reflection: &Reflection) -> impl Iterator<Item = (&str, &Reflection
 }
 
 fn by_task(reflection: &Reflection) -> Table {
-    let mut table = Table::new(
-        "reflection",
-        "Reflection by task",
-        &[
-            "task | episodes=n # | detection_accuracy=detect # | similarity=simil # | recall #",
-            "mode_accuracy=mode # | token_f1=token F1 # | judge #",
-        ],
-    );
-    for (name, group) in groups_of(reflection) {
-        let mut cells = vec![Cell::text(name), Cell::Count(group.episodes)];
-        cells.extend(Figure::VARIANTS.iter().map(|figure| real(group.figure(*figure))));
-        table.row(cells);
-    }
-    for (name, averages) in
-        [("weighted by episodes", &reflection.episode_weighted), ("mean of tasks", &reflection.macro_average)]
-    {
-        let mut cells = vec![Cell::text(name), Cell::Missing];
-        cells.extend(averages.values().map(|figure| real(*figure)));
-        table.row(cells);
-    }
+    let groups = groups_of(reflection).map(|(name, group)| {
+        let figures = Figure::VARIANTS.iter().map(|figure| group.figure(*figure));
+        (name, Cell::Count(group.episodes), figures.collect())
+    });
+    let means = [
+        ("weighted by episodes", &reflection.episode_weighted),
+        ("mean of tasks", &reflection.macro_average),
+    ]
+    .map(|(name, averages)| (name, Cell::Missing, averages.values().copied().collect()));
+    let rows = groups.chain(means).map(|(name, episodes, figures): (_, _, Vec<Option<f64>>)| {
+        [Cell::text(name), episodes].into_iter().chain(figures.into_iter().map(real)).collect()
+    });
+    let columns = [
+        "task | episodes=n # | detection_accuracy=detect # | similarity=simil # | recall #",
+        "mode_accuracy=mode # | token_f1=token F1 # | judge #",
+    ];
+    let mut table = Table::of_rows("reflection", "Reflection by task", &columns, rows);
     let all = &reflection.all;
     table.note(format!(
         "{} of {} detections and {} of {} diagnoses are unanswered, {} of {} failures are judged, and {} of {} \

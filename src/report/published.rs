@@ -102,9 +102,7 @@ fn measures(replication: &Replication) -> Table {
         ("error count", &overall.r_error_count_reward),
         ("call count", &overall.r_tool_calls_reward),
     ] {
-        let mut row = vec![Cell::text(label)];
-        row.extend(correlation(coefficient.0.as_ref().ok()));
-        table.row(row);
+        table.row([&[Cell::text(label)][..], &correlation(coefficient.0.as_ref().ok())].concat());
         if let Err(why) = &coefficient.0 {
             table.note(format!("{label}: no correlation, as {why}."));
         }
@@ -113,14 +111,12 @@ fn measures(replication: &Replication) -> Table {
 }
 
 fn by_pair(replication: &Replication) -> Table {
-    let mut table =
-        Table::new("by_model_domain", "By model and domain", &["model | domain", FIGURES]).grouped();
-    for pair in &replication.by_model_domain {
-        let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
-        row.extend(figures(&pair.group, 4));
-        table.row(row);
-    }
-    table
+    let row = |pair: &PairGroup| {
+        let names = [&pair.model, &pair.domain].map(|name| Cell::name(name.as_deref()));
+        [&names[..], &figures(&pair.group, 4)].concat()
+    };
+    let rows = replication.by_model_domain.iter().map(row);
+    Table::of_rows("by_model_domain", "By model and domain", &["model | domain", FIGURES], rows).grouped()
 }
 
 /// Returns the pairs in which recovery correlates most with reward.
@@ -135,15 +131,12 @@ fn strongest(replication: &Replication) -> Table {
         }
     }
     signals.sort_by(|a, b| b.2.r.abs().total_cmp(&a.2.r.abs()));
-    let title = "Strongest signals of recovery, by model and domain";
-    let mut table = Table::new("signals", title, &["pair | runs", CORRELATION]).grouped();
-    for (pair, scope, found) in signals.into_iter().take(STRONGEST) {
+    let rows = signals.into_iter().take(STRONGEST).map(|(pair, scope, found)| {
         let names = [pair.model.as_deref(), pair.domain.as_deref()].map(name).join("/");
-        let mut row = vec![Cell::text(names), Cell::text(scope)];
-        row.extend(correlation(Some(found)));
-        table.row(row);
-    }
-    table
+        [&[Cell::text(names), Cell::text(scope)][..], &correlation(Some(found))].concat()
+    });
+    let title = "Strongest signals of recovery, by model and domain";
+    Table::of_rows("signals", title, &["pair | runs", CORRELATION], rows).grouped()
 }
 
 /// Renders the table of pass^k as text that fits 80 columns.

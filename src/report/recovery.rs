@@ -216,11 +216,11 @@ pub fn result_document(files: &[(String, Results)]) -> Document {
 /// Returns a selection as a document: the outcome of each trial, and the trials kept.
 #[must_use]
 pub fn selection_document(selection: &Selection) -> Document {
-    let mut table = Table::new("selection", "Selection of failed trials", &["trials | count #"]);
-    table.row([Cell::text("kept"), count(selection.kept.len())]);
-    for (why, trials) in &selection.left_out {
-        table.row([Cell::Text(format!("left out: {why}")), Cell::Count(*trials)]);
-    }
+    let left_out = selection.left_out.iter();
+    let left_out =
+        left_out.map(|(why, trials)| vec![Cell::Text(format!("left out: {why}")), Cell::Count(*trials)]);
+    let rows = std::iter::once(vec![Cell::text("kept"), count(selection.kept.len())]).chain(left_out);
+    let mut table = Table::of_rows("selection", "Selection of failed trials", &["trials | count #"], rows);
     if !selection.kept.is_empty() {
         table.note(format!("Kept: {}.", selection.kept.join(", ")));
     }
@@ -230,24 +230,22 @@ pub fn selection_document(selection: &Selection) -> Document {
 /// Returns lists of commands as a document, one row per command.
 #[must_use]
 pub fn replay_document(files: &[(String, Replay)]) -> Document {
-    let mut table = Table::new(
+    let commands = files.iter().flat_map(|(file, replay)| replay.commands.iter().map(move |one| (file, one)));
+    let mut table = Table::of(
         "commands",
         "Commands to type again",
-        &["file | keystrokes | note | step # | timeout_s=wait (s) #"],
+        commands,
+        &[
+            ("file", |(file, _)| Cell::text(*file)),
+            ("keystrokes", |(_, one)| Cell::Text(format!("{:?}", one.keystrokes))),
+            ("note", |(_, one)| Cell::text(if one.interrupted { "interrupted" } else { "" })),
+            ("step #", |(_, one)| Cell::Text(one.step.to_string())),
+            ("timeout_s=wait (s) #", |(_, one)| Cell::Text(one.timeout_s.to_string())),
+        ],
     )
     .grouped();
-    for (file, replay) in files {
-        for command in &replay.commands {
-            table.row([
-                Cell::text(file),
-                Cell::Text(format!("{:?}", command.keystrokes)),
-                Cell::text(if command.interrupted { "interrupted" } else { "" }),
-                Cell::Text(command.step.to_string()),
-                Cell::Text(command.timeout_s.to_string()),
-            ]);
-        }
-        let (commands, interactions) = (replay.commands.len(), replay.interactions);
-        table.note(format!("{file}: {commands} commands, {interactions} interactions."));
+    for (file, Replay { commands, interactions, .. }) in files {
+        table.note(format!("{file}: {} commands, {interactions} interactions.", commands.len()));
     }
     Document::of("Commands to type again", [], [table])
 }
@@ -274,45 +272,43 @@ pub fn transcript_document(files: &[(String, Transcript)]) -> Document {
 /// Returns inherited errors as a document: rates, and pairs that repeat an error.
 #[must_use]
 pub fn inheritance_document(inheritance: &Inheritance) -> Document {
-    let mut rates = Table::new(
+    let (applicable, pairs) = (inheritance.applicable, inheritance.pairs.len());
+    let rates = Table::of(
         "inheritance",
         "Errors that recovery runs inherit",
-        &["what=of the last failing actions | rate=share #"],
-    );
-    for (what, rate) in [
-        ("repeated", inheritance.same_action_rate),
-        ("repeated with the same observation", inheritance.same_observation_rate),
-        ("so at least twice", inheritance.looped_rate),
-    ] {
-        rates.row([Cell::text(what), real(rate)]);
-    }
-    let (applicable, pairs) = (inheritance.applicable, inheritance.pairs.len());
-    rates.note(format!("{applicable} of {pairs} pairs have a failing action."));
-    let mut table = Table::new(
-        "inherited",
-        "Pairs that repeat the error",
-        &[
-            "pair | last_failing_step=failing step # | first_position=first repeat # | repeats #",
-            "repeats_same_observation=same answer #",
+        [
+            ("repeated", inheritance.same_action_rate),
+            ("repeated with the same observation", inheritance.same_observation_rate),
+            ("so at least twice", inheritance.looped_rate),
         ],
-    );
-    for pair in &inheritance.pairs {
-        if let Inherited::Judged {
+        &[
+            ("what=of the last failing actions", |(what, _)| Cell::text(*what)),
+            ("rate=share #", |(_, rate)| real(*rate)),
+        ],
+    )
+    .noted(format!("{applicable} of {pairs} pairs have a failing action."));
+    let repeated = inheritance.pairs.iter().filter_map(|pair| match pair.answer {
+        Inherited::Judged {
             last_failing_step,
             first_position: Some(first),
             repeats,
             repeats_same_observation,
             ..
-        } = pair.answer
-        {
-            table.row([
-                Cell::text(&pair.id),
-                Cell::Text(last_failing_step.to_string()),
-                Cell::Text(first.to_string()),
-                Cell::Text(repeats.to_string()),
-                Cell::Text(repeats_same_observation.to_string()),
-            ]);
+        } => {
+            let numbers = [
+                last_failing_step.to_string(),
+                first.to_string(),
+                repeats.to_string(),
+                repeats_same_observation.to_string(),
+            ];
+            Some(std::iter::once(Cell::text(&pair.id)).chain(numbers.map(Cell::Text)).collect())
         }
-    }
+        _ => None,
+    });
+    let columns = [
+        "pair | last_failing_step=failing step # | first_position=first repeat # | repeats #",
+        "repeats_same_observation=same answer #",
+    ];
+    let table = Table::of_rows("inherited", "Pairs that repeat the error", &columns, repeated);
     Document::of("Inherited errors", [], [rates, table])
 }

@@ -1,18 +1,17 @@
 //! Renders a replication as a document.
 
-use super::cell::{Cell, ci, counted};
+use super::cell::{Cell, counted};
 use super::document::{Detail, Document};
 use super::regression::regression_table;
 use super::replication_charts::{forest, forest_chart, pass_k_chart, success_by_recovery, summed_row};
 use super::replication_tables::{
-    FIGURES, FIGURES_NOTE, by_model, by_pair, clustering, direction, duplicates, groups, intervals, is_pair,
-    pair_cells, pooled, rules, signals, tests,
+    FIGURES, FIGURES_NOTE, by_model, by_pair, clustering, contrasts, direction, duplicates, groups,
+    intervals, is_pair, measures, models, pair_cells, pooled, rules, signals, tests,
 };
 use super::runs::pass_k_table;
-use super::table::Table;
 use crate::replicate::{
-    Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, GroupedReplication, PassK,
-    Relation, Replication, ReplicationAnalysis, RewardRegression, SummedReplication, pass_k_by_pair,
+    Better, ClusterBy, ClusteredInterval, GroupedReplication, PassK, Relation, Replication,
+    ReplicationAnalysis, RewardRegression, SummedReplication, pass_k_by_pair,
 };
 use crate::stats::ratio;
 
@@ -42,7 +41,9 @@ pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationVi
     for warning in warnings(analysis) {
         document.warning(warning);
     }
-    document.table(contrasts(analysis)).table(measures(analysis)).table(models(analysis));
+    let overall = analysis.associations.overall.iter();
+    let overall = overall.map(|one| (one.relation, &one.pearson, one.clustered.first()));
+    document.table(contrasts(analysis)).table(measures(analysis.cluster, overall)).table(models(analysis));
     if let Some(grouped) = view.grouped {
         document.section("Groups").table(rules(grouped)).table(groups(grouped));
     }
@@ -97,7 +98,7 @@ pub fn summed_document(summed: &SummedReplication, pass_k: bool) -> Document {
         document.warning(sentence);
     }
     let rows = summed.overall.iter().map(|one| (one.relation, &one.pearson, one.clustered.as_ref()));
-    document.table(measure_table(summed.cluster, rows));
+    document.table(measures(summed.cluster, rows));
     document.table(by_model(&summed.tables, FIGURES, 3, FIGURES_NOTE));
     document.detail(Detail::Full);
     document.chart(forest(
@@ -273,146 +274,6 @@ fn without_calls_warning(tables: &Replication) -> Option<String> {
     Some(format!("{runs} without a tool call ({whose}): recovery rate 1 and no failed call."))
 }
 
-pub(super) const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
-
-/// Returns the interval, the clusters, and the undefined resamples if there are any.
-pub(super) fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
-    [
-        ci(one.and_then(ClusteredInterval::interval)),
-        Cell::of(one, |one| Cell::Count(one.bootstrap.clusters)),
-        Cell::of(one.filter(|one| one.bootstrap.undefined > 0), |one| Cell::Count(one.bootstrap.undefined)),
-    ]
-}
-
-/// Returns the measure, the runs, r, and the cells of its interval.
-pub(super) fn association_row(
-    relation: Relation,
-    pearson: &Coefficient,
-    clustered: Option<&ClusteredInterval>,
-) -> Vec<Cell> {
-    let mut row = vec![Cell::text(relation.label()), n(pearson), signed(pearson)];
-    row.extend(clustered_cells(clustered));
-    row
-}
-
-fn contrasts(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "contrasts",
-        "Which measure predicts reward better? Difference of r with reward",
-        &[
-            "comparison | clustered_by=clustered by | difference #",
-            "clustered=95% CI ~ | clusters # | better",
-        ],
-    )
-    .grouped();
-    for contrast in &analysis.contrasts {
-        let Contrast { measure, against, runs, r, r_against, difference, clustered, within } = contrast;
-        let name = |relation: &Relation| match relation {
-            Relation::ErrorCount => "error count",
-            Relation::GoalRecovery | Relation::GoalRecoveryWithErrors => "goals reached",
-            _ => "recovery rate",
-        };
-        let [r, r_against] = [r, r_against].map(|r| signed(r).shown());
-        let which = if measure.is_of_errors() { "runs with errors" } else { "runs" };
-        let comparison =
-            format!("{} ({r}) against {} ({r_against}), {runs} {which}", name(measure), name(against));
-        let pooled = clustered.iter().map(|one| (unit(one.by).to_owned(), *difference, one));
-        let within = within.iter().map(|within| {
-            let one = &within.clustered;
-            (format!("{}, within pairs", unit(one.by)), within.difference, one)
-        });
-        for (by, difference, one) in pooled.chain(within) {
-            let mut row = vec![
-                Cell::text(&comparison),
-                Cell::text(by),
-                Cell::of(difference, |difference| Cell::Signed(difference, 3)),
-            ];
-            let [interval, clusters, _] = clustered_cells(Some(one));
-            let better = match Better::of(one) {
-                Better::First => Cell::text(name(measure)),
-                Better::Second => Cell::text(name(against)),
-                Better::Neither => Cell::text("not settled"),
-                Better::Unknown => Cell::Missing,
-            };
-            row.extend([interval, clusters, better]);
-            table.row(row);
-        }
-    }
-    table.note(
-        "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors one \
-         measure if runs of different clusters are independent; intervals from fewer than 20 clusters are too narrow. \
-         Within pairs: measures and rewards minus the means of their model and domain.",
-    );
-    let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
-    let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
-    let undefined =
-        if undefined > 0 { format!("; up to {undefined} without a value, left out") } else { String::new() };
-    table.note(format!(
-        "95% CI: {} resamples of whole clusters, seed {}{undefined}.",
-        analysis.resamples, analysis.seed
-    ));
-    table
-}
-
-fn measures(analysis: &ReplicationAnalysis) -> Table {
-    let rows = analysis.associations.overall.iter();
-    let rows = rows.map(|one| (one.relation, &one.pearson, one.clustered.first()));
-    measure_table(analysis.cluster, rows)
-}
-
-fn measure_table<'r>(
-    cluster: ClusterBy,
-    rows: impl Iterator<Item = (Relation, &'r Coefficient, Option<&'r ClusteredInterval>)>,
-) -> Table {
-    let title = format!("Correlation with reward (95% CI, clustered by {})", unit(cluster));
-    let mut table = Table::new("measures", title, &["relation=measure | n=runs # | r #", CLUSTERED]);
-    for (relation, pearson, clustered) in rows {
-        table.row(association_row(relation, pearson, clustered));
-        if let Err(why) = &pearson.0 {
-            table.note(format!("{}: no correlation, as {why}.", relation.label()));
-        }
-    }
-    table.note(
-        "Recovery rate: share of a run's failed calls after which the same tool succeeded; 1 without failed calls. Goals \
-         reached: share of what failed calls were to achieve that was achieved later.",
-    );
-    table
-}
-
-/// Returns the association of recovery in runs with errors.
-pub(super) fn with_errors(associations: &[Association]) -> Option<&Association> {
-    associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
-}
-
-/// The number of runs below which the r of a model is not shown.
-const FEWEST: usize = 10;
-
-fn models(analysis: &ReplicationAnalysis) -> Table {
-    let title = format!(
-        "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
-        unit(analysis.cluster)
-    );
-    let models = analysis.associations.by_model.iter().zip(&analysis.tables.by_model);
-    let enough = |one: &&Association| one.pearson.0.as_ref().is_ok_and(|found| found.n >= FEWEST);
-    let mut table = Table::of(
-        "models",
-        title,
-        models.map(|(model, found)| {
-            (&model.model, &found.group, with_errors(&model.associations).filter(enough))
-        }),
-        &[
-            ("model", |(model, ..)| Cell::text(*model)),
-            ("runs #", |(_, group, _)| Cell::Count(group.sims)),
-            ("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3))),
-            ("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors)),
-            ("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson))),
-            ("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval))),
-        ],
-    );
-    table.note(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."));
-    table
-}
-
 /// Adds pass^k, with a chart for each model with several trials.
 fn pass_k_parts(document: &mut Document, groups: &[PassK]) {
     document.section("pass^k").table(pass_k_table(groups));
@@ -421,12 +282,4 @@ fn pass_k_parts(document: &mut Document, groups: &[PassK]) {
             document.chart(pass_k_chart(groups));
         }
     }
-}
-
-pub(super) fn n(coefficient: &Coefficient) -> Cell {
-    Cell::of(coefficient.0.as_ref().ok(), |c| Cell::Count(c.n as u64))
-}
-
-pub(super) fn signed(coefficient: &Coefficient) -> Cell {
-    Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
 }

@@ -1,39 +1,164 @@
-//! The tables of the full text of a replication.
+//! The tables of a replication.
 
 use super::cell::{Cell, ci};
-use super::replication::{CLUSTERED, association_row, clustered_cells, n, signed, unit, with_errors};
+use super::replication::unit;
 use super::table::Table;
 use crate::replicate::{
-    Association, ClusterBy, ClusteredInterval, Coefficient, Group, GroupedReplication, NamedGroup, PairGroup,
-    Replication, ReplicationAnalysis,
+    Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
+    ModelGroup, NamedGroup, PairGroup, Relation, Replication, ReplicationAnalysis,
 };
 use crate::stats::{Interval, ratio};
 
-pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
-    let mut table = Table::new(
-        "intervals",
-        "95% intervals of r with reward",
-        &["relation=measure | clustered_by=clustered by | r #", CLUSTERED, "bca=BCa ~"],
-    )
-    .grouped();
-    for one in &analysis.associations.overall {
-        let name = one.relation.label();
-        let mut row = vec![Cell::text(name), Cell::text("independent"), signed(&one.pearson)];
-        row.extend([ci(fisher(&one.pearson)), n(&one.pearson), Cell::Missing, Cell::Missing]);
-        table.row(row);
-        for clustered in &one.clustered {
-            let mut row = vec![Cell::text(name), Cell::text(unit(clustered.by)), signed(&one.pearson)];
-            row.extend(clustered_cells(Some(clustered)));
-            row.push(ci(clustered.interval().and(clustered.bootstrap.bca)));
-            table.row(row);
+/// The interval, the clusters, and the undefined resamples if there are any.
+const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
+
+fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
+    [
+        ci(one.and_then(ClusteredInterval::interval)),
+        Cell::of(one, |one| Cell::Count(one.bootstrap.clusters)),
+        Cell::of(one.filter(|one| one.bootstrap.undefined > 0), |one| Cell::Count(one.bootstrap.undefined)),
+    ]
+}
+
+/// The measure, the runs, r, and the cells of its interval.
+const ASSOCIATION: &str = "relation=measure | n=runs # | r #";
+
+fn association_row(
+    relation: Relation,
+    pearson: &Coefficient,
+    clustered: Option<&ClusteredInterval>,
+) -> Vec<Cell> {
+    let first = [Cell::text(relation.label()), n(pearson), signed(pearson)];
+    [first, clustered_cells(clustered)].concat()
+}
+
+pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
+    fn name(relation: Relation) -> &'static str {
+        match relation {
+            Relation::ErrorCount => "error count",
+            Relation::GoalRecovery | Relation::GoalRecoveryWithErrors => "goals reached",
+            _ => "recovery rate",
         }
     }
-    table.note(
+    let rows = analysis.contrasts.iter().flat_map(|contrast| {
+        let Contrast { measure, against, runs, r, r_against, difference, clustered, within } = contrast;
+        let [r, r_against] = [r, r_against].map(|r| signed(r).shown());
+        let which = if measure.is_of_errors() { "runs with errors" } else { "runs" };
+        let comparison =
+            format!("{} ({r}) against {} ({r_against}), {runs} {which}", name(*measure), name(*against));
+        let pooled = clustered.iter().map(|one| (unit(one.by).to_owned(), *difference, one));
+        let within = within.iter().map(|within| {
+            let one = &within.clustered;
+            (format!("{}, within pairs", unit(one.by)), within.difference, one)
+        });
+        pooled.chain(within).map(move |(by, difference, one)| {
+            let [interval, clusters, _] = clustered_cells(Some(one));
+            let better = match Better::of(one) {
+                Better::First => Cell::text(name(*measure)),
+                Better::Second => Cell::text(name(*against)),
+                Better::Neither => Cell::text("not settled"),
+                Better::Unknown => Cell::Missing,
+            };
+            let difference = Cell::of(difference, |difference| Cell::Signed(difference, 3));
+            vec![Cell::text(&comparison), Cell::text(by), difference, interval, clusters, better]
+        })
+    });
+    let columns =
+        ["comparison | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better"];
+    let title = "Which measure predicts reward better? Difference of r with reward";
+    let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
+    let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
+    let undefined =
+        if undefined > 0 { format!("; up to {undefined} without a value, left out") } else { String::new() };
+    Table::of_rows("contrasts", title, &columns, rows)
+        .grouped()
+        .noted(
+            "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors \
+             one measure if runs of different clusters are independent; intervals from fewer than 20 clusters are too \
+             narrow. Within pairs: measures and rewards minus the means of their model and domain.",
+        )
+        .noted(format!(
+            "95% CI: {} resamples of whole clusters, seed {}{undefined}.",
+            analysis.resamples, analysis.seed
+        ))
+}
+
+/// Returns the correlations with reward, each with its interval.
+pub(super) fn measures<'r>(
+    cluster: ClusterBy,
+    rows: impl Iterator<Item = (Relation, &'r Coefficient, Option<&'r ClusteredInterval>)>,
+) -> Table {
+    let title = format!("Correlation with reward (95% CI, clustered by {})", unit(cluster));
+    let mut table = Table::new("measures", title, &[ASSOCIATION, CLUSTERED]);
+    for (relation, pearson, clustered) in rows {
+        table.row(association_row(relation, pearson, clustered));
+        if let Err(why) = &pearson.0 {
+            table.note(format!("{}: no correlation, as {why}.", relation.label()));
+        }
+    }
+    table.noted(
+        "Recovery rate: share of a run's failed calls after which the same tool succeeded; 1 without failed calls. Goals \
+         reached: share of what failed calls were to achieve that was achieved later.",
+    )
+}
+
+/// Returns the association of recovery in runs with errors.
+fn with_errors(associations: &[Association]) -> Option<&Association> {
+    associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
+}
+
+/// The number of runs below which the r of a model is not shown.
+const FEWEST: usize = 10;
+
+pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
+    let title = format!(
+        "By model: r of recovery rate and reward in runs with errors (95% CI, clustered by {})",
+        unit(analysis.cluster)
+    );
+    let models = analysis.associations.by_model.iter().zip(&analysis.tables.by_model);
+    let enough = |one: &&Association| one.pearson.0.as_ref().is_ok_and(|found| found.n >= FEWEST);
+    Table::of(
+        "models",
+        title,
+        models.map(|(model, found)| {
+            (&model.model, &found.group, with_errors(&model.associations).filter(enough))
+        }),
+        &[
+            ("model", |(model, ..)| Cell::text(*model)),
+            ("runs #", |(_, group, _)| Cell::Count(group.sims)),
+            ("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3))),
+            ("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors)),
+            ("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson))),
+            ("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval))),
+        ],
+    )
+    .noted(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."))
+}
+
+fn n(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.0.as_ref().ok(), |c| Cell::Count(c.n as u64))
+}
+
+fn signed(coefficient: &Coefficient) -> Cell {
+    Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
+}
+
+pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
+    let rows = analysis.associations.overall.iter().flat_map(|one| {
+        let first = |by: &str| vec![Cell::text(one.relation.label()), Cell::text(by), signed(&one.pearson)];
+        let independent = [ci(fisher(&one.pearson)), n(&one.pearson)];
+        let clustered = one.clustered.iter().map(move |clustered| {
+            let bca = ci(clustered.interval().and(clustered.bootstrap.bca));
+            [first(unit(clustered.by)), clustered_cells(Some(clustered)).into(), vec![bca]].concat()
+        });
+        std::iter::once([first("independent"), independent.into()].concat()).chain(clustered)
+    });
+    let columns = ["relation=measure | clustered_by=clustered by | r #", CLUSTERED, "bca=BCa ~"];
+    Table::of_rows("intervals", "95% intervals of r with reward", &columns, rows).grouped().noted(
         "independent: Fisher's interval, which takes runs for independent. The others are percentile intervals, widened \
          for the number of clusters; BCa: bias-corrected and accelerated. With fewer than 20 clusters they are doubtful; \
          with fewer than 5, or if 1% of the resamples are undefined, there is none.",
-    );
-    table
+    )
 }
 
 pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
@@ -108,14 +233,10 @@ pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
 
 /// Returns the figures of each model under these headings.
 pub(super) fn by_model(tables: &Replication, headings: &str, decimals: usize, note: &str) -> Table {
-    let mut table = Table::new("by_model", "By model", &["model", headings]);
-    for model in &tables.by_model {
-        let mut row = vec![Cell::name(model.model.as_deref())];
-        row.extend(figures(&model.group, decimals));
-        table.row(row);
-    }
-    table.note(note);
-    table
+    let row = |model: &ModelGroup| {
+        [&[Cell::name(model.model.as_deref())][..], &figures(&model.group, decimals)].concat()
+    };
+    Table::of_rows("by_model", "By model", &["model", headings], tables.by_model.iter().map(row)).noted(note)
 }
 
 /// The cells of a pair: r of recovery in runs with errors, its interval and its tests.
@@ -144,19 +265,16 @@ pub(super) fn by_pair<'r>(
     )
     .grouped();
     for pair in &tables.by_model_domain {
-        let mut row = vec![Cell::name(pair.model.as_deref()), Cell::name(pair.domain.as_deref())];
-        row.extend(figures(&pair.group, 3));
+        let names = [&pair.model, &pair.domain].map(|name| Cell::name(name.as_deref()));
         let found = cells(pair);
-        row.push(ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson))));
-        row.extend(clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref())));
+        let independent = ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson)));
+        let clustered = clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref()));
         let tested = found.and_then(|(.., tested)| tested);
-        row.extend([Cell::of(tested, p), Cell::of(tested, q)]);
-        table.row(row);
+        let tests = [Cell::of(tested, p), Cell::of(tested, q)];
+        table.row([&names[..], &figures(&pair.group, 3), &[independent], &clustered, &tests].concat());
     }
     if let Some(unknown) = unknown {
-        let mut row = vec![Cell::Missing, Cell::Missing];
-        row.extend(figures(unknown, 3));
-        table.row(row);
+        table.row([&[Cell::Missing, Cell::Missing][..], &figures(unknown, 3)].concat());
         table.note("–: runs that name no model or no domain.");
     }
     table.note(FIGURES_NOTE);
@@ -193,25 +311,19 @@ pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn signals(analysis: &ReplicationAnalysis) -> Table {
-    let title = "Recovery and reward by model and domain, those that differ most surely from 0 first";
-    let mut table = Table::new(
-        "signals",
-        title,
-        &["pair | relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within # | q #"],
-    )
-    .grouped();
-    for signal in &analysis.signals {
+    let rows = analysis.signals.iter().map(|signal| {
         let one = &signal.association;
         let mut row = vec![Cell::text(format!("{}/{}", signal.model, signal.domain))];
         row.extend(association_row(one.relation, &one.pearson, one.clustered.first()));
         row.extend([p(one), q(one)]);
-        table.row(row);
-    }
-    table.note(format!(
+        row
+    });
+    let title = "Recovery and reward by model and domain, those that differ most surely from 0 first";
+    let columns = ["pair", ASSOCIATION, CLUSTERED, "p_permutation=p within # | q #"];
+    Table::of_rows("signals", title, &columns, rows).grouped().noted(format!(
         "Pairs with at least {} runs with errors. If q is not small, treat the pair as noise.",
         analysis.min_n
-    ));
-    table
+    ))
 }
 
 pub(super) fn direction(tables: &Replication) -> String {
@@ -243,18 +355,14 @@ pub(super) fn duplicates(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn rules(grouped: &GroupedReplication) -> Table {
-    let mut table = Table::new(
-        "recovery_rules",
-        "Recovery and reward, by tool and by program",
-        &["relation=measure | n=runs # | r #", CLUSTERED, "p_permutation=p within #"],
-    );
-    for one in &grouped.overall {
+    let rows = grouped.overall.iter().map(|one| {
         let mut row = association_row(one.relation, &one.pearson, one.clustered.first());
         row.push(p(one));
-        table.row(row);
-    }
-    table.note("by program: a shell is one tool for each program that runs in it (`bash:pytest`).");
-    table
+        row
+    });
+    let columns = [ASSOCIATION, CLUSTERED, "p_permutation=p within #"];
+    Table::of_rows("recovery_rules", "Recovery and reward, by tool and by program", &columns, rows)
+        .noted("by program: a shell is one tool for each program that runs in it (`bash:pytest`).")
 }
 
 pub(super) fn groups(grouped: &GroupedReplication) -> Table {

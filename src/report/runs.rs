@@ -12,21 +12,15 @@ pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
             .to_owned(),
     ];
     columns.extend((1..=most).map(|k| format!("pass_{k}=pass^{k} #")));
-    let mut table = Table::new("pass_k", "pass^k, by model and domain", &columns).grouped();
-    for group in groups {
-        let mut row = vec![
-            Cell::text(group.name()),
-            Cell::name(group.domain.as_deref()),
-            Cell::Count(group.tasks),
-            Cell::Count(group.runs),
-            Cell::Count(group.infrastructure_errors),
-            Cell::Count(group.without_task),
-        ];
-        row.extend((0..most).map(|k| Cell::of(group.pass.get(k), |pass| Cell::Real(*pass, 4))));
-        table.row(row);
-    }
-    table.note("infra, no task: runs left out, as they ended in an infrastructure error or name no task.");
-    table
+    let row = |group: &PassK| {
+        let counts = [group.tasks, group.runs, group.infrastructure_errors, group.without_task];
+        let names = [Cell::text(group.name()), Cell::name(group.domain.as_deref())];
+        let pass = (0..most).map(|k| Cell::of(group.pass.get(k), |pass| Cell::Real(*pass, 4)));
+        names.into_iter().chain(counts.map(Cell::Count)).chain(pass).collect()
+    };
+    Table::of_rows("pass_k", "pass^k, by model and domain", &columns, groups.iter().map(row))
+        .grouped()
+        .noted("infra, no task: runs left out, as they ended in an infrastructure error or name no task.")
 }
 
 /// Returns a table with one row for each run of a replication.

@@ -78,42 +78,28 @@ impl ScanSummary {
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
-        let mut table = Table::new("detectors", "Runs that each detector flags", &["detector", COUNTS]);
-        for (detector, counts) in &totals {
-            let mut row = vec![Cell::text(*detector)];
-            row.extend(counts.cells());
-            table.row(row);
-        }
-        table
-            .note("judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.");
+        let row =
+            |(detector, counts): (&&str, &Counts)| [&[Cell::text(*detector)][..], &counts.cells()].concat();
+        let title = "Runs that each detector flags";
+        let table = Table::of_rows("detectors", title, &["detector", COUNTS], totals.iter().map(row)).noted(
+            "judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.",
+        );
         let mut tables = vec![table];
         tables.extend(cost_table(&totals));
         let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
+            let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
+                models.into_iter().map(move |(model, counts)| {
+                    [&[Cell::text(detector), Cell::text(name(model))][..], &counts.cells()].concat()
+                })
+            });
             let columns = ["detector | model", COUNTS];
-            let mut table = Table::new("detectors_by_model", "By model", &columns).grouped();
-            for (detector, models) in self.by_detector() {
-                for (model, counts) in models {
-                    let mut row = vec![Cell::text(detector), Cell::text(name(model))];
-                    row.extend(counts.cells());
-                    table.row(row);
-                }
-            }
-            table.note(
+            let table = Table::of_rows("detectors_by_model", "By model", &columns, rows).grouped();
+            tables.push(table.noted(
                 "Models by the lower ends of their intervals; of those that are equal, the most runs first.",
-            );
-            tables.push(table);
+            ));
         }
         tables
-    }
-
-    /// Returns the counts by detector, over all models.
-    fn totals(&self) -> BTreeMap<&str, Counts> {
-        let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
-        for ((detector, _), counts) in &self.counts {
-            totals.entry(detector).or_default().add(*counts);
-        }
-        totals
     }
 }
 

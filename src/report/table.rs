@@ -94,10 +94,19 @@ impl Table {
         columns: &[CellOf<'_, T>],
     ) -> Self {
         let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
-        let mut table = Self::new(name, title, &headings);
-        for record in records {
-            table.row(columns.iter().map(|(_, cell)| cell(&record)).collect::<Vec<_>>());
-        }
+        let cells = |record: T| columns.iter().map(|(_, cell)| cell(&record)).collect();
+        Self::of_rows(name, title, &headings, records.into_iter().map(cells))
+    }
+
+    /// Creates a table with these rows.
+    pub(super) fn of_rows<S: AsRef<str>>(
+        name: &'static str,
+        title: impl Into<String>,
+        columns: &[S],
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> Self {
+        let mut table = Self::new(name, title, columns);
+        rows.into_iter().for_each(|row| table.row(row));
         table
     }
 

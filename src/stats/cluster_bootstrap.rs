@@ -358,19 +358,6 @@ mod tests {
     }
 
     #[test]
-    fn threads_do_not_show() {
-        let statistic = RootMeanSquare(gen_x(40, 0.0));
-        let run = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| cluster_bootstrap(&statistic, &Resampling::default()).unwrap())
-        };
-        let one = run(1);
-        assert!((2..9).all(|threads| run(threads) == one));
-        let other = Resampling { seed: 1, ..Resampling::default() };
-        assert_ne!(cluster_bootstrap(&statistic, &other).unwrap(), one);
-    }
-
-    #[test]
     fn what_cannot_be_resampled_has_no_interval() {
         let usual = Resampling::default();
         for clusters in [vec![], vec![2.0]] {

@@ -48,26 +48,3 @@ pub(super) fn deviations(values: &[f64]) -> Vec<f64> {
     let mean = mean(values.iter().map(|value| value - first)).unwrap_or(0.0);
     values.iter().map(|value| (value - first) - mean).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_length_that_differs_is_named() {
-        let (x, y) = ([0.0; 3], [0.0; 3]);
-        assert_eq!(check_lengths(&x, &y, [&[0; 3]]), Ok(()));
-        assert_eq!(check_lengths(&x, &y[..2], [&[0; 5]]), Err(StatsError::LengthMismatch { x: 3, y: 2 }));
-        assert_eq!(check_lengths(&x, &y, [&[0; 3], &[0; 5]]), Err(StatsError::LengthMismatch { x: 3, y: 5 }));
-    }
-
-    #[test]
-    fn the_first_pair_that_is_not_finite_is_named() {
-        let found = |columns| check_finite(columns);
-        assert_eq!(found([(0.0, 1.0), (2.0, 3.0)]), Ok(()));
-        let error = StatsError::NonFinite { side: Side::Y, index: 0 };
-        assert_eq!(found([(0.0, f64::NAN), (f64::INFINITY, 3.0)]), Err(error));
-        let error = StatsError::NonFinite { side: Side::X, index: 1 };
-        assert_eq!(found([(0.0, 1.0), (f64::NAN, f64::NAN)]), Err(error));
-    }
-}

@@ -239,16 +239,11 @@ mod tests {
     #[test]
     fn large_samples_are_drawn() {
         let (x, y) = (gen_x(50, 0.0), gen_y(50, 0.0));
-        let run = |threads, seed| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let options = Resampling { resamples: 20_000, seed, ..Resampling::default() };
-            pool.install(|| permutation_test(&x, &y, &[0; 50], &options).unwrap().unwrap())
-        };
-        let found = run(1, 0);
+        let options = Resampling { resamples: 20_000, ..Resampling::default() };
+        let found = permutation_test(&x, &y, &[0; 50], &options).unwrap().unwrap();
         assert!(!found.exact && found.arrangements == 20_000);
         // scipy.stats.pearsonr gives 0.00134; the tolerance is four standard errors.
         assert_close(found.p, 0.00134, 0.0011);
-        assert_eq!(run(3, 0), found);
         // No association.
         let zigzag: Vec<f64> = (0..50_u32).map(|i| f64::from(i % 2)).collect();
         let still = permutation_test(&x, &zigzag, &[0; 50], &Resampling::default()).unwrap().unwrap();
