@@ -1,7 +1,5 @@
 //! The entry of a format: its name, how it is recognised, and how its runs are read.
 
-use std::ops::Deref;
-
 use super::Format;
 use super::document::Document;
 use super::runs::{Header, ReadRun, Runs};
@@ -12,13 +10,12 @@ use crate::json::{Json, Read};
 /// One line of the list of formats.
 pub(super) struct Entry {
     pub(super) format: Format,
-    definition: Definition,
+    signature: &'static [Shape],
+    pub(super) reader: Reader,
 }
 
 /// The definition of a format, in its file.
 pub(super) struct Definition {
-    /// A description in words.
-    pub(super) about: &'static str,
     /// The shapes by which the format is recognised. One of them is enough.
     pub(super) signature: &'static [Shape],
     pub(super) reader: Reader,
@@ -48,17 +45,10 @@ type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 /// As [`ReadDocument`]. A fault that is returned ends the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
-impl Deref for Entry {
-    type Target = Definition;
-
-    fn deref(&self) -> &Definition {
-        &self.definition
-    }
-}
-
 impl Entry {
     pub(super) const fn new(format: Format, definition: Definition) -> Self {
-        Self { format, definition }
+        let Definition { signature, reader } = definition;
+        Self { format, signature, reader }
     }
 
     /// Returns true if the input is of the format. `document`: all of it, if it is there whole.
@@ -107,15 +97,15 @@ impl RecordReader {
     }
 }
 
-/// Makes the type of formats from the list of their modules.
+/// Makes the type of formats from the list of their modules, names and descriptions.
 macro_rules! formats {
-    ($($(#[$docs:meta])* $name:ident => $($module:ident)::+, $text:literal;)+) => {
+    ($($name:ident => $($module:ident)::+, $text:literal, $about:literal;)+) => {
         crate::names::named! {
             /// A format that can be read.
             #[derive(PartialOrd, Ord)]
             #[non_exhaustive]
             pub enum Format: "format" {
-                $($(#[$docs])* $name = $text),+
+                $(#[doc = $about] $name = $text),+
             }
         }
 
@@ -133,7 +123,9 @@ macro_rules! formats {
             /// Returns a description of the format.
             #[must_use]
             pub fn about(self) -> &'static str {
-                self.entry().about
+                match self {
+                    $(Self::$name => $about,)+
+                }
             }
 
             /// Describes the marks by which the format is recognised.

@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages of the Agent Client Protocol (ACP)",
     signature: &[Shape::Items(Any(&[
         UPDATE,
         In("update", &UPDATE),

@@ -3,11 +3,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "transcripts of the Microsoft 365 Agents SDK and the Bot Framework",
-    signature: &[Shape::Under(&["activities"], ACTIVITY)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&["activities"], ACTIVITY)], reader: Reader::Document(read) };
 
 const ACTIVITY: Mark = All(&[
     Has(&["type"]),

@@ -5,7 +5,6 @@ use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions and evaluation sets of the Agent Development Kit",
     signature: &[
         Shape::Object(Any(&[
             Holds("events", &EVENT),

@@ -5,7 +5,6 @@ use super::prelude::*;
 use crate::read::text_calls;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of the agent data protocol, in its standard form",
     signature: &[Shape::Object(TRAJECTORY), Shape::List(TRAJECTORY)],
     reader: Reader::Document(read),
 };

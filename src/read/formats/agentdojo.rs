@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "runs of AgentDojo",
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["messages"]),
         Has(&["suite_name", "pipeline_name", "user_task_id"]),

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "results and transcripts of AgentV",
     signature: &[Shape::Each(All(&[Has(&["test_id"]), Any(&[MESSAGE, RESULT])]))],
     reader: Reader::Document(read),
 };

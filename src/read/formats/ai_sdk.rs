@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under `messages`",
     signature: &[Shape::Under(
         &["messages"],
         All(&[Has(&["role"]), Any(&[Holds("parts", &PART), Holds("toolInvocations", &INVOCATION)])]),

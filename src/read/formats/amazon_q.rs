@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "conversations of the Amazon Q Developer CLI",
-    signature: &[Shape::Each(Any(&[CONVERSATION, ROW]))],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(Any(&[CONVERSATION, ROW]))], reader: Reader::Document(read) };
 
 const CONVERSATION: Mark = All(&[
     Has(&["conversation_id"]),

@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "steps of Antigravity conversations",
     signature: &[Shape::Items(All(&[
         Has(&["step_index", "source"]),
         Says(

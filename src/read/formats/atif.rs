@@ -4,7 +4,6 @@ use super::atif_result::{Marks, StepResult, answer};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "ATIF trajectories, 1.0 to 1.8",
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["steps"]),
         Is(Kind::Object, &["agent"]),

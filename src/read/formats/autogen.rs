@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages, events and saved states of AutoGen since 0.4",
     signature: &[Shape::Under(&LISTS, MESSAGE), Shape::Object(STATE)],
     reader: Reader::Document(read),
 };

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`",
     signature: &[Shape::Each(ORCHESTRATION), Shape::Under(&LISTS, ORCHESTRATION)],
     reader: Reader::Document(read),
 };

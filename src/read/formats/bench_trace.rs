@@ -13,7 +13,6 @@ use crate::trace::{
 };
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line",
     signature: &[
         Shape::Object(Has(&["episodes"])),
         Shape::Lines(MayBeList("episodes")),

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "results of BFCL, the Berkeley Function Calling Leaderboard",
-    signature: &[Shape::Each(ENTRY)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(ENTRY)], reader: Reader::Document(read) };
 
 const ENTRY: Mark = All(&[
     Has(&["id", "result"]),

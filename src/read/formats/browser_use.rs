@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "histories of browser-use",
-    signature: &[Shape::Under(&["history"], ENTRY)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&["history"], ENTRY)], reader: Reader::Document(read) };
 
 const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), Is(Kind::Object, &["state"])]);
 

@@ -12,42 +12,38 @@ use super::mini_swe_agent::model_of;
 use super::prelude::*;
 use crate::trace::RunSummary;
 
-const fn definition(about: &'static str, signature: &'static [Shape]) -> Definition {
-    Definition { about, signature, reader: Reader::Generic(read) }
+const fn definition(signature: &'static [Shape]) -> Definition {
+    Definition { signature, reader: Reader::Generic(read) }
 }
 
 /// Items of OpenAI's Responses.
 pub(in crate::read) mod responses {
     use super::{Definition, Shape, claims, definition};
 
-    pub(in crate::read) const FORMAT: Definition = definition(
-        "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and `output`",
-        &[Shape::Document("items with `type` or `role`, some of them calls or their outputs", claims)],
-    );
+    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
+        "items with `type` or `role`, some of them calls or their outputs",
+        claims,
+    )]);
 }
 
 /// Messages of Anthropic's models.
 pub(in crate::read) mod anthropic {
     use super::{Definition, Shape, claims, definition};
 
-    pub(in crate::read) const FORMAT: Definition = definition(
-        "messages of Anthropic's models: a list, one per line, or under `messages`",
-        &[Shape::Document(
-            "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
-            claims,
-        )],
-    );
+    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
+        "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+        claims,
+    )]);
 }
 
 /// Messages of OpenAI's chat.
 pub(in crate::read) mod openai {
     use super::{Definition, Shape, claims, definition};
 
-    pub(in crate::read) const FORMAT: Definition = definition(
-        "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1), or under \
-         `query` and `response` (Azure's evaluations)",
-        &[Shape::Document("messages with `role`, and `content`, `tool_calls` or `function_call`", claims)],
-    );
+    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
+        "messages with `role`, and `content`, `tool_calls` or `function_call`",
+        claims,
+    )]);
 }
 
 /// Keys of objects of other kinds.

@@ -11,7 +11,6 @@ use crate::read::text_calls;
 use crate::read::text_grammars::{self, Written};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT writes them",
     signature: &[Shape::Document(
         "a list of objects that hold messages, or an object with `conversation` or `conversations`",
         has_conversations,

@@ -6,7 +6,6 @@ use crate::read::outcome::{broken_off, never_ran};
 use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of Claude Code, an event per line or under `loglines`",
     signature: &[
         Shape::Items(All(&[
             TURN,

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of Claude Managed Agents",
     signature: &[Shape::Under(&["events", "data"], Any(&[EVENT, In("raw", &EVENT)]))],
     reader: Reader::Document(read),
 };

@@ -3,11 +3,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages that Cline and Roo Code show (ui_messages.json)",
-    signature: &[Shape::Items(MESSAGE)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Items(MESSAGE)], reader: Reader::Document(read) };
 
 const MESSAGE: Mark = All(&[
     Is(Kind::Number, &["ts"]),

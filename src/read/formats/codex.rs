@@ -7,7 +7,6 @@ use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of Codex, an item per line",
     signature: &[
         Shape::Items(All(&[
             Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),

@@ -5,7 +5,6 @@ use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of `codex exec --json`",
     signature: &[Shape::Items(EVENT), Shape::Under(&["events"], In("payload", &EVENT))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "events" }),
 };

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of Continue",
-    signature: &[Shape::Each(SESSION)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Document(read) };
 
 const SESSION: Mark =
     All(&[Has(&["sessionId", "workspaceDirectory"]), Holds("history", &Is(Kind::Object, &["message"]))]);

@@ -6,7 +6,6 @@ use super::copilot_chat_log::{self as log, arguments, is_true, parts, short, sho
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "chats of Copilot in VS Code",
     signature: &[
         Shape::Object(CHAT),
         Shape::Lines(Test("a snapshot of such an object", |line| {

@@ -6,7 +6,6 @@ use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "event logs of the Copilot CLI",
     signature: &[Shape::Items(All(&[
         Is(Kind::String, &["id"]),
         Has(&["timestamp"]),

@@ -3,11 +3,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "debug logs of Copilot in VS Code",
-    signature: &[Shape::Items(ENTRY)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Items(ENTRY)], reader: Reader::Document(read) };
 
 const ENTRY: Mark =
     All(&[Is(Kind::String, &["sid", "type"]), Is(Kind::Number, &["ts"]), Is(Kind::Object, &["attrs"])]);

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of CrewAI",
     signature: &[Shape::Under(
         &["events"],
         All(&[

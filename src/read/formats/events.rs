@@ -7,9 +7,6 @@ use super::events_object::{
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results and steps, \
-            one per line, in a list, or in a list of an object; runs \
-            with a list of answered calls",
     signature: &[Shape::Document(
         "objects that are calls, messages that hold calls, or messages of user and assistant",
         shows_a_run,

@@ -8,7 +8,6 @@ use memchr::memmem::Finder;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of the Gemini CLI: a document, or a message per line",
     signature: &[Shape::Object(All(&[SESSION, Is(Kind::List, &["messages"])])), Shape::Lines(SESSION)],
     reader: Reader::Document(read),
 };

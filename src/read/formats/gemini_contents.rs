@@ -6,7 +6,6 @@ use super::gemini_cli::has_failed;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`",
     signature: &[Shape::Document(
         "contents with `role` and `parts`, one of the role `model` or with a call",
         are_contents,

@@ -5,7 +5,6 @@ use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "what `gemini --output-format stream-json` prints",
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),
         All(&[

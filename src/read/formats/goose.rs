@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of Goose",
     signature: &[Shape::Under(&LISTS, Any(&[ROW, HEADER, PARTS]))],
     reader: Reader::Document(read),
 };

@@ -13,7 +13,6 @@ use crate::error::{Error, ErrorKind};
 use crate::json::Fault;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "logs of Inspect: JSON, or archives (.eval)",
     signature: &[Shape::Object(All(&[
         Has(&["version"]),
         Is(Kind::Object, &["eval"]),

@@ -3,11 +3,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "logs of InterCode",
-    signature: &[Shape::Object(Values(&EPISODE))],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Document(read) };
 
 const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
 

@@ -7,7 +7,6 @@ use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of the Kimi CLI and Kimi Code: `wire.jsonl` or `context.jsonl`",
     signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK, APPENDED]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
 };

@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of the Kiro CLI",
     signature: &[Shape::Items(All(&[
         Says("kind", &["Prompt", "AssistantMessage", "ToolResults"]),
         In("data", &Is(Kind::List, &["content"])),

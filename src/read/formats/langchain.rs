@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages of LangChain and LangGraph",
     signature: &[Shape::Each(Test(
         "messages of `type` human, ai or tool that have `additional_kwargs`, `response_metadata`, `tool_call_id` or \
          `data`, or `lc` and `kwargs`, alone or in a state",

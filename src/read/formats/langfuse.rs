@@ -4,7 +4,6 @@ use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "traces of Langfuse: of its API, or exported",
     signature: &[Shape::Object(HOLDER), Shape::List(HOLDER), Shape::Items(OBSERVATION)],
     reader: Reader::Fallible(read),
 };

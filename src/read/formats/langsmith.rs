@@ -4,7 +4,6 @@ use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "runs of LangSmith: as its SDKs send them, or exported",
     signature: &[Shape::Each(Any(&[RUN, Holds("post", &RUN), Holds("runs", &RUN)]))],
     reader: Reader::Fallible(read),
 };

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages of Letta agents and results of letta-evals",
     signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, SAMPLE]))],
     reader: Reader::Document(read),
 };

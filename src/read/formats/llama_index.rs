@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of LlamaIndex workflows, and responses with `sources` of tools",
     signature: &[Shape::Under(&LISTS, EVENT), Shape::Each(RESPONSE)],
     reader: Reader::Document(read),
 };

@@ -8,7 +8,6 @@ use super::prelude::*;
 use super::{llm_code, llm_stream};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "logs of requests to a model and its responses",
     signature: &[Shape::Each(Test(
         "`request` and `response`, or `input` and `output`, the first with `messages`; or `messages` and a `response` \
          with `choices`",

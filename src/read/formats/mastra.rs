@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "traces of Mastra: a list of spans, or under `spans`, also in a `trace`",
     signature: &[Shape::Under(&["spans"], SPAN), Shape::Object(In("trace", &Holds("spans", &SPAN)))],
     reader: Reader::Document(read),
 };

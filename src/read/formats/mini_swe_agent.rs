@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of mini-swe-agent, version 1",
     signature: &[Shape::Object(All(&[
         Says("trajectory_format", &["mini-swe-agent-1"]),
         Is(Kind::List, &["messages"]),

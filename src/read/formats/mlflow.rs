@@ -3,11 +3,8 @@
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "traces of MLflow",
-    signature: &[Shape::Object(TRACE), Shape::List(TRACE)],
-    reader: Reader::Fallible(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Object(TRACE), Shape::List(TRACE)], reader: Reader::Fallible(read) };
 
 const TRACE: Mark =
     Test("`info`, and `spans` under `data` with attributes `mlflow.…`", |object| spans(object).is_some());

@@ -4,7 +4,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories and search trees of Moatless",
     signature: &[Shape::Object(Test(
         "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",
         |object| transitions(object).is_some() || !nodes(object).is_empty(),

@@ -94,146 +94,99 @@ pub(super) mod who_and_when;
 pub(super) mod zed;
 
 super::format::formats! {
-    /// Results of tau2-bench.
-    Tau2 => tau2, "tau2";
-    /// Results of tau-bench, the first version.
-    TauBench => tau_bench, "tau-bench";
-    /// ATIF trajectories.
-    Atif => atif, "atif";
-    /// Sessions of Codex.
-    CodexRollout => codex, "codex-rollout";
-    /// Events of `codex exec --json`.
-    CodexExec => codex_exec, "codex-exec";
-    /// Sessions of Claude Code.
-    ClaudeCode => claude_code, "claude-code";
-    /// Logs of Inspect.
-    Inspect => inspect, "inspect";
-    /// Sessions of the Gemini CLI.
-    GeminiCli => gemini_cli, "gemini-cli";
-    /// Sessions of Qwen Code.
-    QwenCode => qwen, "qwen-code";
-    /// Sessions exported by `OpenCode`.
-    OpenCode => opencode, "opencode";
-    /// Trajectories of SWE-agent.
-    SweAgent => swe_agent, "swe-agent";
-    /// Event logs of `OpenHands`.
-    OpenHands => openhands, "openhands";
-    /// Event logs of the `OpenHands` Agent SDK.
-    OpenHandsSdk => openhands_sdk, "openhands-sdk";
-    /// Output of the evaluations of `OpenHands`.
-    OpenHandsOutput => openhands_output, "openhands-output";
-    /// Sessions of pi and `OpenClaw`, and events of `pi --mode json`.
-    Pi => pi, "pi";
-    /// Runs of `AgentDojo`.
-    AgentDojo => agentdojo, "agentdojo";
-    /// Event logs of the Copilot CLI.
-    CopilotCli => copilot_cli, "copilot-cli";
-    /// Chats of Copilot in VS Code.
-    CopilotChat => copilot_chat, "copilot-chat";
-    /// Debug logs of Copilot in VS Code.
-    CopilotDebug => copilot_debug, "copilot-debug";
-    /// Sessions of the Kimi CLI.
-    KimiCli => kimi, "kimi-cli";
-    /// Sessions of the Kiro CLI.
-    KiroCli => kiro, "kiro-cli";
-    /// Output of `gemini --output-format stream-json`.
-    GeminiStream => gemini_stream, "gemini-stream";
-    /// Sessions and evaluation sets of the Agent Development Kit.
-    Adk => adk, "adk";
-    /// Contents of the Gemini API.
-    GeminiContents => gemini_contents, "gemini-contents";
-    /// Trajectories of mini-swe-agent, version 1; later ones are chats.
-    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1";
-    /// Messages of Letta agents, and results of letta-evals.
-    Letta => letta, "letta";
-    /// Sessions of Goose.
-    Goose => goose, "goose";
-    /// Messages of the Agent Client Protocol.
-    Acp => acp, "acp";
-    /// Steps of smolagents.
-    Smolagents => smolagents, "smolagents";
-    /// Histories of browser-use.
-    BrowserUse => browser_use, "browser-use";
-    /// Messages, events and states of `AutoGen` since 0.4.
-    AutoGen => autogen, "autogen";
-    /// Events of `CrewAI`.
-    CrewAi => crewai, "crewai";
-    /// Messages and events of Pydantic AI.
-    PydanticAi => pydantic_ai, "pydantic-ai";
-    /// Messages of `LangChain` and `LangGraph`.
-    LangChain => langchain, "langchain";
-    /// Events of `OpenCode`.
-    OpenCodeEvents => opencode_events, "opencode-events";
-    /// Trajectories of the agent data protocol.
-    AgentData => agent_data, "agent-data";
-    /// Logs of `InterCode`.
-    InterCode => intercode, "intercode";
-    /// Traces of Langfuse.
-    Langfuse => langfuse, "langfuse";
-    /// Runs of `LangSmith`.
-    LangSmith => langsmith, "langsmith";
-    /// Trajectories of Vorflux.
-    Vorflux => vorflux, "vorflux";
-    /// Trajectories of `WebArena`.
-    WebArena => webarena, "webarena";
-    /// Conversations of the benchmark Who&When and of Magentic-One.
-    WhoAndWhen => who_and_when, "who-and-when";
-    /// Messages that Cline and Roo Code show.
-    ClineUi => cline_ui, "cline-ui";
-    /// Steps of Antigravity.
-    Antigravity => antigravity, "antigravity";
-    /// Transcripts of the Microsoft 365 Agents SDK and the Bot Framework.
-    Activities => activities, "activities";
-    /// Events of Claude Managed Agents.
-    ClaudeManaged => claude_managed, "claude-managed";
-    /// Trajectories of `OSWorld`.
-    OsWorld => osworld, "osworld";
-    /// Chat histories of OWL.
-    Owl => owl, "owl";
-    /// Trajectories of trae-agent.
-    TraeAgent => trae_agent, "trae-agent";
-    /// Results and transcripts of `AgentV`.
-    AgentV => agentv, "agentv";
-    /// Messages of the Vercel AI SDK.
-    AiSdk => ai_sdk, "ai-sdk";
-    /// Answers of `ToolBench`.
-    ToolBench => toolbench, "toolbench";
-    /// Results of BFCL.
-    Bfcl => bfcl, "bfcl";
-    /// Traces of Mastra.
-    Mastra => mastra, "mastra";
-    /// Traces of the `OpenAI` Agents SDK.
-    OpenAiAgents => openai_agents, "openai-agents";
-    /// Conversations of the Amazon Q Developer CLI.
-    AmazonQ => amazon_q, "amazon-q";
-    /// Sessions of Continue.
-    Continue => continue_dev, "continue";
-    /// Trajectories of Moatless.
-    Moatless => moatless, "moatless";
-    /// Traces of `MLflow`.
-    MlFlow => mlflow, "mlflow";
-    /// Traces of Amazon Bedrock agents.
-    Bedrock => bedrock, "bedrock";
-    /// Events and responses of `LlamaIndex`.
-    LlamaIndex => llama_index, "llama-index";
-    /// Threads of Zed.
-    Zed => zed, "zed";
-    /// Logs of requests to models.
-    LlmCalls => llm_calls, "llm-calls";
-    /// Items of `OpenAI`'s Responses.
-    OpenAiResponses => chat::responses, "openai-responses";
-    /// Messages of Anthropic's models.
-    AnthropicMessages => chat::anthropic, "anthropic-messages";
-    /// Messages of `OpenAI`'s chat.
-    OpenAiChat => chat::openai, "openai-chat";
-    /// Data sets of chats.
-    ChatRecords => chat_records, "chat-records";
-    /// Events of other agents.
-    Events => events, "events";
-    /// Episodes of `BenchTrace`.
-    BenchTrace => bench_trace, "benchtrace";
-    /// This crate's own form.
-    Native => native, "native";
-    /// Spans and log records of OpenTelemetry.
-    OpenTelemetry => otel, "opentelemetry";
+    Tau2 => tau2, "tau2", "results of tau2-bench: a file, a list, a run, a run per line, or a directory";
+    TauBench => tau_bench, "tau-bench",
+        "results of tau-bench, the first version: a list, a run, or a run per line";
+    Atif => atif, "atif", "ATIF trajectories, 1.0 to 1.8";
+    CodexRollout => codex, "codex-rollout", "sessions of Codex, an item per line";
+    CodexExec => codex_exec, "codex-exec", "events of `codex exec --json`";
+    ClaudeCode => claude_code, "claude-code",
+        "sessions of Claude Code, an event per line or under `loglines`";
+    Inspect => inspect, "inspect", "logs of Inspect: JSON, or archives (.eval)";
+    GeminiCli => gemini_cli, "gemini-cli", "sessions of the Gemini CLI: a document, or a message per line";
+    QwenCode => qwen, "qwen-code", "sessions of Qwen Code";
+    OpenCode => opencode, "opencode", "sessions exported by OpenCode";
+    SweAgent => swe_agent, "swe-agent", "trajectories of SWE-agent (.traj)";
+    OpenHands => openhands, "openhands",
+        "event logs of OpenHands: a list, or an object with the list under `trajectory`";
+    OpenHandsSdk => openhands_sdk, "openhands-sdk",
+        "event logs of the OpenHands Agent SDK: a list, lines, or one event";
+    OpenHandsOutput => openhands_output, "openhands-output", "output of OpenHands evaluations (output.jsonl)";
+    Pi => pi, "pi", "sessions of pi and OpenClaw, and what `pi --mode json` prints";
+    AgentDojo => agentdojo, "agentdojo", "runs of AgentDojo";
+    CopilotCli => copilot_cli, "copilot-cli", "event logs of the Copilot CLI";
+    CopilotChat => copilot_chat, "copilot-chat", "chats of Copilot in VS Code";
+    CopilotDebug => copilot_debug, "copilot-debug", "debug logs of Copilot in VS Code";
+    KimiCli => kimi, "kimi-cli", "sessions of the Kimi CLI and Kimi Code: `wire.jsonl` or `context.jsonl`";
+    KiroCli => kiro, "kiro-cli", "sessions of the Kiro CLI";
+    GeminiStream => gemini_stream, "gemini-stream", "what `gemini --output-format stream-json` prints";
+    Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit";
+    GeminiContents => gemini_contents, "gemini-contents",
+        "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`";
+    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1", "trajectories of mini-swe-agent, version 1";
+    Letta => letta, "letta", "messages of Letta agents and results of letta-evals";
+    Goose => goose, "goose", "sessions of Goose";
+    Acp => acp, "acp", "messages of the Agent Client Protocol (ACP)";
+    Smolagents => smolagents, "smolagents", "steps of smolagents";
+    BrowserUse => browser_use, "browser-use", "histories of browser-use";
+    AutoGen => autogen, "autogen", "messages, events and saved states of AutoGen since 0.4";
+    CrewAi => crewai, "crewai", "events of CrewAI";
+    PydanticAi => pydantic_ai, "pydantic-ai", "messages and streamed events of Pydantic AI";
+    LangChain => langchain, "langchain", "messages of LangChain and LangGraph";
+    OpenCodeEvents => opencode_events, "opencode-events",
+        "events of OpenCode: of `opencode run --format json`, of its server, of its store";
+    AgentData => agent_data, "agent-data", "trajectories of the agent data protocol, in its standard form";
+    InterCode => intercode, "intercode", "logs of InterCode";
+    Langfuse => langfuse, "langfuse", "traces of Langfuse: of its API, or exported";
+    LangSmith => langsmith, "langsmith", "runs of LangSmith: as its SDKs send them, or exported";
+    Vorflux => vorflux, "vorflux", "trajectories of Vorflux";
+    WebArena => webarena, "webarena", "trajectories of WebArena";
+    WhoAndWhen => who_and_when, "who-and-when",
+        "conversations of several agents, of the benchmark Who&When or Magentic-One";
+    ClineUi => cline_ui, "cline-ui", "messages that Cline and Roo Code show (ui_messages.json)";
+    Antigravity => antigravity, "antigravity", "steps of Antigravity conversations";
+    Activities => activities, "activities",
+        "transcripts of the Microsoft 365 Agents SDK and the Bot Framework";
+    ClaudeManaged => claude_managed, "claude-managed", "events of Claude Managed Agents";
+    OsWorld => osworld, "osworld", "trajectories of OSWorld (traj.jsonl)";
+    Owl => owl, "owl", "chat histories of OWL (CAMEL)";
+    TraeAgent => trae_agent, "trae-agent", "trajectories of trae-agent";
+    AgentV => agentv, "agentv", "results and transcripts of AgentV";
+    AiSdk => ai_sdk, "ai-sdk",
+        "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under \
+         `messages`";
+    ToolBench => toolbench, "toolbench", "answers of ToolBench";
+    Bfcl => bfcl, "bfcl", "results of BFCL, the Berkeley Function Calling Leaderboard";
+    Mastra => mastra, "mastra", "traces of Mastra: a list of spans, or under `spans`, also in a `trace`";
+    OpenAiAgents => openai_agents, "openai-agents", "traces of the OpenAI Agents SDK";
+    AmazonQ => amazon_q, "amazon-q", "conversations of the Amazon Q Developer CLI";
+    Continue => continue_dev, "continue", "sessions of Continue";
+    Moatless => moatless, "moatless", "trajectories and search trees of Moatless";
+    MlFlow => mlflow, "mlflow", "traces of MLflow";
+    Bedrock => bedrock, "bedrock",
+        "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
+    LlamaIndex => llama_index, "llama-index",
+        "events of LlamaIndex workflows, and responses with `sources` of tools";
+    Zed => zed, "zed", "threads of the agent in Zed";
+    LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";
+    OpenAiResponses => chat::responses, "openai-responses",
+        "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and \
+         `output`";
+    AnthropicMessages => chat::anthropic, "anthropic-messages",
+        "messages of Anthropic's models: a list, one per line, or under `messages`";
+    OpenAiChat => chat::openai, "openai-chat",
+        "messages of OpenAI's chat: a list, one per line, or under `messages` (mini-swe-agent 1.1), or \
+         under `query` and `response` (Azure's evaluations)";
+    ChatRecords => chat_records, "chat-records",
+        "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT \
+         writes them";
+    Events => events, "events",
+        "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results \
+         and steps, one per line, in a list, or in a list of an object; runs with a list of answered calls";
+    BenchTrace => bench_trace, "benchtrace",
+        "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line";
+    Native => native, "native", "this crate's own form";
+    OpenTelemetry => otel, "opentelemetry",
+        "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and \
+         Tempo exports";
 }

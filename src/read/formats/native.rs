@@ -8,7 +8,6 @@ use crate::read::runs::{Header, OpenRun};
 use crate::trace::Trace;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "this crate's own form",
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
         // Other traces have observations or spans next to them.

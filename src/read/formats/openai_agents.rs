@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "traces of the OpenAI Agents SDK",
-    signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN]))],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN]))], reader: Reader::Document(read) };
 
 const TRACE: Mark = All(&[Says("object", &["trace"]), Has(&["workflow_name"])]);
 const SPAN: Mark = All(&[Says("object", &["trace.span"]), Is(Kind::Object, &["span_data"])]);

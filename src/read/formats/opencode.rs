@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions exported by OpenCode",
     signature: &[Shape::Object(All(&[
         In("info", &Is(Kind::String, &["id"])),
         Holds("messages", &All(&[Is(Kind::Object, &["info"]), Is(Kind::List, &["parts"])])),

@@ -5,7 +5,6 @@ use super::opencode::{self, Info, Part};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "events of OpenCode: of `opencode run --format json`, of its server, of its store",
     signature: &[Shape::Items(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
     reader: Reader::Document(read),
 };

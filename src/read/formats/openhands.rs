@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "event logs of OpenHands: a list, or an object with the list under `trajectory`",
     signature: &[Shape::Document(
         "events with `id` and `source`, some with `action` and some with `observation`",
         are_events,

@@ -5,7 +5,6 @@ use super::{openhands, openhands_sdk};
 use crate::read::words::DECISIVE_ITEMS;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "output of OpenHands evaluations (output.jsonl)",
     signature: &[Shape::Object(Test(
         "`instance_id`, `test_result` and a list `history` of events of OpenHands",
         is_output,

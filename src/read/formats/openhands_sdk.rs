@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "event logs of the OpenHands Agent SDK: a list, lines, or one event",
-    signature: &[Shape::Items(EVENT)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Document(read) };
 
 /// An event. The first versions wrote its class with the module.
 pub(super) const EVENT: Mark = All(&[

@@ -3,11 +3,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of OSWorld (traj.jsonl)",
-    signature: &[Shape::Items(STEP)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Items(STEP)], reader: Reader::Document(read) };
 
 const STEP: Mark = Has(&["step_num", "action_timestamp", "action", "done"]);
 

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "chat histories of OWL (CAMEL)",
     signature: &[Shape::Object(TASK), Shape::Items(Any(&[TASK, EXCHANGE]))],
     reader: Reader::Document(read),
 };

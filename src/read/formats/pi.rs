@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of pi and OpenClaw, and what `pi --mode json` prints",
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["session"]), Is(Kind::String, &["id", "cwd", "timestamp"])]),
         All(&[

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "messages and streamed events of Pydantic AI",
-    signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, EVENT]))],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, EVENT]))], reader: Reader::Document(read) };
 
 const MESSAGE: Mark = All(&[Says("kind", &["request", "response"]), Holds("parts", &Has(&["part_kind"]))]);
 const EVENT: Mark = Any(&[

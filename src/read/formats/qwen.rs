@@ -4,7 +4,6 @@ use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "sessions of Qwen Code",
     signature: &[Shape::Items(All(&[
         Is(Kind::String, &["uuid", "sessionId"]),
         Says("type", &["user", "assistant", "tool_result"]),

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "steps of smolagents",
-    signature: &[Shape::Under(&LISTS, STEP)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&LISTS, STEP)], reader: Reader::Document(read) };
 
 const STEP: Mark = All(&[
     Has(&["step_number", "observations"]),

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of SWE-agent (.traj)",
     signature: &[
         Shape::Object(All(&[
             Any(&[Is(Kind::List, &["history"]), Is(Kind::String, &["instance_id"])]),

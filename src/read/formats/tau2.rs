@@ -14,7 +14,6 @@ use crate::read::runs::{Header, OpenRun, Tasks};
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "results of tau2-bench: a file, a list, a run, a run per line, or a directory",
     signature: &[
         Shape::Object(Any(&[Has(&["simulations"]), Has(&["info", "tasks"])])),
         Shape::Lines(Any(&[MayBeList("simulations"), Has(&["info", "tasks"])])),

@@ -11,7 +11,6 @@ use crate::read::runs::{Header, OpenRun};
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "results of tau-bench, the first version: a list, a run, or a run per line",
     signature: &[Shape::Each(All(&[
         Has(&["traj", "task_id"]),
         Not(&Any(&[Is(Kind::Object, &["traj"]), Is(Kind::String, &["traj"])])),

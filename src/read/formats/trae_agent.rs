@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of trae-agent",
     signature: &[Shape::Object(All(&[
         Has(&["task", "provider"]),
         Any(&[Is(Kind::List, &["agent_steps"]), Is(Kind::List, &["llm_interaction"])]),

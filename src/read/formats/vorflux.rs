@@ -7,7 +7,6 @@ use super::prelude::*;
 use crate::trace::Digest;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of Vorflux",
     signature: &[Shape::Object(All(&[
         Is(Kind::String, &["session_id"]),
         Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),

@@ -2,11 +2,8 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "trajectories of WebArena",
-    signature: &[Shape::Each(RUN)],
-    reader: Reader::Document(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(RUN)], reader: Reader::Document(read) };
 
 const RUN: Mark =
     All(&[Has(&["intent", "task_id"]), Holds("trajectory", &In("action", &Has(&["action_name"])))]);

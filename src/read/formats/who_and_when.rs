@@ -8,7 +8,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "conversations of several agents, of the benchmark Who&When or Magentic-One",
     signature: &[
         Shape::Each(All(&[Has(&["mistake_agent", "mistake_step"]), Holds("history", &MESSAGE)])),
         Shape::Under(

@@ -3,7 +3,6 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "threads of the agent in Zed",
     signature: &[Shape::Object(Holds(
         "messages",
         &Any(&[

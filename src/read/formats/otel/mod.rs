@@ -36,7 +36,6 @@ pub(crate) use model::{LogRecord, Resource, Span, put_in_order, resource_bytes};
 pub(crate) use pool::SpanPool;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    about: "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and Tempo exports",
     signature: &[signature::Shape::Document(
         "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
         decode::claims,
