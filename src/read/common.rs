@@ -162,25 +162,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    #[test]
-    fn idents_are_texts_and_whole_numbers() {
-        for (json, expected) in [
-            (r#""a""#, Some("a")),
-            (r#""""#, None),
-            ("0", Some("0")),
-            ("-0", Some("0")),
-            ("-12", Some("-12")),
-            ("18446744073709551616", Some("18446744073709551616")),
-            ("1.0", None),
-            ("1e3", None),
-            ("null", None),
-            ("[]", None),
-        ] {
-            let value = Raw::over(json.as_bytes(), 0);
-            assert_eq!(ident(value).as_deref(), expected, "{json}");
-        }
-    }
-
     proptest! {
         #[test]
         fn a_string_is_the_argument_that_its_text_is(

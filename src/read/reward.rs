@@ -95,7 +95,6 @@ impl Outside {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Metadata;
 
     #[expect(clippy::unnecessary_wraps, reason = "as the reader gives it")]
     fn outside(reward: Option<f64>, task: &str, exception: Option<&str>) -> Option<Outside> {
@@ -157,46 +156,5 @@ mod tests {
         }
         assert_eq!(read(REWARD, b"\xff1"), None);
         assert_eq!(read("other.txt", b"1"), None);
-    }
-
-    #[test]
-    fn where_the_files_are() {
-        let shown = |run: &str| -> Vec<String> {
-            places(Path::new(run)).iter().map(|place| place.to_string_lossy().replace('\\', "/")).collect()
-        };
-        assert_eq!(
-            shown("job/trial/agent/trajectory.json"),
-            [
-                "job/trial/agent/result.json",
-                "job/trial/agent/verifier/reward.txt",
-                "job/trial/agent/reward.txt",
-                "job/trial/result.json",
-                "job/trial/verifier/reward.txt",
-                "job/trial/reward.txt",
-            ]
-        );
-        assert_eq!(
-            shown("trial/run.json"),
-            ["trial/result.json", "trial/verifier/reward.txt", "trial/reward.txt"]
-        );
-        assert_eq!(shown("trial/result.json"), ["trial/verifier/reward.txt", "trial/reward.txt"]);
-        assert!(shown("/").is_empty());
-    }
-
-    #[test]
-    fn what_the_run_says_itself_counts() {
-        let outside = outside(Some(1.0), "t", Some("E")).unwrap_or_default();
-        let complete = |metadata: Metadata, reward| {
-            let mut ending = RunSummary::new(metadata, reward).unwrap();
-            outside.complete(&mut ending);
-            let metadata = ending.metadata().clone();
-            (ending.reward(), metadata.task, metadata.termination)
-        };
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(complete(Metadata::default(), None), (Some(1.0), some("t"), some("E")));
-        let own = Metadata { task: some("own"), termination: some("end"), ..Metadata::default() };
-        assert_eq!(complete(own, Some(0.0)), (Some(0.0), some("own"), some("end")));
-        let sub_agent = Metadata { parent: some("p"), ..Metadata::default() };
-        assert_eq!(complete(sub_agent, None), (None, some("t"), None));
     }
 }

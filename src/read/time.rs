@@ -40,33 +40,3 @@ fn scaled(value: Raw<'_>, unit: i128) -> Option<u64> {
         Number::Large(_) => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_and_times() {
-        for (text, expected) in [
-            ("2026-03-17T22:42:23.353Z", Some(1_773_787_343_353_000_000)),
-            ("2026-03-17 22:42:23.353", Some(1_773_787_343_353_000_000)),
-            ("2025-05-12T20:28:13.296345-04:00", Some(1_747_096_093_296_345_000)),
-            ("2025-05-13T00:28", None),
-            ("2025-05-13T00:28:13 UTC", None),
-            ("", None),
-        ] {
-            let json = format!("\"{text}\"");
-            assert_eq!(of_string(Raw::over(json.as_bytes(), 0)), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn numbers() {
-        let raw = |json: &'static str| Raw::over(json.as_bytes(), 0);
-        assert_eq!(of_seconds(raw("1775802351.5")), Some(1_775_802_351_500_000_000));
-        assert_eq!(of_milliseconds(raw("1775802351873")), Some(1_775_802_351_873_000_000));
-        for none in ["-1", "1e300", "99999999999999999999999999999999", "\"1\"", "null"] {
-            assert_eq!(of_seconds(raw(none)), None, "{none}");
-        }
-    }
-}

@@ -56,23 +56,3 @@ pub(super) fn unfit(at: usize, what: &str) -> Fault {
 
 /// Number of items of a list that decide its format; others are checked when they are read.
 pub(super) const DECISIVE_ITEMS: usize = 16;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_with_exit_codes() {
-        for (line, failed) in [
-            ("Exit code 0", Some(false)),
-            ("Exit code 12", Some(true)),
-            ("Exit code -1", Some(true)),
-            ("Exit code ", None),
-            ("Exit code 1 ", None),
-            ("exit code 1", None),
-            ("Exit code --1", None),
-        ] {
-            assert_eq!(exit_line(line, "Exit code "), failed, "{line}");
-        }
-    }
-}

@@ -292,24 +292,3 @@ fn is_title(line: &str) -> bool {
             .iter()
             .all(|word| capital(word) || SMALL.contains(word) || word.bytes().all(|b| b.is_ascii_digit()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::room;
-
-    #[test]
-    fn rooms_are_found_by_their_headers() {
-        for (observation, expected) in [
-            ("** Kitchen **\nA table.", Some("Kitchen")),
-            ("You walk.\n<<Boiler Room>>\nHot.", Some("Boiler Room")),
-            ("West of House\nYou are standing in an open field.", Some("West of House")),
-            ("This room is called the hallway.", None),
-            ("Taken.", None),
-            ("You can't go that way", None),
-            ("", None),
-            ("** **", None),
-        ] {
-            assert_eq!(room(observation).as_deref(), expected, "{observation}");
-        }
-    }
-}
