@@ -172,6 +172,37 @@ impl<'a> Json<'a> {
         if self.depth > MAX_DEPTH { Err(Fault::syntax(self.at - 1, "nested too deeply")) } else { Ok(()) }
     }
 
+    /// Enters an object or list, or passes an empty one, which is returned as false. `what` names it with its article.
+    #[inline]
+    fn enter(&mut self, [open, close]: [u8; 2], what: &str) -> Read<bool> {
+        if self.peek_byte() != Some(open) {
+            return Err(self.not(what));
+        }
+        self.deeper()?;
+        let is_empty = self.peek_byte() == Some(close);
+        if is_empty {
+            self.at += 1;
+            self.depth -= 1;
+        }
+        Ok(!is_empty)
+    }
+
+    /// Passes the comma after a member or item, or the closing bracket, which is returned as false.
+    #[inline]
+    fn has_more(&mut self, close: u8, expected: &'static str) -> Read<bool> {
+        match self.peek_byte() {
+            Some(b',') => self.at += 1,
+            Some(byte) if byte == close => {
+                self.at += 1;
+                self.depth -= 1;
+                return Ok(false);
+            }
+            Some(_) => return Err(Fault::syntax(self.at, expected)),
+            None => return Err(Fault::end_at(self.at)),
+        }
+        Ok(true)
+    }
+
     /// Reads an object member by member. `member` gets each key and reads its value or leaves it.
     #[inline]
     pub(crate) fn object(&mut self, mut member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
@@ -184,16 +215,8 @@ impl<'a> Json<'a> {
         &mut self,
         mut member: impl FnMut(&[u8], &mut Self) -> Read<ControlFlow<()>>,
     ) -> Read<ControlFlow<()>> {
-        if self.peek_byte() != Some(b'{') {
-            return Err(self.not("an object"));
-        }
-        self.deeper()?;
-        if self.peek_byte() == Some(b'}') {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Continue(()));
-        }
-        loop {
+        let mut more = self.enter(*b"{}", "an object")?;
+        while more {
             // Most keys are short and plain, with a colon right after them.
             let flow = if self.peek_byte() == Some(b'"')
                 && let Some(close) = short_end::<true>(self.bytes, self.at + 1)
@@ -201,25 +224,17 @@ impl<'a> Json<'a> {
             {
                 let key = self.bytes.get(self.at + 1..close).unwrap_or_default();
                 self.at = close + 2;
-                self.member(key, &mut member)?
+                self.value(|value| member(key, value))?
             } else {
                 let key = self.key()?;
-                self.member(&key, &mut member)?
+                self.value(|value| member(&key, value))?
             };
             if flow.is_break() {
                 return Ok(flow);
             }
-            match self.peek_byte() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => {
-                    self.at += 1;
-                    self.depth -= 1;
-                    return Ok(Continue(()));
-                }
-                Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `}`")),
-                None => return Err(Fault::end_at(self.at)),
-            }
+            more = self.has_more(b'}', "expected `,` or `}`")?;
         }
+        Ok(Continue(()))
     }
 
     /// Marks the current position.
@@ -270,41 +285,21 @@ impl<'a> Json<'a> {
         &mut self,
         mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>,
     ) -> Read<()> {
-        if self.peek_byte() != Some(b'{') {
-            return Err(self.not("an object"));
-        }
-        self.deeper()?;
-        let mut open = self.peek_byte() != Some(b'}');
-        while open {
+        let mut more = self.enter(*b"{}", "an object")?;
+        while more {
             let key = self.key()?;
-            self.space();
-            let start = self.at;
-            member(key, self)?;
-            if self.at == start {
-                self.skip()?;
-            }
-            match self.peek_byte() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => open = false,
-                Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `}`")),
-                None => return Err(Fault::end_at(self.at)),
-            }
+            _ = self.value(|value| member(key, value).map(Continue))?;
+            more = self.has_more(b'}', "expected `,` or `}`")?;
         }
-        self.at += 1;
-        self.depth -= 1;
         Ok(())
     }
 
-    /// Lets `member` read the value of a member, or skips it.
+    /// Lets `read` read the next value, or skips it.
     #[inline]
-    fn member(
-        &mut self,
-        key: &[u8],
-        member: &mut impl FnMut(&[u8], &mut Self) -> Read<ControlFlow<()>>,
-    ) -> Read<ControlFlow<()>> {
+    fn value(&mut self, read: impl FnOnce(&mut Self) -> Read<ControlFlow<()>>) -> Read<ControlFlow<()>> {
         self.space();
         let start = self.at;
-        let flow = member(key, self)?;
+        let flow = read(self)?;
         if self.at == start && flow.is_continue() {
             self.skip()?;
         }
@@ -331,36 +326,15 @@ impl<'a> Json<'a> {
         &mut self,
         mut item: impl FnMut(&mut Self) -> Read<ControlFlow<()>>,
     ) -> Read<ControlFlow<()>> {
-        if self.peek_byte() != Some(b'[') {
-            return Err(self.not("a list"));
-        }
-        self.deeper()?;
-        if self.peek_byte() == Some(b']') {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Continue(()));
-        }
-        loop {
-            self.space();
-            let start = self.at;
-            let flow = item(self)?;
+        let mut more = self.enter(*b"[]", "a list")?;
+        while more {
+            let flow = self.value(&mut item)?;
             if flow.is_break() {
                 return Ok(flow);
             }
-            if self.at == start {
-                self.skip()?;
-            }
-            match self.peek_byte() {
-                Some(b',') => self.at += 1,
-                Some(b']') => {
-                    self.at += 1;
-                    self.depth -= 1;
-                    return Ok(Continue(()));
-                }
-                Some(_) => return Err(Fault::syntax(self.at, "expected `,` or `]`")),
-                None => return Err(Fault::end_at(self.at)),
-            }
+            more = self.has_more(b']', "expected `,` or `]`")?;
         }
+        Ok(Continue(()))
     }
 
     /// Like [`Json::list`], but returns false for null.

@@ -157,8 +157,8 @@ impl Text<'_> {
             return Err(too_deep(start));
         }
         let end = match self.bytes.get(start) {
-            Some(b'{') => self.object::<STRICT>(start + 1, depth + 1)?,
-            _ => self.list::<STRICT>(start + 1, depth + 1)?,
+            Some(b'{') => self.inside::<STRICT, true>(start + 1, depth + 1)?,
+            _ => self.inside::<STRICT, false>(start + 1, depth + 1)?,
         };
         if STRICT && let Some(index) = self.index {
             index.set_container(start, end);
@@ -166,35 +166,22 @@ impl Text<'_> {
         Ok(end)
     }
 
-    /// Returns the end of an object whose first key comes next.
-    fn object<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
+    /// Returns the end of a list, or with `KEYS` of an object, whose opening bracket was passed.
+    fn inside<const STRICT: bool, const KEYS: bool>(self, at: usize, depth: u32) -> Read<usize> {
+        let close = if KEYS { b'}' } else { b']' };
         let mut at = behind_space(self.bytes, at);
-        if self.bytes.get(at) == Some(&b'}') {
+        if self.bytes.get(at) == Some(&close) {
             return Ok(at + 1);
         }
         loop {
-            at = behind_space(self.bytes, self.key::<STRICT>(at)?);
-            at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
-            match self.bytes.get(at) {
-                Some(b',') => at = behind_space(self.bytes, at + 1),
-                Some(b'}') => return Ok(at + 1),
-                Some(_) => return Err(Fault::syntax(at, "expected `,` or `}`")),
-                None => return Err(Fault::end_at(at)),
+            if KEYS {
+                at = behind_space(self.bytes, self.key::<STRICT>(at)?);
             }
-        }
-    }
-
-    /// Returns the end of a list whose first item comes next.
-    fn list<const STRICT: bool>(self, at: usize, depth: u32) -> Read<usize> {
-        let mut at = behind_space(self.bytes, at);
-        if self.bytes.get(at) == Some(&b']') {
-            return Ok(at + 1);
-        }
-        loop {
             at = behind_space(self.bytes, self.value::<STRICT>(at, depth)?);
             match self.bytes.get(at) {
                 Some(b',') => at = behind_space(self.bytes, at + 1),
-                Some(b']') => return Ok(at + 1),
+                Some(byte) if *byte == close => return Ok(at + 1),
+                Some(_) if KEYS => return Err(Fault::syntax(at, "expected `,` or `}`")),
                 Some(_) => return Err(Fault::syntax(at, "expected `,` or `]`")),
                 None => return Err(Fault::end_at(at)),
             }

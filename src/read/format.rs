@@ -104,6 +104,7 @@ macro_rules! formats {
             /// A format that can be read.
             #[derive(PartialOrd, Ord)]
             #[non_exhaustive]
+            #[expect(clippy::doc_markdown, reason = "the descriptions are printed as well")]
             pub enum Format: "format" {
                 $(#[doc = $about] $name = $text),+
             }

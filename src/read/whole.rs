@@ -313,6 +313,3 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         Err(error) => runs.fail(error.at(window.place(line.offset()).location())),
     }
 }
-
-#[cfg(test)]
-mod tests;

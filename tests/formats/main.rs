@@ -11,6 +11,7 @@
 mod archives;
 mod growing;
 mod large;
+mod lengths;
 #[path = "../reading/mod.rs"]
 mod reading;
 mod recognition;

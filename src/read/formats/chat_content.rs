@@ -221,10 +221,10 @@ pub(in crate::read) struct Block<'a> {
     pub(in crate::read) arguments: Content<Arguments<'a>>,
     /// The id of the call that a result answers.
     pub(in crate::read) answers: Option<Cow<'a, str>>,
-    content: Option<TextCow<'a>>,
-    is_error: Option<bool>,
+    pub(in crate::read) content: Option<TextCow<'a>>,
+    pub(in crate::read) is_error: Option<bool>,
     /// Why a result says nothing about its call.
-    unknown: Option<UnknownReason>,
+    pub(in crate::read) unknown: Option<UnknownReason>,
 }
 
 impl<'a> Block<'a> {

@@ -1,8 +1,8 @@
 //! Sessions of Claude Code: one event per line. Traces are made of the events of user and assistant.
 
-use super::claude_code_line::{Block, Line, read_line};
+use super::chat_content::Block;
+use super::claude_code_line::{Line, read_line};
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran};
 use crate::read::session::{self, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -143,17 +143,23 @@ impl<'a> Session<'a> {
     fn user(&mut self, line: Line<'a>) {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
-        if let Some(text) = line.text().filter(|text| !is_local(text.text())) {
+        if let Some(text) = line.text.filter(|text| !is_local(text.text())) {
             self.run.steps.message_at(Actor::User, turn, text, line.time);
         }
-        for block in line.blocks {
+        for block in line.blocks.into_iter().filter(|block| !block.is_call) {
             self.result(block, turn, line.unknown, line.duration);
         }
     }
 
-    /// Adds a result.
-    fn result(&mut self, block: Block<'a>, turn: u64, unknown: Option<UnknownReason>, duration: Option<u64>) {
-        let Block::Result { id, content, is_error } = block else { return };
+    /// Adds a result. `unknown` and `duration` are stored next to its message.
+    fn result(
+        &mut self,
+        mut block: Block<'a>,
+        turn: u64,
+        unknown: Option<UnknownReason>,
+        duration: Option<u64>,
+    ) {
+        let id = block.answers.take();
         if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
             return self.run.pass_over("results that stand there twice", 1);
         }
@@ -163,8 +169,8 @@ impl<'a> Session<'a> {
         {
             call.usage.get_or_insert_default().duration_ns = duration;
         }
-        let text = content.as_ref().map_or("".into(), TextCow::text);
-        self.run.steps.answer(turn, id, outcome(text, is_error, unknown).answer(Content::from(content)));
+        block.unknown = unknown.filter(|_| block.is_error != Some(true));
+        self.run.steps.answer(turn, id, block.into_answer());
     }
 
     fn assistant(&mut self, mut line: Line<'a>) {
@@ -183,22 +189,24 @@ impl<'a> Session<'a> {
         }
         self.run.model(line.model.take());
         self.run.metadata.termination = line.stop_reason.take().map(Cow::into_owned);
-        if let Some(text) = line.text() {
+        if let Some(text) = line.text {
             self.run.steps.message_at(Actor::Agent, turn, text, line.time);
         }
         for block in line.blocks {
-            let Block::Call { id, name, arguments } = block else {
+            if !block.is_call {
                 // The model may invent results, other than those of its provider's tools.
-                if matches!(&block, Block::Result { id: Some(id), .. } if self.calls.contains_key(id)) {
+                if block.answers.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
                     self.result(block, turn, None, None);
                 }
                 continue;
-            };
+            }
+            let Block { id, name, arguments, .. } = block;
             if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
                 self.run.pass_over("calls that stand there twice", 1);
                 continue;
             }
-            let call = Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name) };
+            let call =
+                Call { arguments, time: line.time, ..Call::new(turn, id.clone(), name.unwrap_or_default()) };
             let call = self.run.steps.call(call);
             self.turns_of_calls.push((call, turn_place));
             if let Some(id) = id {
@@ -238,18 +246,5 @@ impl<'a> Session<'a> {
     fn end(mut self, runs: &mut Runs<'_>) {
         self.settle(u64::MAX);
         self.run.give(runs);
-    }
-}
-
-/// Returns the outcome of a call. `unknown` is stored next to the message with its result.
-fn outcome(text: Text<'_>, is_error: Option<bool>, unknown: Option<UnknownReason>) -> Outcome {
-    if let Some(never_ran) = never_ran(text) {
-        return never_ran;
-    }
-    match (is_error, unknown) {
-        (Some(true), _) => broken_off(text).unwrap_or(Outcome::flag(true)),
-        (_, Some(reason)) => Outcome::unknown(reason, Provenance::Flag),
-        (Some(false), None) => Outcome::flag(false),
-        (None, None) => Outcome::UNMARKED,
     }
 }

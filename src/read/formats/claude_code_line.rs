@@ -1,5 +1,6 @@
 //! A line of a Claude Code session.
 
+use super::chat_content::{Block, Body};
 use super::prelude::*;
 
 /// The members of a line, whatever its type.
@@ -21,18 +22,13 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) model: Option<Cow<'a, str>>,
     pub(in crate::read) stop_reason: Option<Cow<'a, str>>,
     pub(in crate::read) usage: Usage,
+    /// The text of the message, unless it is blank.
+    pub(in crate::read) text: Option<TextCow<'a>>,
     pub(in crate::read) blocks: Vec<Block<'a>>,
     /// Why the call whose result the line holds did not end by itself.
     pub(in crate::read) unknown: Option<UnknownReason>,
     /// The duration of the call whose result the line holds, in nanoseconds.
     pub(in crate::read) duration: Option<u64>,
-}
-
-/// A part of a message.
-pub(in crate::read) enum Block<'a> {
-    Text(TextCow<'a>),
-    Call { id: Option<Cow<'a, str>>, name: Cow<'a, str>, arguments: Content<Arguments<'a>> },
-    Result { id: Option<Cow<'a, str>>, content: Option<TextCow<'a>>, is_error: Option<bool> },
 }
 
 /// Types of lines that are skipped by name.
@@ -53,7 +49,7 @@ const KINDS: [&str; 14] = [
     "assistant",
 ];
 
-impl<'a> Line<'a> {
+impl Line<'_> {
     /// Returns the reason for skipping the line by its type.
     pub(in crate::read) fn reason_of_kind(&self) -> Cow<'static, str> {
         match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {
@@ -69,15 +65,6 @@ impl<'a> Line<'a> {
     /// Returns true if the line is one of Cursor's CLI, which otherwise prints the lines of Claude Code.
     pub(in crate::read) fn is_of_cursor(&self) -> bool {
         self.kind.as_deref() == Some("tool_call")
-    }
-
-    /// Returns the text of the message, unless it is blank.
-    pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
-        let texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text(words) => Some(words.clone()),
-            Block::Call { .. } | Block::Result { .. } => None,
-        });
-        wire::joined(texts.collect()).filter(|words| !wire::is_blank(words.text()))
     }
 }
 
@@ -106,7 +93,7 @@ fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
         let name = name.unwrap_or_else(|| key.strip_suffix("ToolCall").unwrap_or(key).to_owned().into());
         let arguments = inner.get("args").or_else(|| tool.first(&["args", "arguments"]));
         let arguments = arguments.map_or(Content::Absent, common::arguments);
-        line.blocks = vec![Block::Call { id, name, arguments }];
+        line.blocks = vec![Block { is_call: true, id, name: Some(name), arguments, ..Block::default() }];
         return;
     }
     let result = tool.object("result");
@@ -119,7 +106,7 @@ fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
         ["content", "stdout", "stderr", "errorMessage", "error", "reason"].into_iter().filter_map(part);
     let content = wire::joined(texts.collect()).or_else(|| said.and_then(words::result));
     let is_error = code.or_else(|| (!word.is_empty() && word != "rejected").then_some(word != "success"));
-    line.blocks = vec![Block::Result { id, content, is_error }];
+    line.blocks = vec![Block { answers: id, content, is_error, ..Block::default() }];
 }
 
 fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
@@ -130,6 +117,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some("<synthetic>");
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
+    let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
+    let (text, blocks) = content.unwrap_or_default();
     let (unknown, duration) = beside_result(&members.object("toolUseResult"));
     Line {
         is_assistant: kind.as_deref().and_then(is_assistant),
@@ -147,7 +136,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         model,
         stop_reason: message.name("stop_reason"),
         usage: message.usage("usage").unwrap_or_default(),
-        blocks: message.get("content").map(content).unwrap_or_default(),
+        text,
+        blocks,
         unknown,
         duration,
     }
@@ -180,39 +170,6 @@ fn progress_of_agent<'a>(data: &Members<'a>, outer: &mut Line<'a>) -> Option<Lin
     line.time = line.time.or(outer.time);
     line.is_sidechain = true;
     Some(line)
-}
-
-fn content(value: Raw<'_>) -> Vec<Block<'_>> {
-    match value.kind() {
-        Kind::List => value.items().unwrap_or_default().into_iter().filter_map(block).collect(),
-        Kind::String => block(value).into_iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns a part of a message. `None` for any other kind.
-fn block(value: Raw<'_>) -> Option<Block<'_>> {
-    if value.kind() == Kind::String {
-        return words::result(value).map(Block::Text);
-    }
-    let block = Members::from(value);
-    // A part without a type is a text.
-    let kind = if block.has("type") { block.name("type")? } else { "text".into() };
-    match &*kind {
-        "tool_use" | "server_tool_use" | "mcp_tool_use" => Some(Block::Call {
-            id: block.name("id"),
-            name: block.name("name").unwrap_or_default(),
-            arguments: block.arguments("input"),
-        }),
-        // The provider's tools have results of their own, such as `web_search_tool_result`.
-        kind if kind == "tool_result" || kind.ends_with("_tool_result") => Some(Block::Result {
-            id: block.name("tool_use_id"),
-            content: block.result("content"),
-            is_error: block.flag("is_error"),
-        }),
-        "text" | "input_text" | "output_text" => block.string("text").map(Block::Text),
-        _ => None,
-    }
 }
 
 /// Returns the facts next to a result: whether the call is running or was interrupted, and its duration.

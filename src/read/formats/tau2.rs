@@ -87,53 +87,27 @@ fn is_session(members: &Members<'_>) -> bool {
 
 /// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if no answer names
 /// its call, and no content has parts, as in other chats.
-fn likeness_of_messages(items: Raw<'_>) -> Likeness {
-    let (mut any, mut flat_calls, mut of_others, mut marked) = (false, false, false, false);
-    let _ = items.json().list(|item| {
-        any = true;
-        if marked || item.kind()? != Kind::Object {
-            return item.skip();
-        }
-        let (mut is_tool, mut has_id, mut is_named) = (false, false, false);
-        item.object(|key, value| {
-            match key {
-                b"role" => is_tool = value.raw()?.string().is_some_and(|role| role == "tool"),
-                b"id" => has_id = true,
-                b"tool_call_id" => is_named = true,
-                b"content" => of_others |= value.kind()? == Kind::List,
-                b"requestor" | b"tool_messages" | b"turn_idx" => marked = true,
-                b"tool_calls" if value.kind()? == Kind::List => value.list(|call| {
-                    flat_calls |= is_flat_call(call, &mut marked)?;
-                    Ok(())
-                })?,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        marked |= is_tool && has_id && !is_named;
-        of_others |= is_named;
-        Ok(())
-    });
-    match any {
-        false => Likeness::Empty,
-        true if marked || flat_calls && !of_others => Likeness::Run,
-        true => Likeness::Transcript,
+fn likeness_of_messages(list: Raw<'_>) -> Likeness {
+    const MARKS: [&str; 3] = ["requestor", "tool_messages", "turn_idx"];
+    let items = list.items().unwrap_or_default();
+    let messages: Vec<Members<'_>> = items.iter().map(|message| Members::from(*message)).collect();
+    let calls = || messages.iter().flat_map(|message| message.objects("tool_calls"));
+    let is_marked = |message: &Members<'_>| {
+        let is_answer = || message.name("role").as_deref() == Some("tool") && message.has("id");
+        MARKS.iter().any(|key| message.has(key)) || !message.has("tool_call_id") && is_answer()
+    };
+    let is_of_others =
+        |message: &Members<'_>| message.has("tool_call_id") || message.is("content", Kind::List);
+    if items.is_empty() {
+        Likeness::Empty
+    } else if messages.iter().any(is_marked)
+        || calls().any(|call| call.has("requestor"))
+        || calls().any(|call| call.has("name") && !call.has("function")) && !messages.iter().any(is_of_others)
+    {
+        Likeness::Run
+    } else {
+        Likeness::Transcript
     }
-}
-
-/// Returns true if a call has a name, but no `function`. It may be `marked` as one of tau2.
-fn is_flat_call(json: &mut Json<'_>, marked: &mut bool) -> Read<bool> {
-    let (mut has_name, mut has_function) = (false, false);
-    wire::object(json, |key, _| {
-        match key {
-            b"requestor" => *marked = true,
-            b"name" => has_name = true,
-            b"function" => has_function = true,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(has_name && !has_function)
 }
 
 /// Reads the header of a file.

@@ -1,6 +1,8 @@
-use crate::ErrorKind;
-use crate::read::{Format, ReadOptions, read_stream, read_traces};
-use crate::trace::TraceCollector;
+//! Documents of any length, alone and one after the other.
+
+use wrongturn::read::{Format, read_stream};
+use wrongturn::trace::TraceCollector;
+use wrongturn::{ErrorKind, ReadOptions, read_traces};
 
 /// Documents and lines, with a place for a text that makes them long.
 const DOCUMENTS: [(Format, &str); 7] = [
@@ -59,28 +61,6 @@ fn document(format: Format) -> &'static str {
 /// Returns a document of about 20 KB.
 fn padded(document: &str) -> String {
     document.replace("PAD", &"x y ".repeat(5000))
-}
-
-#[test]
-fn documents_in_lines_are_read_one_by_one() {
-    for (format, document) in DOCUMENTS {
-        if document.parse::<serde_json::Value>().is_err() {
-            continue;
-        }
-        let line = padded(document).replace('\n', " ");
-        let of_one = read_traces(line.as_bytes(), &ReadOptions::default()).1.runs;
-        assert!(of_one > 0, "{format}");
-        let expected = match format {
-            // Spans of one trace are one run, wherever they are recorded.
-            Format::OpenTelemetry => of_one,
-            _ => 3 * of_one,
-        };
-        let lines = [&*line, "noise", &*line, &*line].join("\n");
-        for wanted in [None, Some(format)] {
-            let options = ReadOptions { format: wanted, ..ReadOptions::default() };
-            assert_eq!(read_traces(lines.as_bytes(), &options).1.runs, expected, "{format}");
-        }
-    }
 }
 
 #[test]
