@@ -1,4 +1,4 @@
-//! The entry of a format: its name, how it is recognised, and how its runs are read.
+//! The definition of a format: how it is recognised, and how its runs are read.
 
 use super::Format;
 use super::document::Document;
@@ -6,13 +6,6 @@ use super::runs::{Header, ReadRun, Runs};
 use super::session::SessionReader;
 use super::signature::{Look, Shape};
 use crate::json::{Json, Read};
-
-/// One line of the list of formats.
-pub(super) struct Entry {
-    pub(super) format: Format,
-    signature: &'static [Shape],
-    pub(super) reader: Reader,
-}
 
 /// The definition of a format, in its file.
 pub(super) struct Definition {
@@ -45,20 +38,20 @@ type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 /// As [`ReadDocument`]. A fault that is returned ends the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
-impl Entry {
-    pub(super) const fn new(format: Format, definition: Definition) -> Self {
-        let Definition { signature, reader } = definition;
-        Self { format, signature, reader }
+impl Format {
+    /// Returns true if an input is of the format. `document`: all of it, if it is there whole.
+    pub(super) fn claims(self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
+        self.definition().signature.iter().any(|shape| shape.fits(look, document))
     }
 
-    /// Returns true if the input is of the format. `document`: all of it, if it is there whole.
-    pub(super) fn claims(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
-        self.signature.iter().any(|shape| shape.fits(look, document))
+    pub(super) fn reader(self) -> &'static Reader {
+        &self.definition().reader
     }
 
-    /// Returns the signature in words.
-    pub(super) fn decisive(&self) -> String {
-        self.signature.iter().map(ToString::to_string).collect::<Vec<_>>().join("; or ")
+    /// Describes the marks by which the format is recognised.
+    #[must_use]
+    pub fn signature(self) -> String {
+        self.definition().signature.iter().map(ToString::to_string).collect::<Vec<_>>().join("; or ")
     }
 }
 
@@ -111,13 +104,9 @@ macro_rules! formats {
         }
 
         impl Format {
-            pub(in crate::read) fn entry(self) -> &'static crate::read::format::Entry {
+            pub(in crate::read) fn definition(self) -> &'static crate::read::format::Definition {
                 match self {
-                    $(Self::$name => {
-                        static ENTRY: crate::read::format::Entry =
-                            crate::read::format::Entry::new(Format::$name, $($module)::+::FORMAT);
-                        &ENTRY
-                    })+
+                    $(Self::$name => &$($module)::+::FORMAT,)+
                 }
             }
 
@@ -127,12 +116,6 @@ macro_rules! formats {
                 match self {
                     $(Self::$name => $about,)+
                 }
-            }
-
-            /// Describes the marks by which the format is recognised.
-            #[must_use]
-            pub fn signature(self) -> String {
-                self.entry().decisive()
             }
         }
     };

@@ -287,8 +287,8 @@ fn read_text(
             walk.input(window, framing);
         }
         Ok(Recognised::Whole(ends)) => whole::read(window, ends, options.format, runs),
-        Ok(Recognised::Session(entry, reader)) => {
-            if let Err(error) = session::read(window, entry, reader, runs) {
+        Ok(Recognised::Session(format, reader)) => {
+            if let Err(error) = session::read(window, format, reader, runs) {
                 runs.fail(error);
             }
         }
@@ -315,7 +315,7 @@ pub(crate) fn read_piece(
     sink: &mut dyn StepSink,
 ) -> ReadSummary {
     let mut runs = Runs::with_context(options, context, sink);
-    if let Some(Reader::Records(reader)) = piece.format().map(|format| &format.entry().reader) {
+    if let Some(Reader::Records(reader)) = piece.format().map(Format::reader) {
         runs.reading.format = piece.format();
         let mut walk = Walk { companion: context.header, ..Walk::new(&mut runs, reader) };
         walk.piece(piece);
@@ -336,7 +336,7 @@ pub(crate) fn no_document() -> Error {
 
 /// Reads the `info` and `tasks` of a tau2 directory, whose runs are separate files.
 pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
-    let Reader::Records(reader) = &Format::Tau2.entry().reader else { return Header::default() };
+    let Reader::Records(reader) = Format::Tau2.reader() else { return Header::default() };
     let mut window = Window::over_stream(input, options.most_held);
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }

@@ -6,7 +6,7 @@
 
 use super::Format;
 use super::document::Document;
-use super::format::{Entry, Reader, RecordReader};
+use super::format::{Reader, RecordReader};
 use super::formats::unread;
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
@@ -33,13 +33,9 @@ pub(super) enum Recognised {
     /// Line by line, each by its own format.
     Each,
     /// Line by line, as the session of this format.
-    Session(&'static Entry, &'static SessionReader),
+    Session(Format, &'static SessionReader),
     /// As a zip archive.
     Archive,
-}
-
-fn entries() -> impl Iterator<Item = &'static Entry> {
-    Format::VARIANTS.iter().map(|format| format.entry())
 }
 
 /// Finds the format of an input. Consumes nothing but a byte order mark.
@@ -59,9 +55,9 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         let bytes = window.unread();
         let start = bytes.get(..SAMPLES[0]).unwrap_or(bytes);
         match finder.look(start, window.is_whole() && start.len() == bytes.len(), wanted) {
-            session::Found::Session(entry) => {
-                if let Reader::Session(reader) = &entry.reader {
-                    return Ok(Recognised::Session(entry, reader));
+            session::Found::Session(format) => {
+                if let Reader::Session(reader) = format.reader() {
+                    return Ok(Recognised::Session(format, reader));
                 }
             }
             session::Found::More if window.unread().len() < SAMPLES[0] => {
@@ -111,7 +107,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
 
 /// Returns the reader of a format whose runs are records.
 fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
-    match &format.entry().reader {
+    match format.reader() {
         Reader::Records(reader) => Some((format, reader)),
         _ => None,
     }
@@ -126,22 +122,16 @@ fn claimed_records(
         return Ok(records(format));
     }
     let Some(look) = sample.look() else { return Ok(None) };
-    let claims = Format::VARIANTS.iter().filter_map(|format| records(*format));
-    sole(claims.filter(|(format, _)| format.entry().claims(&look, None)), |(format, _)| *format)
+    let all = Format::VARIANTS.iter().copied().filter(|format| records(*format).is_some());
+    Ok(sole(all.filter(|format| format.claims(&look, None)))?.and_then(records))
 }
 
 /// Returns the only one of these, or an error that names the first two.
-fn sole<T>(mut claims: impl Iterator<Item = T>, format: impl Fn(&T) -> Format) -> Result<Option<T>> {
-    let Some(first) = claims.next() else { return Ok(None) };
-    match claims.next() {
-        None => Ok(Some(first)),
-        Some(second) => {
-            let (first, second) = (format(&first), format(&second));
-            let what =
-                format!("the input is both {first} and {second} by its content; choose one with `--format`");
-            Err(Error::new(ErrorKind::Format, what))
-        }
-    }
+fn sole(mut claims: impl Iterator<Item = Format>) -> Result<Option<Format>> {
+    let first = claims.next();
+    let (Some(one), Some(other)) = (first, claims.next()) else { return Ok(first) };
+    let what = format!("the input is both {one} and {other} by its content; choose one with `--format`");
+    Err(Error::new(ErrorKind::Format, what))
 }
 
 /// Skips white space, however much it is. An input of nothing else is an error.
@@ -199,7 +189,7 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
 /// What is read of a document.
 pub(super) enum Claimed<'a> {
     /// All of it, by this format.
-    By(&'static Entry),
+    By(Format),
     /// The documents inside it, each by its own format.
     Inside(Vec<Raw<'a>>),
     /// Its lines, each by its own format.
@@ -216,8 +206,8 @@ pub(super) fn lines_of(
         let first = Document::Lines(lines.get(..most).unwrap_or(lines).to_vec());
         let objects = signature::shown(&first);
         let events = Asked { document: &first, look: Look::Lines(&objects), wanted };
-        if let Some(entry) = events.specific()? {
-            return Ok(Some(Claimed::By(entry)));
+        if let Some(format) = events.specific()? {
+            return Ok(Some(Claimed::By(format)));
         }
         for object in &objects {
             let document = Document::Object(object.clone());
@@ -229,15 +219,15 @@ pub(super) fn lines_of(
         if lines.len() < most && !all {
             return Ok(None);
         }
-        if let Some(entry) = events.generic().or_else(|| events.last()) {
-            return Ok(Some(Claimed::By(entry)));
+        if let Some(format) = events.generic().or_else(|| events.last()) {
+            return Ok(Some(Claimed::By(format)));
         }
         if lines.len() <= most {
             break;
         }
     }
     // Documents inside lines.
-    let is_asked = wanted.is_none_or(|wanted| matches!(wanted.entry().reader, Reader::Last(_)));
+    let is_asked = wanted.is_none_or(|wanted| matches!(wanted.reader(), Reader::Last(_)));
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
         if inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
@@ -251,8 +241,8 @@ pub(super) fn lines_of(
 pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };
-    if let Some(entry) = asked.decisive()? {
-        return Ok(Some(Claimed::By(entry)));
+    if let Some(format) = asked.decisive()? {
+        return Ok(Some(Claimed::By(format)));
     }
     if unread::of_document(document).is_some() {
         return Ok(asked.last().map(Claimed::By));
@@ -260,8 +250,8 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     if let Some(values) = inside(document, wanted, DEPTH, ByWhom::Decisive)? {
         return Ok(Some(Claimed::Inside(values)));
     }
-    if let Some(entry) = asked.last() {
-        return Ok(Some(Claimed::By(entry)));
+    if let Some(format) = asked.last() {
+        return Ok(Some(Claimed::By(format)));
     }
     Ok(inside(document, wanted, DEPTH, ByWhom::Any)?.map(Claimed::Inside))
 }
@@ -274,34 +264,33 @@ pub(super) struct Asked<'d, 'a> {
 }
 
 impl Asked<'_, '_> {
-    fn claiming(&self, is_asked: fn(&Reader) -> bool) -> impl Iterator<Item = &'static Entry> {
-        let is_wanted = |entry: &&Entry| self.wanted.is_none_or(|wanted| wanted == entry.format);
-        entries()
-            .filter(move |entry| is_asked(&entry.reader))
-            .filter(is_wanted)
-            .filter(|entry| entry.claims(&self.look, Some(self.document)))
+    fn claiming(&self, is_asked: fn(&Reader) -> bool) -> impl Iterator<Item = Format> {
+        let all = Format::VARIANTS.iter().copied();
+        all.filter(move |format| is_asked(format.reader()))
+            .filter(|format| self.wanted.is_none_or(|wanted| wanted == *format))
+            .filter(|format| format.claims(&self.look, Some(self.document)))
     }
 
     /// Returns the specific format that claims the document.
-    pub(super) fn specific(&self) -> Result<Option<&'static Entry>> {
+    pub(super) fn specific(&self) -> Result<Option<Format>> {
         let is_specific =
             |reader: &Reader| !matches!(reader, Reader::Records(_) | Reader::Generic(_) | Reader::Last(_));
-        sole(self.claiming(is_specific), |entry| entry.format)
+        sole(self.claiming(is_specific))
     }
 
     /// Returns the first generic format that claims the document. They share a reader, which names the format of what
     /// it reads.
-    pub(super) fn generic(&self) -> Option<&'static Entry> {
+    pub(super) fn generic(&self) -> Option<Format> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 
     /// Returns the specific or the first generic format that claims the document.
-    fn decisive(&self) -> Result<Option<&'static Entry>> {
+    fn decisive(&self) -> Result<Option<Format>> {
         Ok(self.specific()?.or_else(|| self.generic()))
     }
 
     /// Returns the first of the formats that are asked last.
-    pub(super) fn last(&self) -> Option<&'static Entry> {
+    pub(super) fn last(&self) -> Option<Format> {
         self.claiming(|reader| matches!(reader, Reader::Last(_))).next()
     }
 }
@@ -332,9 +321,10 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         }
         Document::Lines(lines) => format!("lines with {}", first(lines)),
     };
-    let wants: Vec<String> = entries()
-        .filter(|entry| wanted.is_none_or(|wanted| wanted == entry.format))
-        .map(|entry| format!("{} wants {}", entry.format, entry.decisive()))
+    let wants: Vec<String> = Format::VARIANTS
+        .iter()
+        .filter(|format| wanted.is_none_or(|wanted| wanted == **format))
+        .map(|format| format!("{format} wants {}", format.signature()))
         .collect();
     let what = format!("the input is of unknown format: it is {seen}; {}", wants.join("; "));
     Error::new(ErrorKind::Format, what)

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use super::Format;
 use super::document::{Document, tagged};
-use super::format::{Entry, Reader};
+use super::format::Reader;
 use super::framing::lines;
 use super::lossy::LossyUtf8;
 use super::members::Members;
@@ -68,7 +68,7 @@ pub(super) struct Finder {
 /// The result of a [`Finder`].
 pub(super) enum Found {
     /// The lines are a session of this format.
-    Session(&'static Entry),
+    Session(Format),
     /// They are not a session.
     Other,
     /// More lines have to be seen.
@@ -103,18 +103,17 @@ impl Finder {
 fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     let one = std::slice::from_ref(line);
     let document = Document::Object(line.clone());
-    let entries = Format::VARIANTS.iter().map(|format| format.entry());
-    let mut claiming = entries.filter(|entry| {
-        wanted.is_none_or(|wanted| wanted == entry.format)
-            && !matches!(entry.reader, Reader::Generic(_) | Reader::Last(_))
-            && (entry.claims(&Look::Lines(one), None) || entry.claims(&Look::of(line), Some(&document)))
+    let mut claiming = Format::VARIANTS.iter().copied().filter(|format| {
+        wanted.is_none_or(|wanted| wanted == *format)
+            && !matches!(format.reader(), Reader::Generic(_) | Reader::Last(_))
+            && (format.claims(&Look::Lines(one), None) || format.claims(&Look::of(line), Some(&document)))
     });
     match (claiming.next(), claiming.next()) {
         (None, _) => Found::More,
-        (Some(entry), None)
-            if matches!(entry.reader, Reader::Session(_)) && entry.claims(&Look::Lines(one), None) =>
+        (Some(format), None)
+            if matches!(format.reader(), Reader::Session(_)) && format.claims(&Look::Lines(one), None) =>
         {
-            Found::Session(entry)
+            Found::Session(format)
         }
         _ => Found::Other,
     }
@@ -123,11 +122,11 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
 /// Reads the lines of a session as they come.
 pub(super) fn read(
     window: &mut Window<'_>,
-    entry: &Entry,
+    format: Format,
     reader: &SessionReader,
     runs: &mut Runs<'_>,
 ) -> Result<()> {
-    runs.named = Some(entry.format);
+    runs.named = Some(format);
     let tally = runs.tally();
     let all = window.slice();
     let first = Chunk::default();

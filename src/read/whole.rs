@@ -1,7 +1,7 @@
 //! Inputs that are held as a whole: one document, an archive, or lines.
 
 use super::document::{Document, Parsed};
-use super::format::{Entry, Reader};
+use super::format::Reader;
 use super::formats::{chat, otel, unread};
 use super::lossy::LossyUtf8;
 use super::recognise::{self, Claimed};
@@ -65,7 +65,7 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
 fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
     let line = parsed.as_line();
     match find(parsed, line.as_ref(), wanted) {
-        Ok(Some((parsed, Claimed::By(entry)))) => read_or_fail(entry, parsed, window, runs),
+        Ok(Some((parsed, Claimed::By(format)))) => read_or_fail(format, parsed, window, runs),
         Ok(Some((parsed, Claimed::Inside(values)))) => {
             read_inside(&parsed.document, &values, window, wanted, runs);
         }
@@ -106,7 +106,7 @@ fn find<'p, 'a>(
 pub(super) fn format_of(parsed: &Parsed<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
     let line = parsed.as_line();
     Ok(match find(parsed, line.as_ref(), wanted)? {
-        Some((found, Claimed::By(entry))) if std::ptr::eq(found, parsed) => Some(entry.format),
+        Some((found, Claimed::By(format))) if std::ptr::eq(found, parsed) => Some(format),
         _ => None,
     })
 }
@@ -131,7 +131,7 @@ fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>
         // If the repaired text is not recognised, only the truncation is reported.
         let parsed = Parsed::of(&text, None);
         match recognise::claimed(&parsed.document, wanted) {
-            Ok(Some(Claimed::By(entry))) => drop(read_as(entry, &parsed, window, runs)),
+            Ok(Some(Claimed::By(format))) => drop(read_as(format, &parsed, window, runs)),
             // In a truncated object, the remaining members may not form runs without the lost ones.
             Ok(Some(Claimed::Inside(values))) if matches!(parsed.document, Document::List(_)) => {
                 read_inside(&parsed.document, &values, window, wanted, runs);
@@ -174,15 +174,15 @@ fn closed(text: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-fn read_or_fail(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
-    if let Err(error) = read_as(entry, parsed, window, runs) {
+fn read_or_fail(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
+    if let Err(error) = read_as(format, parsed, window, runs) {
         runs.fail(error);
     }
 }
 
 /// Reads a document with the reader of this format.
-fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
-    runs.named = Some(entry.format);
+fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
+    runs.named = Some(format);
     if runs.options.places {
         let lines = if parsed.value.is_none() { parsed.document.items() } else { &[] };
         for line in lines {
@@ -196,7 +196,7 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
     runs.pass_over("lines that are not objects", parsed.no_object);
     let before = (runs.reading.runs, runs.reading.faults);
     let mut read = Ok(());
-    let found = match &entry.reader {
+    let found = match format.reader() {
         Reader::Records(_) => Ok(()),
         Reader::Document(read) => {
             read(&parsed.document, runs);
@@ -224,11 +224,8 @@ fn read_as(entry: &Entry, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut R
         runs.is_of(format);
     }
     let is_empty = before == (runs.reading.runs, runs.reading.faults);
-    if is_empty && !matches!(entry.reader, Reader::MayBeEmpty(_)) && read.is_ok() {
-        return Err(Error::new(
-            ErrorKind::Shape,
-            format!("the input is of {}, but has no run", entry.format),
-        ));
+    if is_empty && !matches!(format.reader(), Reader::MayBeEmpty(_)) && read.is_ok() {
+        return Err(Error::new(ErrorKind::Shape, format!("the input is of {format}, but has no run")));
     }
     read
 }
@@ -253,7 +250,7 @@ fn read_inside(
         };
         let parsed = Parsed { document, value: Some(*value), no_json: 0, no_object: 0 };
         match recognise::claimed(&parsed.document, wanted) {
-            Ok(Some(Claimed::By(entry))) => read_or_fail(entry, &parsed, window, runs),
+            Ok(Some(Claimed::By(format))) => read_or_fail(format, &parsed, window, runs),
             Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
             Ok(_) => runs.pass_over("values of unknown format", 1),
             Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
@@ -298,8 +295,8 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
         return runs.pass_over("lines that are not objects", parsed.no_object);
     }
     match recognise::claimed(&parsed.document, wanted) {
-        Ok(Some(Claimed::By(entry))) => {
-            read_or_fail(entry, &parsed, window, runs);
+        Ok(Some(Claimed::By(format))) => {
+            read_or_fail(format, &parsed, window, runs);
             tally.report(line.bytes(), runs);
         }
         Ok(Some(Claimed::Inside(values))) => {

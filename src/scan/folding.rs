@@ -11,7 +11,7 @@ use super::companion::Companion;
 use super::record::TraceRecord;
 use super::scanner::Scanner;
 use crate::detect::Verdict;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::live::Monitor;
 use crate::read::Format;
@@ -21,53 +21,8 @@ use crate::trace::{Digest, Event, RouteStatus, RunSource, RunSummary, Step, Step
 /// with 64, runs of 3 KB take a tenth more time.
 const MOST_KEPT: usize = 4;
 
-/// Records and errors that were not emitted. Errors are kept apart, since they are rare and small.
-#[derive(Default)]
-pub(super) struct Kept {
-    records: Vec<TraceRecord>,
-    /// Each error with the number of records before it.
-    errors: Vec<(usize, Error)>,
-}
-
-/// A record or an error.
-#[expect(clippy::large_enum_variant, reason = "it is made and taken apart at once")]
-pub(super) enum KeptItem {
-    Record(TraceRecord),
-    Error(Error),
-}
-
-impl Kept {
-    pub(super) fn len(&self) -> usize {
-        self.records.len() + self.errors.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(super) fn error(&mut self, error: Error) {
-        self.errors.push((self.records.len(), error));
-    }
-
-    /// Returns the records and the errors.
-    pub(super) fn apart(self) -> (Vec<TraceRecord>, Vec<Error>) {
-        (self.records, self.errors.into_iter().map(|(_, error)| error).collect())
-    }
-
-    /// Drains records and errors in order, keeping the memory.
-    pub(super) fn take_items(&mut self) -> impl Iterator<Item = KeptItem> + '_ {
-        let mut records = self.records.drain(..);
-        let mut errors = self.errors.drain(..).peekable();
-        let mut given = 0;
-        std::iter::from_fn(move || {
-            if let Some((_, error)) = errors.next_if(|(before, _)| *before <= given) {
-                return Some(KeptItem::Error(error));
-            }
-            given += 1;
-            records.next().map(KeptItem::Record)
-        })
-    }
-}
+/// Records and errors that were not emitted, in order.
+pub(super) type Kept = Vec<Result<TraceRecord>>;
 
 /// Runs the detectors over one run after the other, and keeps records and errors.
 pub(super) struct Sink<'s> {
@@ -114,7 +69,7 @@ impl StepSink for Sink<'_> {
     }
 
     fn end_of(&mut self, ending: RunSummary, source: &RunSource<'_>) {
-        self.folding.end(ending, source, &mut self.kept.borrow_mut().records);
+        self.folding.end(ending, source, &mut self.kept.borrow_mut());
         self.hand_on_much(self.folding.position + 1);
     }
 
@@ -123,7 +78,7 @@ impl StepSink for Sink<'_> {
     }
 
     fn error(&mut self, error: Error) -> Option<Error> {
-        self.kept.borrow_mut().error(error);
+        self.kept.borrow_mut().push(Err(error));
         self.hand_on_much(0);
         None
     }
@@ -187,7 +142,7 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn end(&mut self, mut ending: RunSummary, source: &RunSource<'_>, records: &mut Vec<TraceRecord>) {
+    fn end(&mut self, mut ending: RunSummary, source: &RunSource<'_>, kept: &mut Kept) {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }
@@ -211,7 +166,7 @@ impl<'s> Folding<'s> {
                     .extend(addresses.and_then(|(step, addresses)| Some((*step, source.place(*addresses)?))));
             }
         }
-        records.push(TraceRecord {
+        kept.push(Ok(TraceRecord {
             places,
             file: Arc::clone(&self.file),
             format,
@@ -225,7 +180,7 @@ impl<'s> Folding<'s> {
             verdicts,
             digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
-        });
+        }));
     }
 
     fn abandon(&mut self) {

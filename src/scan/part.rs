@@ -113,9 +113,7 @@ where
     /// Emits the rest and ends the file.
     pub(super) fn end(mut self, mut reading: ReadSummary) {
         let mut kept = self.kept.take();
-        for error in std::mem::take(&mut reading.errors) {
-            kept.error(error);
-        }
+        kept.extend(reading.errors.drain(..).map(Err));
         let base = self.base();
         let items = self.work.finished(&mut kept, base, &self.source.path);
         let key = (self.file, self.next);

@@ -1,11 +1,12 @@
 //! Reads files as traces, one after the other.
 
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::companion::{Companion, result_of_trial};
-use super::joined::Joined;
-use super::record::{FileSummary, ScanEvent};
+use super::companion::result_of_trial;
+use super::order::{Batch, Item, Order};
+use super::record::ScanEvent;
 use super::source::{Discovered, SourceFile, discover};
 use crate::error::Error;
 use crate::read::{ReadOptions, ReadSummary, Window, read_window};
@@ -67,36 +68,37 @@ where
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, unread, .. } = discover(paths.collect::<Vec<PathBuf>>());
-    let mut joined = Joined::default();
+    // After an error of the caller, nothing more is emitted.
+    let failed = RefCell::new(None);
+    let emit = |event| {
+        let mut failed = failed.borrow_mut();
+        if failed.is_none() {
+            *failed = each(event).err();
+        }
+    };
+    let order = Order::new(emit, |_| (), 0, usize::MAX);
     for (number, file) in files.iter().enumerate() {
-        let mut sink = Emitter::new(file, each);
-        if !joins {
-            sink.begin();
-        }
-        let mut reading = read_file(file, options, joins, &mut sink);
-        joined.take(number, reading.set_aside.take());
-        sink.summary.add(reading);
-        let unreported = (joined.holds_spans() && !sink.begun).then(|| std::mem::take(&mut sink.unreported));
-        if unreported.is_none() {
-            sink.begin();
-        }
-        let summary = sink.finish()?;
-        if let Some(summary) = joined.end(number, summary, unreported) {
-            each(ScanEvent::End(summary))?;
+        let part = Cell::new(0);
+        let deliver = |items, reading, last| {
+            let key = (number, part.replace(part.get() + 1));
+            order.deliver(key, Batch { path: Arc::clone(&file.path), items, reading, last });
+        };
+        let hand_on = |items| deliver(items, ReadSummary::default(), None);
+        let mut sink = Emitter::new(file, Some(&hand_on));
+        let reading = read_file(file, options, joins, &mut sink);
+        deliver(sink.items, reading, Some(file.size));
+        if failed.borrow().is_some() {
+            break;
         }
     }
-    let Joined { mut pool, files: all_waiting, .. } = joined;
-    for waiting in all_waiting {
-        let Some(file) = files.get(waiting.file) else { continue };
-        let mut sink = Emitter::new(file, each);
-        (sink.summary, sink.unreported) = (waiting.summary, waiting.unreported);
-        sink.begin();
-        let reading = pool.give(waiting.file, waiting.positions, options, &mut sink);
-        sink.summary.add(reading);
-        let summary = sink.finish()?;
-        each(ScanEvent::End(summary))?;
-    }
-    unread.into_events().try_for_each(each)
+    order.join(|file, positions, pool| {
+        let Some(source) = files.get(file) else { return (Vec::new(), ReadSummary::default()) };
+        let mut sink = Emitter::new(source, None);
+        let reading = pool.give(file, positions, options, &mut sink);
+        (sink.items, reading)
+    });
+    unread.into_events().for_each(order.into_each());
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut dyn StepSink) -> ReadSummary {
@@ -117,57 +119,21 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     }
 }
 
-/// Emits each complete trace.
-struct Emitter<'e, F, E> {
+/// Collects traces and errors, and hands each complete trace on at once if there is a receiver.
+struct Emitter<'e> {
     collector: TraceCollector,
-    path: &'e Arc<Path>,
-    summary: FileSummary,
-    each: &'e mut F,
-    failed: Option<E>,
-    companion: Option<&'e Companion>,
-    /// True if the beginning of the file was reported. Errors before its first run wait for that.
-    begun: bool,
-    unreported: Vec<Error>,
+    file: &'e SourceFile,
+    items: Vec<Item<Trace>>,
+    hand_on: Option<&'e dyn Fn(Vec<Item<Trace>>)>,
 }
 
-impl<'e, F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> Emitter<'e, F, E> {
-    fn new(file: &'e SourceFile, each: &'e mut F) -> Self {
-        Self {
-            collector: TraceCollector::default(),
-            path: &file.path,
-            summary: FileSummary::new(Arc::clone(&file.path)),
-            each,
-            failed: None,
-            companion: file.companion.as_deref(),
-            begun: false,
-            unreported: Vec::new(),
-        }
-    }
-
-    fn begin(&mut self) {
-        if !std::mem::replace(&mut self.begun, true) {
-            self.emit(ScanEvent::Begin(Arc::clone(self.path)));
-            for error in std::mem::take(&mut self.unreported) {
-                self.emit(ScanEvent::Error(error));
-            }
-        }
-    }
-
-    fn emit(&mut self, event: ScanEvent<Trace>) {
-        if self.failed.is_none() {
-            self.failed = (self.each)(event).err();
-        }
-    }
-
-    fn finish(self) -> Result<FileSummary, E> {
-        match self.failed {
-            Some(failed) => Err(failed),
-            None => Ok(self.summary),
-        }
+impl<'e> Emitter<'e> {
+    fn new(file: &'e SourceFile, hand_on: Option<&'e dyn Fn(Vec<Item<Trace>>)>) -> Self {
+        Self { collector: TraceCollector::default(), file, items: Vec::new(), hand_on }
     }
 }
 
-impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F, E> {
+impl StepSink for Emitter<'_> {
     fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.collector.begin(position, routing);
     }
@@ -177,13 +143,14 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
     }
 
     fn end(&mut self, mut ending: RunSummary) {
-        if let Some(companion) = self.companion {
+        if let Some(companion) = &self.file.companion {
             companion.complete(&mut ending);
         }
         self.collector.end(ending);
-        while let Some(trace) = self.collector.traces.pop() {
-            self.begin();
-            self.emit(ScanEvent::Record(trace));
+        let traces = self.collector.traces.drain(..);
+        self.items.extend(traces.map(|mapped| Item::Record { mapped, name: None }));
+        if let Some(hand_on) = self.hand_on {
+            hand_on(std::mem::take(&mut self.items));
         }
     }
 
@@ -192,13 +159,7 @@ impl<F: FnMut(ScanEvent<Trace>) -> Result<(), E>, E> StepSink for Emitter<'_, F,
     }
 
     fn error(&mut self, error: Error) -> Option<Error> {
-        self.summary.count(&error);
-        let error = error.in_file(self.path);
-        if self.begun {
-            self.emit(ScanEvent::Error(error));
-        } else {
-            self.unreported.push(error);
-        }
+        self.items.push(Item::Error(error.in_file(&self.file.path)));
         None
     }
 }

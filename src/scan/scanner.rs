@@ -217,13 +217,18 @@ impl Scanner {
         let context = InputContext::default();
         let reading = read_window(&mut Window::over_slice(bytes), &context, &self.options.read, &mut sink);
         let mut summary = FileSummary::new(Arc::clone(&path));
-        let (traces, errors) = sink.kept.take().apart();
-        for error in &errors {
-            summary.count(error);
-        }
-        let errors = errors.into_iter().map(|error| error.in_file(&path)).collect();
-        for record in &traces {
-            summary.name_without_action(record.without_action());
+        let (mut traces, mut errors) = (Vec::new(), Vec::new());
+        for item in sink.kept.take() {
+            match item {
+                Ok(record) => {
+                    summary.name_without_action(record.without_action());
+                    traces.push(record);
+                }
+                Err(error) => {
+                    summary.count(&error);
+                    errors.push(error.in_file(&path));
+                }
+            }
         }
         summary.add(reading);
         FileScan { path, format: summary.format, traces, errors, summary }

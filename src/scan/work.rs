@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::companion::result_of_trial;
-use super::folding::{Kept, KeptItem, Sink};
+use super::folding::{Kept, Sink};
 use super::open::Compression;
 use super::order::{Batch, Item, Key, Order};
 use super::part::Part;
@@ -291,8 +291,8 @@ where
 
     /// Adds positions and paths to the results, and maps them.
     pub(super) fn finished(&self, kept: &mut Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
-        let finish = |item| match item {
-            KeptItem::Record(mut record) => {
+        let finish = |item: Result<TraceRecord>| match item {
+            Ok(mut record) => {
                 record.position += base;
                 let position = record.position;
                 for place in record.places.values_mut() {
@@ -301,11 +301,9 @@ where
                 let name = record.without_action();
                 Item::Record { mapped: (self.map)(record), name }
             }
-            KeptItem::Error(error) => Item::Error(error.with_runs_from(base).in_file(path)),
+            Err(error) => Item::Error(error.with_runs_from(base).in_file(path)),
         };
-        let mut items = Vec::with_capacity(kept.len());
-        items.extend(kept.take_items().map(finish));
-        items
+        kept.drain(..).map(finish).collect()
     }
 }
 

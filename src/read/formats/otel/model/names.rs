@@ -1,8 +1,10 @@
 //! The names of attributes that the reader knows: the only ones that it keeps and can ask for.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use crate::json::{Escapes, JsonString};
+use crate::trace::TextMap;
 
 /// Declares the names, each once.
 macro_rules! names {
@@ -156,69 +158,18 @@ fn is_part(name: &[u8]) -> bool {
     Spread::ALL.iter().any(|spread| name.starts_with(spread.prefix().as_bytes()))
 }
 
-/// Size of the hash table of names: a power of two, several times their number.
-const PLACES: usize = 256;
-
-/// The names by [`place`], or in the next free slot.
-static TABLE: [Option<Attr>; PLACES] = table();
-
-#[expect(clippy::indexing_slicing, reason = "done when compiled")]
-const fn table() -> [Option<Attr>; PLACES] {
-    let mut table = [None; PLACES];
-    let mut number = 0;
-    while number < Attr::ALL.len() {
-        let name = Attr::ALL[number];
-        let mut at = place(name.as_str().as_bytes());
-        while table[at].is_some() {
-            at = (at + 1) % PLACES;
-        }
-        table[at] = Some(name);
-        number += 1;
-    }
-    table
-}
-
-/// Returns the first slot of a name, by its length and some of its bytes.
-#[expect(clippy::indexing_slicing, reason = "within the length")]
-const fn place(name: &[u8]) -> usize {
-    let length = name.len();
-    if length == 0 {
-        return 0;
-    }
-    let (last, third, middle) = (name[length - 1], name[length - length / 3 - 1], name[length / 2]);
-    (length + 7 * last as usize + 31 * third as usize + 67 * middle as usize) % PLACES
-}
+/// The names have a bit each in a set of names.
+const _: () = assert!(Attr::ALL.len() <= u128::BITS as usize);
 
 impl Attr {
     fn find(name: &[u8]) -> Option<Self> {
-        let mut at = place(name);
-        loop {
-            let known = (*TABLE.get(at)?)?;
-            if known.as_str().as_bytes() == name {
-                return Some(known);
-            }
-            at = (at + 1) % PLACES;
-        }
+        static NAMES: LazyLock<TextMap<&[u8], Attr>> =
+            LazyLock::new(|| Attr::ALL.iter().map(|name| (name.as_str().as_bytes(), *name)).collect());
+        NAMES.get(name).copied()
     }
 
     /// Returns the bit of the name in a set of names.
     pub(crate) const fn bit(self) -> u128 {
         1 << self as u8
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_is_found_near_its_slot() {
-        let found = |name: &Attr| Attr::find(name.as_str().as_bytes()) == Some(*name);
-        assert!(Attr::ALL.iter().all(found) && Attr::ALL.len() <= 128);
-        let mut places: Vec<usize> = Attr::ALL.iter().map(|name| place(name.as_str().as_bytes())).collect();
-        places.sort_unstable();
-        places.dedup();
-        assert!(places.len() + Attr::ALL.len() / 5 > Attr::ALL.len(), "{} slots", places.len());
-        assert_eq!(Key::of("http.url".into()).or(Key::of("".into())), None);
     }
 }
