@@ -14,18 +14,15 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::json;
-use wrongturn::stats::{Interval, Resampling};
+use wrongturn::stats::Resampling;
 use wrongturn::{
-    Confidence, Loop, Scanner, Status, Trace,
+    Confidence, Loop, Metadata, Scanner, Status, Trace,
     calibrate::{CalibrationOptions, GoldenSet, calibrate},
-    compare::{ComparedRun, Comparison},
+    compare::{ComparedRun, Comparison, FingerprintGroups, GroupedFingerprint},
     default_detectors,
+    fingerprint::Fingerprint,
     merge::{Files, RunStrip, ScanSummary, StripFinding, StripStep},
-    report::{
-        Bar, BarChart, Chart, Document, GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind,
-        HeatChart, IntervalChart, IntervalRow, Line, LineChart, calibration_document, comparison_document,
-        scan_document,
-    },
+    report::{Document, calibration_document, comparison_document, fingerprint_document, scan_document},
     scan::ScanOptions,
     trace::Actor,
 };
@@ -61,65 +58,53 @@ fn strip(steps: u64) -> RunStrip {
     }
 }
 
+fn hostile_comparison() -> Comparison {
+    let run = |task: u32, reward| ComparedRun {
+        domain: None,
+        task: Some(format!("{HOSTILE}{task}")),
+        trial: None,
+        reward: Some(reward),
+        infrastructure_error: false,
+        detected: vec![(HOSTILE.to_owned(), Some(reward > 0.5))],
+        measures: vec![("errors", reward)],
+        fingerprint: None,
+    };
+    let runs = |shift: u32| (0..12).map(|task| run(task, f64::from((task + shift) % 2))).collect::<Vec<_>>();
+    let options = Resampling::default();
+    Comparison::of((HOSTILE, &runs(0)), ("other", &runs(1)), &options).unwrap()
+}
+
 /// A report with every kind of part, and hostile text wherever text goes.
 fn hostile_report() -> String {
-    let text = || HOSTILE.to_owned();
     let mut report = Document::new(HOSTILE);
     report.lead(HOSTILE).section(HOSTILE).paragraph(HOSTILE).warning(HOSTILE);
-    let row = |pooled| IntervalRow {
-        label: text(),
-        note: text(),
-        estimate: Some(0.1),
-        interval: Some(Interval { low: -0.2, high: 0.4 }),
-        other: Some(Interval { low: -0.1, high: 0.3 }),
-        baseline: Some(0.0),
-        pooled,
-    };
-    report.chart(Chart::new(
-        text(),
-        text(),
-        IntervalChart {
-            axis: text(),
-            interval: text(),
-            other: text(),
-            baseline: text(),
-            rows: vec![row(false), row(true)],
-            range: None,
-            reference: Some(0.0),
-        },
-    ));
-    report.chart(Chart::new(
-        text(),
-        text(),
-        LineChart {
-            axis: text(),
-            measure: text(),
-            places: vec![text(), text()],
-            lines: vec![Line { label: text(), values: vec![Some(0.5), None, Some(1.0)] }],
-        },
-    ));
-    let bar = Bar { label: text(), share: 0.3, note: text() };
-    report.chart(Chart::new(text(), text(), BarChart { axis: text(), bars: vec![bar] }));
-    let node = |kind| GraphNode { label: text(), kind };
-    let edge = |from, to, contrast| GraphEdge { from, to, share: 0.5, contrast };
-    report.chart(Chart::new(
-        text(),
-        text(),
-        GraphChart {
-            nodes: vec![node(GraphNodeKind::Agent), node(GraphNodeKind::UserTool)],
-            edges: vec![
-                edge(0, 1, GraphContrast::More),
-                edge(1, 1, GraphContrast::Less),
-                edge(5, 9, GraphContrast::Similar),
-            ],
-            widest: 0.0,
-        },
-    ));
-    report.chart(Chart::new(
-        text(),
-        text(),
-        HeatChart { names: vec![text(), text()], values: vec![vec![Some(0.5), None], vec![Some(f64::NAN)]] },
-    ));
+    let mut metadata = Metadata::default();
+    metadata.model = Some(HOSTILE.into());
+    let mut run = Trace::builder().metadata(metadata);
+    for _ in 0..4 {
+        run.call(HOSTILE, &json!({"at": HOSTILE}), Status::Ok, HOSTILE).unwrap();
+    }
+    let run = run.build().unwrap();
+    let scanner = Scanner::new(vec![Arc::new(Loop::default())], ScanOptions::default()).unwrap();
+    let mut summary = ScanSummary::default();
+    let file = serde_json::to_vec(&run).unwrap();
+    summary.add(&scanner.scan_slice("a.json".as_ref(), &file).traces[0]);
+    let fingerprint = Fingerprint::of(&run);
+    let groups = ["one", "two"].map(|group| {
+        let group = format!("{HOSTILE}{group}");
+        GroupedFingerprint { group, task: None, fingerprint: fingerprint.clone() }
+    });
+    let groups = FingerprintGroups::of(&groups, &Resampling::default());
+    for document in [
+        comparison_document(&hostile_comparison()),
+        scan_document(&summary, Vec::new(), &Files::default()),
+        fingerprint_document(&groups, HOSTILE),
+    ] {
+        report.charts_of(document.charts().cloned());
+    }
+    for title in ["less", "Cost of failures", "transitions", "what follows"] {
+        assert!(report.charts().any(|chart| chart.title().contains(title)), "{title}");
+    }
     report.section("Runs").strips(vec![strip(30), strip(3)]);
     report.html()
 }
@@ -246,20 +231,7 @@ fn a_calibration_page_has_the_tables_of_the_report() {
 
 #[test]
 fn a_comparison_page_escapes_tasks_and_detectors() {
-    let run = |task: u32, reward| ComparedRun {
-        domain: None,
-        task: Some(format!("{HOSTILE}{task}")),
-        trial: None,
-        reward: Some(reward),
-        infrastructure_error: false,
-        detected: vec![(HOSTILE.to_owned(), Some(reward > 0.5))],
-        measures: vec![("errors", reward)],
-        fingerprint: None,
-    };
-    let runs = |shift: u32| (0..12).map(|task| run(task, f64::from((task + shift) % 2))).collect::<Vec<_>>();
-    let options = Resampling::default();
-    let comparison = Comparison::of((HOSTILE, &runs(0)), ("other", &runs(1)), &options).unwrap();
-    text_of(&comparison_document(&comparison).html());
+    text_of(&comparison_document(&hostile_comparison()).html());
 }
 
 /// Opens a page in Chromium, if installed: the console stays empty and no script runs.

@@ -54,15 +54,6 @@ impl Extend<FlaggedRun> for FlaggedRuns {
     }
 }
 
-impl<'r> IntoIterator for &'r FlaggedRuns {
-    type Item = &'r FlaggedRun;
-    type IntoIter = std::slice::Iter<'r, FlaggedRun>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
 impl<'de> Deserialize<'de> for FlaggedRuns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut runs = Self::default();
@@ -82,8 +73,9 @@ impl FlaggedRuns {
     }
 
     /// Returns the runs, worst first.
-    pub fn iter(&self) -> std::slice::Iter<'_, FlaggedRun> {
-        self.worst.iter()
+    #[must_use]
+    pub fn runs(&self) -> &[FlaggedRun] {
+        &self.worst
     }
 
     /// Reads the steps of these runs from their files and returns the runs, worst first. A run has no steps if its file

@@ -192,19 +192,16 @@ impl ReplicationAnalysis {
         };
         let mut overall = associations(&rows, &kinds)?;
         let one = [options.cluster];
-        let mut models = by_model(&rows)
+        let mut models = grouped(rows.iter().copied(), |row| row.model.as_deref())
             .into_par_iter()
             .map(|(model, rows)| {
                 let associations = associations(&rows, &one)?;
                 Ok(ModelAssociations { model: model.to_owned(), associations })
             })
             .collect::<Result<Vec<_>>>()?;
-        let groups: Vec<(&str, &str, Vec<&SimulationRow>)> = by_pair(&kept)
-            .into_iter()
-            .filter_map(|((model, domain), rows)| Some((model?, domain?, rows)))
-            .collect();
-        let mut pairs = groups
+        let mut pairs = by_pair(&kept)
             .into_par_iter()
+            .filter_map(|((model, domain), rows)| Some((model?, domain?, rows)))
             .map(|(model, domain, rows)| {
                 Ok(PairAssociations {
                     model: model.to_owned(),
@@ -219,7 +216,7 @@ impl ReplicationAnalysis {
         adjust(models.iter_mut().flat_map(|model| &mut model.associations));
         adjust(pairs.iter_mut().flat_map(|pair| &mut pair.associations));
         Ok(Self {
-            tables: Replication::of_known(&kept),
+            tables: Replication::of(&kept).known(),
             unknown: (!rest.is_empty()).then(|| Group::of(&rest)),
             duplicates,
             cluster: options.cluster,
@@ -258,10 +255,6 @@ pub(super) fn counted_runs(
     let duplicates = mark_duplicates(&mut kept);
     kept.retain(|row| row.duplicate_of.is_none());
     (kept, duplicates)
-}
-
-fn by_model<'r>(rows: &[&'r SimulationRow]) -> Vec<(&'r str, Vec<&'r SimulationRow>)> {
-    grouped(rows.iter().copied(), |row| row.model.as_deref()).into_iter().collect()
 }
 
 fn within(

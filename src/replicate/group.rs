@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::relation::Relation;
 use super::row::SimulationRow;
-use crate::stats::{Correlation, StatsError, mean, pearson};
+use crate::stats::{Correlation, StatsError, mean};
 
 /// A correlation, or the reason why it is undefined.
 ///
@@ -67,10 +67,6 @@ impl Group {
         let rewards = |failing: bool| {
             rows.iter().filter(move |row| !failing || row.errors > 0).filter_map(|row| row.reward)
         };
-        let r = |relation: Relation| {
-            let columns = relation.columns(rows);
-            Coefficient(pearson(&columns.x, &columns.y))
-        };
         let total = |count: fn(&SimulationRow) -> u64| rows.iter().map(|row| count(row)).sum();
         Self {
             sims: rows.len() as u64,
@@ -82,10 +78,10 @@ impl Group {
             sims_without_calls: total(|row| u64::from(row.tool_calls == 0)),
             mean_reward: mean(rewards(false)),
             mean_reward_with_errors: mean(rewards(true)),
-            r_recovery_reward: r(Relation::Recovery),
-            r_recovery_reward_errors_only: r(Relation::RecoveryWithErrors),
-            r_error_count_reward: r(Relation::ErrorCount),
-            r_tool_calls_reward: r(Relation::CallCount),
+            r_recovery_reward: Relation::Recovery.r(rows),
+            r_recovery_reward_errors_only: Relation::RecoveryWithErrors.r(rows),
+            r_error_count_reward: Relation::ErrorCount.r(rows),
+            r_tool_calls_reward: Relation::CallCount.r(rows),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::error::Result;
 use crate::names::named;
-use crate::stats::{grouped, pearson};
+use crate::stats::grouped;
 
 named! {
     /// The keys by which the runs of a replication can be grouped.
@@ -100,10 +100,6 @@ impl GroupedReplication {
 
 impl NamedGroup {
     fn of(names: &[Option<&str>], rows: &[&SimulationRow]) -> Self {
-        let r = |relation: Relation| {
-            let columns = relation.columns(rows);
-            Coefficient(pearson(&columns.x, &columns.y))
-        };
         Self {
             names: names.iter().map(|name| name.map(str::to_owned)).collect(),
             group: Group::of(rows),
@@ -112,8 +108,8 @@ impl NamedGroup {
                 .filter_map(|row| row.default_rule)
                 .map(|rule| rule.recovered)
                 .sum(),
-            r_recovery_by_program_reward: r(Relation::RecoveryByProgram),
-            r_recovery_by_program_reward_errors_only: r(Relation::RecoveryByProgramWithErrors),
+            r_recovery_by_program_reward: Relation::RecoveryByProgram.r(rows),
+            r_recovery_by_program_reward_errors_only: Relation::RecoveryByProgramWithErrors.r(rows),
         }
     }
 }

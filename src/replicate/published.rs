@@ -50,16 +50,11 @@ impl Replication {
         Self { overall, by_model, by_model_domain, direction }
     }
 
-    /// Creates the replication with groups of known models and domains only.
-    pub(super) fn of_known(rows: &[SimulationRow]) -> Self {
-        Self::of(rows).known()
-    }
-
+    /// Returns the replication with groups of known models and domains only.
     pub(super) fn known(mut self) -> Self {
-        let tables = &mut self;
-        tables.by_model.retain(|group| group.model.is_some());
-        tables.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());
-        tables.direction = Direction::of(&tables.by_model_domain);
+        self.by_model.retain(|group| group.model.is_some());
+        self.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());
+        self.direction = Direction::of(&self.by_model_domain);
         self
     }
 }

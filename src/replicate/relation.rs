@@ -1,8 +1,9 @@
 //! The measures that are correlated with the reward.
 
+use super::group::Coefficient;
 use super::row::SimulationRow;
 use crate::names::named;
-use crate::stats::float;
+use crate::stats::{float, pearson};
 
 named! {
     /// A measure of runs that is correlated with their reward.
@@ -75,6 +76,12 @@ impl Relation {
             Self::CallCount => float(row.tool_calls),
         };
         Some((measure, reward))
+    }
+
+    /// Returns the correlation over the runs that count.
+    pub(super) fn r(self, rows: &[&SimulationRow]) -> Coefficient {
+        let Columns { x, y, .. } = self.columns(rows);
+        Coefficient(pearson(&x, &y))
     }
 
     /// Returns the runs that count, with their measure and their reward.

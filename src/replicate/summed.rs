@@ -138,7 +138,6 @@ impl SummedReplication {
             .map(|relation| SummedAssociation::of(*relation, &all, &members, options))
             .collect::<Result<Vec<_>>>()?;
         let published = Replication::with(all.figures(), by_model.collect(), by_pair.collect());
-        let pairs: Vec<_> = pairs.into_iter().collect();
         let pairs = pairs
             .into_par_iter()
             .filter_map(|((model, domain), (sums, members))| Some((model?, domain?, sums, members)))

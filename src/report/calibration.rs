@@ -73,49 +73,42 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
 }
 
 fn figures(report: &CalibrationReport) -> Table {
-    Table::of(
-        "calibration",
-        "Detectors on labelled runs",
-        &report.detectors,
-        &[
-            ("detector", |one| Cell::text(&one.detector)),
-            ("n #", |one| Cell::Count(one.figures.n)),
-            ("f1=F1 #", |one| real(one.figures.f1)),
-            ("f1_ci95=95% CI ~", |one| interval(one.figures.f1_ci95.interval)),
-            ("always_fires=F1 always #", |one| real(one.baselines.always_fire_f1)),
-            ("precision #", |one| real(one.figures.precision)),
-            ("recall #", |one| real(one.figures.recall)),
-            ("tier", |one| {
-                Cell::text(format!("{}{}", one.tier.name(), if one.unproven { " (unproven)" } else { "" }))
-            }),
-            ("pass_k=pass^k #", |one| Cell::of(one.pass_k.pass, |pass| Cell::Count(pass.into()))),
-            ("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1)),
-        ],
-    )
-    .noted(
-        "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the highest whose thresholds are \
-         met. unproven: the 95% CI of F1 (bootstrap) includes that of always firing. pass^k: 1 if the tier also holds on \
-         each of k perturbed copies of the set (tools renamed, messages added), else 0.",
-    )
+    Table::of("calibration", "Detectors on labelled runs", &report.detectors)
+        .column("detector", |one| Cell::text(&one.detector))
+        .column("n #", |one| Cell::Count(one.figures.n))
+        .column("f1=F1 #", |one| real(one.figures.f1))
+        .column("f1_ci95=95% CI ~", |one| interval(one.figures.f1_ci95.interval))
+        .column("always_fires=F1 always #", |one| real(one.baselines.always_fire_f1))
+        .column("precision #", |one| real(one.figures.precision))
+        .column("recall #", |one| real(one.figures.recall))
+        .column("tier", |one| {
+            Cell::text(format!("{}{}", one.tier.name(), if one.unproven { " (unproven)" } else { "" }))
+        })
+        .column("pass_k=pass^k #", |one| Cell::of(one.pass_k.pass, |pass| Cell::Count(pass.into())))
+        .column("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1))
+        .table()
+        .noted(
+            "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the \
+             highest whose thresholds are met. unproven: the 95% CI of F1 (bootstrap) includes \
+             that of always firing. pass^k: 1 if the tier also holds on each of k perturbed \
+             copies of the set (tools renamed, messages added), else 0.",
+        )
 }
 
 /// Returns the entries missing for the next tier, and for a proof against always firing.
 fn needs(report: &CalibrationReport) -> Table {
-    let mut table = Table::of(
-        "needs",
-        "To reach the next tier",
-        &report.detectors,
-        &[
-            ("detector", |one| Cell::text(&one.detector)),
-            ("next_tier=next tier", |one| Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name()))),
-            ("entries=more runs #", |one| Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))),
-            ("figures=F1 and precision", |one| {
-                let figures = if one.needs.figures_suffice { "would do" } else { "too low" };
-                Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
-            }),
-            ("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count)),
-        ],
-    );
+    let mut table = Table::of("needs", "To reach the next tier", &report.detectors)
+        .column("detector", |one| Cell::text(&one.detector))
+        .column("next_tier=next tier", |one| Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name())))
+        .column("entries=more runs #", |one| {
+            Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
+        })
+        .column("figures=F1 and precision", |one| {
+            let figures = if one.needs.figures_suffice { "would do" } else { "too low" };
+            Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
+        })
+        .column("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count))
+        .table();
     for gate in &report.gates {
         table.note(format!("{}.", thresholds(gate)));
     }
@@ -134,68 +127,54 @@ fn by_group<'r>(
 ) -> Table {
     let groups =
         report.detectors.iter().flat_map(|one| groups(one).into_iter().map(move |group| (one, group)));
-    Table::of(
-        name,
-        format!("By {what}"),
-        groups,
-        &[
-            ("detector", |(one, _)| Cell::text(&one.detector)),
-            (what, |(_, (group, _))| Cell::text(*group)),
-            ("n #", |(_, (_, figures))| Cell::Count(figures.n)),
-            ("tp #", |(_, (_, figures))| Cell::Count(figures.confusion.tp)),
-            ("fp #", |(_, (_, figures))| Cell::Count(figures.confusion.fp)),
-            ("fn #", |(_, (_, figures))| Cell::Count(figures.confusion.fn_)),
-            ("tn #", |(_, (_, figures))| Cell::Count(figures.confusion.tn)),
-            ("f1=F1 #", |(_, (_, figures))| real(figures.f1)),
-            ("precision #", |(_, (_, figures))| real(figures.precision)),
-            ("recall #", |(_, (_, figures))| real(figures.recall)),
-        ],
-    )
-    .grouped()
+    Table::of(name, format!("By {what}"), groups)
+        .column("detector", |(one, _)| Cell::text(&one.detector))
+        .column(what, |(_, (group, _))| Cell::text(*group))
+        .column("n #", |(_, (_, figures))| Cell::Count(figures.n))
+        .column("tp #", |(_, (_, figures))| Cell::Count(figures.confusion.tp))
+        .column("fp #", |(_, (_, figures))| Cell::Count(figures.confusion.fp))
+        .column("fn #", |(_, (_, figures))| Cell::Count(figures.confusion.fn_))
+        .column("tn #", |(_, (_, figures))| Cell::Count(figures.confusion.tn))
+        .column("f1=F1 #", |(_, (_, figures))| real(figures.f1))
+        .column("precision #", |(_, (_, figures))| real(figures.precision))
+        .column("recall #", |(_, (_, figures))| real(figures.recall))
+        .table()
+        .grouped()
 }
 
 fn intervals(report: &CalibrationReport) -> Table {
-    Table::of(
-        "intervals",
-        "Intervals (Wilson) and localization (Jaccard)",
-        &report.detectors,
-        &[
-            ("detector", |one| Cell::text(&one.detector)),
-            ("precision_ci95=precision, 95% ~", |one| interval(one.figures.precision_ci95)),
-            ("recall_ci95=recall, 95% ~", |one| interval(one.figures.recall_ci95)),
-            ("undefined_resamples=undefined resamples #", |one| {
-                Cell::Count(one.figures.f1_ci95.undefined as u64)
-            }),
-            ("with_a_place=with a place #", |one| Cell::Count(one.localization.entries)),
-            ("similarity #", |one| real(one.localization.similarity)),
-            ("localization_recall=localization recall #", |one| real(one.localization.recall)),
-        ],
-    )
-    .noted(
-        "undefined resamples: those of the interval of F1 in which it is undefined, which are left out. with a place: \
-         entries that say where the failure is. similarity, localization recall: how far the places that are found, and \
-         those that are labelled, overlap with the best of the others (Jaccard index of their steps).",
-    )
+    Table::of("intervals", "Intervals (Wilson) and localization (Jaccard)", &report.detectors)
+        .column("detector", |one| Cell::text(&one.detector))
+        .column("precision_ci95=precision, 95% ~", |one| interval(one.figures.precision_ci95))
+        .column("recall_ci95=recall, 95% ~", |one| interval(one.figures.recall_ci95))
+        .column("undefined_resamples=undefined resamples #", |one| {
+            Cell::Count(one.figures.f1_ci95.undefined as u64)
+        })
+        .column("with_a_place=with a place #", |one| Cell::Count(one.localization.entries))
+        .column("similarity #", |one| real(one.localization.similarity))
+        .column("localization_recall=localization recall #", |one| real(one.localization.recall))
+        .table()
+        .noted(
+            "undefined resamples: those of the interval of F1 in which it is undefined, which are \
+             left out. with a place: entries that say where the failure is. similarity, \
+             localization recall: how far the places that are found, and those that are labelled, \
+             overlap with the best of the others (Jaccard index of their steps).",
+        )
 }
 
 fn flips(report: &CalibrationReport) -> Table {
     let flips = report.detectors.iter().flat_map(|one| one.pass_k.flips.iter().map(move |flip| (one, flip)));
-    Table::of(
-        "flips",
-        "Verdicts that change on perturbed runs",
-        flips,
-        &[
-            ("detector", |(one, _)| Cell::text(&one.detector)),
-            ("entry", |(_, flip)| Cell::text(&flip.entry)),
-            ("trial #", |(_, flip)| Cell::Count(flip.trial.into())),
-            ("from", |(_, flip)| Cell::text(fired(flip.from))),
-            ("to", |(_, flip)| Cell::text(fired(flip.to))),
-            ("perturbations", |(_, flip)| {
-                Cell::text(flip.perturbations.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "))
-            }),
-        ],
-    )
-    .grouped()
+    Table::of("flips", "Verdicts that change on perturbed runs", flips)
+        .column("detector", |(one, _)| Cell::text(&one.detector))
+        .column("entry", |(_, flip)| Cell::text(&flip.entry))
+        .column("trial #", |(_, flip)| Cell::Count(flip.trial.into()))
+        .column("from", |(_, flip)| Cell::text(fired(flip.from)))
+        .column("to", |(_, flip)| Cell::text(fired(flip.to)))
+        .column("perturbations", |(_, flip)| {
+            Cell::text(flip.perturbations.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "))
+        })
+        .table()
+        .grouped()
 }
 
 /// Returns a paragraph for each wrong verdict of a detector.
@@ -220,21 +199,12 @@ fn fired(detected: bool) -> &'static str {
 /// Returns the figures of a detector over the values of its main parameter, as a table.
 fn sweep_table(sweep: &Sweep) -> Table {
     let value = format!("value={} #", sweep.parameter);
-    Table::of(
-        "sweep",
-        format!("{} over {}", sweep.detector, sweep.parameter),
-        &sweep.points,
-        &[
-            (&value, |point| {
-                Cell::text(if point.value.is_null() {
-                    "no limit".to_owned()
-                } else {
-                    point.value.to_string()
-                })
-            }),
-            ("f1=F1 #", |point| real(point.f1)),
-            ("precision #", |point| real(point.precision)),
-            ("recall #", |point| real(point.recall)),
-        ],
-    )
+    Table::of("sweep", format!("{} over {}", sweep.detector, sweep.parameter), &sweep.points)
+        .column(&value, |point| {
+            Cell::text(if point.value.is_null() { "no limit".to_owned() } else { point.value.to_string() })
+        })
+        .column("f1=F1 #", |point| real(point.f1))
+        .column("precision #", |point| real(point.precision))
+        .column("recall #", |point| real(point.recall))
+        .table()
 }

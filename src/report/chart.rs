@@ -11,142 +11,87 @@ use super::graph::{GraphChart, HeatChart, graph, heat};
 use super::markup::Markup;
 use crate::stats::Interval;
 
-/// A chart with a title and a caption, drawn as SVG.
-///
-/// ```
-/// use wrongturn::report::{Bar, BarChart, Chart};
-///
-/// let bar = Bar { label: "loop".into(), share: 0.25, note: "25%".into() };
-/// let chart = Chart::new("Cost", "Share of steps.", BarChart { axis: "share".into(), bars: vec![bar] });
-/// assert!(chart.svg().starts_with("<svg"));
-/// ```
+/// A chart with a title and a caption, drawn as SVG. Documents have charts: [`Document::charts`](super::Document::charts).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// The title.
-    pub title: String,
-    /// The caption.
-    pub caption: String,
-    /// The values.
-    pub plot: Plot,
+    title: String,
+    caption: String,
+    plot: Plot,
 }
 
-/// The values of a [`Chart`].
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Plot {
-    /// Estimates with their intervals, one per row: a forest plot.
+pub(super) enum Plot {
     Intervals(IntervalChart),
-    /// Lines over the labels of an axis, such as 1, 2, 3, …
     Lines(LineChart),
-    /// Shares of a whole.
     Bars(BarChart),
-    /// Transitions between nodes on a circle.
     Graph(GraphChart),
-    /// Values by row and column.
     Heat(HeatChart),
 }
 
-/// A chart of estimates with their intervals, one per row: a forest plot.
-///
-/// ```
-/// use wrongturn::stats::wilson;
-/// use wrongturn::report::{Chart, IntervalChart, IntervalRow};
-///
-/// let row = IntervalRow {
-///     label: "loop".into(),
-///     note: "9 of 10".into(),
-///     estimate: Some(0.9),
-///     interval: Some(wilson(9, 10, 0.95)?),
-///     ..IntervalRow::default()
-/// };
-/// let rows = IntervalChart {
-///     axis: "share of runs".into(),
-///     interval: "rate with 95% Wilson interval".into(),
-///     rows: vec![row],
-///     range: Some((0.0, 1.0)),
-///     ..IntervalChart::default()
-/// };
-/// let chart = Chart::new("Rates", "Shares of runs.", rows);
-/// assert!(chart.svg().contains("9 of 10"));
-/// # Ok::<(), wrongturn::stats::StatsError>(())
-/// ```
+/// Estimates with their intervals, one per row: a forest plot.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct IntervalChart {
-    /// The label of the axis.
-    pub axis: String,
+pub(super) struct IntervalChart {
+    pub(super) axis: String,
     /// The legend for estimates with their intervals.
-    pub interval: String,
+    pub(super) interval: String,
     /// The legend for the second intervals.
-    pub other: String,
+    pub(super) other: String,
     /// The legend for the baselines.
-    pub baseline: String,
-    /// The rows, from top to bottom.
-    pub rows: Vec<IntervalRow>,
+    pub(super) baseline: String,
+    pub(super) rows: Vec<IntervalRow>,
     /// The ends of the axis; `None` fits them to the rows.
-    pub range: Option<(f64, f64)>,
+    pub(super) range: Option<(f64, f64)>,
     /// The value at which a line is drawn through all rows, such as 0.
-    pub reference: Option<f64>,
+    pub(super) reference: Option<f64>,
 }
 
-/// One row of an [`IntervalChart`].
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct IntervalRow {
-    /// The label.
-    pub label: String,
+pub(super) struct IntervalRow {
+    pub(super) label: String,
     /// The text at the right, such as `n = 12`.
-    pub note: String,
-    /// The estimate.
-    pub estimate: Option<f64>,
-    /// Its interval.
-    pub interval: Option<Interval>,
+    pub(super) note: String,
+    pub(super) estimate: Option<f64>,
+    pub(super) interval: Option<Interval>,
     /// A second interval for comparison, drawn thinner.
-    pub other: Option<Interval>,
+    pub(super) other: Option<Interval>,
     /// A value for comparison, drawn as a tick.
-    pub baseline: Option<f64>,
+    pub(super) baseline: Option<f64>,
     /// True for the pooled estimate of the rows above, drawn as a diamond.
-    pub pooled: bool,
+    pub(super) pooled: bool,
 }
 
-/// A chart of lines, such as values over 1, 2, 3, …
+/// Lines over the labels of an axis, such as 1, 2, 3, …
 #[derive(Debug, Clone, PartialEq)]
-pub struct LineChart {
-    /// The label of the horizontal axis.
-    pub axis: String,
+pub(super) struct LineChart {
+    pub(super) axis: String,
     /// The label of the vertical axis.
-    pub measure: String,
-    /// The labels along the horizontal axis, from left to right.
-    pub places: Vec<String>,
-    /// The lines. Up to eight have distinct marks.
-    pub lines: Vec<Line>,
+    pub(super) measure: String,
+    /// The labels along the horizontal axis.
+    pub(super) places: Vec<String>,
+    /// Up to eight have distinct marks.
+    pub(super) lines: Vec<Line>,
 }
 
-/// A line of a [`LineChart`], with values in [0, 1].
+/// A line of values in [0, 1], starting at the first label.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Its name.
-    pub label: String,
-    /// Its values, starting at the first label.
-    pub values: Vec<Option<f64>>,
+pub(super) struct Line {
+    pub(super) label: String,
+    pub(super) values: Vec<Option<f64>>,
 }
 
-/// A chart of bars: shares of a whole.
+/// Shares of a whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BarChart {
-    /// The label of the axis.
-    pub axis: String,
-    /// The bars, from top to bottom.
-    pub bars: Vec<Bar>,
+pub(super) struct BarChart {
+    pub(super) axis: String,
+    pub(super) bars: Vec<Bar>,
 }
 
-/// A bar of a [`BarChart`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct Bar {
-    /// The label.
-    pub label: String,
-    /// The share, in [0, 1].
-    pub share: f64,
+pub(super) struct Bar {
+    pub(super) label: String,
+    pub(super) share: f64,
     /// The text at the right.
-    pub note: String,
+    pub(super) note: String,
 }
 
 impl IntervalRow {
@@ -206,9 +151,14 @@ macro_rules! plots {
 plots!(Intervals(IntervalChart), Lines(LineChart), Bars(BarChart), Graph(GraphChart), Heat(HeatChart));
 
 impl Chart {
-    /// Creates a chart.
-    pub fn new(title: impl Into<String>, caption: impl Into<String>, plot: impl Into<Plot>) -> Self {
+    pub(super) fn new(title: impl Into<String>, caption: impl Into<String>, plot: impl Into<Plot>) -> Self {
         Self { title: title.into(), caption: caption.into(), plot: plot.into() }
+    }
+
+    /// Returns the title.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// Creates a chart of shares of runs with their Wilson intervals.

@@ -97,25 +97,20 @@ fn measure_name(measure: &str) -> String {
 }
 
 fn sides(comparison: &Comparison) -> Table {
-    Table::of(
-        "sides",
-        "Sides",
-        [("first", &comparison.first), ("second", &comparison.second)],
-        &[
-            ("side=", |(name, _)| Cell::text(*name)),
-            ("label=", |(_, side)| Cell::text(&side.label)),
-            ("runs #", |(_, side)| Cell::Count(side.runs)),
-            ("counted #", |(_, side)| Cell::Count(side.counted)),
-            ("successes #", |(_, side)| Cell::Count(side.successes)),
-            ("infrastructure_errors=infra #", |(_, side)| Cell::Count(side.infrastructure_errors)),
-            ("without_task=no task #", |(_, side)| Cell::Count(side.without_task)),
-            ("of_other_tasks=other #", |(_, side)| Cell::Count(side.of_other_tasks)),
-        ],
-    )
-    .noted(
-        "Left out: infra, runs that ended in an infrastructure error; no task; other, tasks that the other side did \
-         not try.",
-    )
+    Table::of("sides", "Sides", [("first", &comparison.first), ("second", &comparison.second)])
+        .column("side=", |(name, _)| Cell::text(*name))
+        .column("label=", |(_, side)| Cell::text(&side.label))
+        .column("runs #", |(_, side)| Cell::Count(side.runs))
+        .column("counted #", |(_, side)| Cell::Count(side.counted))
+        .column("successes #", |(_, side)| Cell::Count(side.successes))
+        .column("infrastructure_errors=infra #", |(_, side)| Cell::Count(side.infrastructure_errors))
+        .column("without_task=no task #", |(_, side)| Cell::Count(side.without_task))
+        .column("of_other_tasks=other #", |(_, side)| Cell::Count(side.of_other_tasks))
+        .table()
+        .noted(
+            "Left out: infra, runs that ended in an infrastructure error; no task; other, tasks \
+             that the other side did not try.",
+        )
 }
 
 fn outcomes(comparison: &Comparison) -> Table {
@@ -123,28 +118,22 @@ fn outcomes(comparison: &Comparison) -> Table {
         "outcomes",
         "Runs paired by task and trial",
         (comparison.tasks > 0).then_some(comparison.paired),
-        &[
-            ("both=both succeed #", |paired| Cell::Count(paired.both)),
-            ("first_only=only first #", |paired| Cell::Count(paired.first_only)),
-            ("second_only=only second #", |paired| Cell::Count(paired.second_only)),
-            ("neither #", |paired| Cell::Count(paired.neither)),
-            ("p #", |paired| Cell::of(paired.p, Cell::P)),
-        ],
-    );
+    )
+    .column("both=both succeed #", |paired| Cell::Count(paired.both))
+    .column("first_only=only first #", |paired| Cell::Count(paired.first_only))
+    .column("second_only=only second #", |paired| Cell::Count(paired.second_only))
+    .column("neither #", |paired| Cell::Count(paired.neither))
+    .column("p #", |paired| Cell::of(paired.p, Cell::P))
+    .table();
     table.noted("p: McNemar's exact test, which takes pairs of one task for independent.")
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
-    Table::of(
-        "pass_k",
-        "pass^k over the shared tasks",
-        (1..).zip(&comparison.pass_k),
-        &[
-            ("k #", |(k, _)| Cell::Count(*k)),
-            ("first #", |(_, (first, _))| Cell::Real(*first, 4)),
-            ("second #", |(_, (_, second))| Cell::Real(*second, 4)),
-        ],
-    )
+    Table::of("pass_k", "pass^k over the shared tasks", (1..).zip(&comparison.pass_k))
+        .column("k #", |(k, _)| Cell::Count(*k))
+        .column("first #", |(_, (first, _))| Cell::Real(*first, 4))
+        .column("second #", |(_, (_, second))| Cell::Real(*second, 4))
+        .table()
 }
 
 fn detectors(comparison: &Comparison) -> Table {
@@ -154,37 +143,30 @@ fn detectors(comparison: &Comparison) -> Table {
     fn wilson(rate: &DetectionRate) -> Cell {
         Cell::of(rate.ci95, |interval| Cell::Interval(interval, 2))
     }
-    Table::of(
-        "detectors",
-        "Share of runs in which a detector fires",
-        &comparison.detectors,
-        &[
-            ("detector", |one| Cell::text(&one.detector)),
-            ("first #", |one| rate(&one.first)),
-            ("first_ci95=95% CI ~ +", |one| wilson(&one.first)),
-            ("second #", |one| rate(&one.second)),
-            ("second_ci95=95% CI ~ +", |one| wilson(&one.second)),
-            ("difference #", |one| Cell::of(one.difference.as_ref(), |found| Cell::Signed(found.difference, 3))),
-            ("difference_ci95=95% CI, by task ~", |one| ci(one.difference.as_ref().and_then(interval))),
-        ],
-    )
-    .noted(
-        "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of detectors: of twenty that do \
-         not differ, one would exclude 0 by chance.",
-    )
+    Table::of("detectors", "Share of runs in which a detector fires", &comparison.detectors)
+        .column("detector", |one| Cell::text(&one.detector))
+        .column("first #", |one| rate(&one.first))
+        .column("first_ci95=95% CI ~ +", |one| wilson(&one.first))
+        .column("second #", |one| rate(&one.second))
+        .column("second_ci95=95% CI ~ +", |one| wilson(&one.second))
+        .column("difference #", |one| {
+            Cell::of(one.difference.as_ref(), |found| Cell::Signed(found.difference, 3))
+        })
+        .column("difference_ci95=95% CI, by task ~", |one| ci(one.difference.as_ref().and_then(interval)))
+        .table()
+        .noted(
+            "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of \
+             detectors: of twenty that do not differ, one would exclude 0 by chance.",
+        )
 }
 
 fn fingerprints(comparison: &Comparison) -> Table {
-    let mut table = Table::of(
-        "fingerprints",
-        "Distance of the fingerprints (Jensen–Shannon)",
-        &comparison.fingerprints,
-        &[
-            ("distance #", |found| Cell::Real(found.distance, 4)),
-            ("by_chance=by chance, 95% ~", |found| Cell::Interval(found.by_chance, 4)),
-            ("p #", |found| Cell::P(found.p)),
-        ],
-    );
+    let mut table =
+        Table::of("fingerprints", "Distance of the fingerprints (Jensen–Shannon)", &comparison.fingerprints)
+            .column("distance #", |found| Cell::Real(found.distance, 4))
+            .column("by_chance=by chance, 95% ~", |found| Cell::Interval(found.by_chance, 4))
+            .column("p #", |found| Cell::P(found.p))
+            .table();
     if !table.is_empty() {
         table.note(
             "How often one kind of event follows another, such as a message of the agent or a call of one tool. 0: equal, \
@@ -195,27 +177,22 @@ fn fingerprints(comparison: &Comparison) -> Table {
 }
 
 fn tasks(comparison: &Comparison) -> Table {
-    let mut table = Table::of(
-        "tasks",
-        "Tasks in which success rates differ",
-        &comparison.differing,
-        &[
-            ("domain", |task| Cell::name(task.domain.as_deref())),
-            ("task", |task| Cell::text(&task.task)),
-            ("first_successes=first #", |task| Cell::Count(task.first.0)),
-            ("first_runs=of #", |task| Cell::Count(task.first.1)),
-            ("second_successes=second #", |task| Cell::Count(task.second.0)),
-            ("second_runs=of #", |task| Cell::Count(task.second.1)),
-            ("flipped", |task| {
-                let gained = task.second.0 * task.first.1 > task.first.0 * task.second.1;
-                Cell::text(match (task.flipped, gained) {
-                    (false, _) => "",
-                    (true, true) => "gained",
-                    (true, false) => "lost",
-                })
-            }),
-        ],
-    );
+    let mut table = Table::of("tasks", "Tasks in which success rates differ", &comparison.differing)
+        .column("domain", |task| Cell::name(task.domain.as_deref()))
+        .column("task", |task| Cell::text(&task.task))
+        .column("first_successes=first #", |task| Cell::Count(task.first.0))
+        .column("first_runs=of #", |task| Cell::Count(task.first.1))
+        .column("second_successes=second #", |task| Cell::Count(task.second.0))
+        .column("second_runs=of #", |task| Cell::Count(task.second.1))
+        .column("flipped", |task| {
+            let gained = task.second.0 * task.first.1 > task.first.0 * task.second.1;
+            Cell::text(match (task.flipped, gained) {
+                (false, _) => "",
+                (true, true) => "gained",
+                (true, false) => "lost",
+            })
+        })
+        .table();
     if comparison.differing.iter().any(|task| task.flipped) {
         table.note("flipped: more than half of the runs succeed on one side, and not on the other.");
     }

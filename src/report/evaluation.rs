@@ -37,35 +37,25 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
     fn mean(sum: u64, of: u64, decimals: usize) -> Cell {
         Cell::of(ratio(sum, of), |mean| Cell::Real(mean, decimals))
     }
-    let tasks = Table::of(
-        "dataset",
-        "Annotated episodes",
-        dataset,
-        &[
-            ("task", |(task, _)| Cell::text(*task)),
-            ("episodes #", |(_, group)| Cell::Count(group.episodes)),
-            ("with_failures=failing #", |(_, group)| Cell::Count(group.with_failures)),
-            ("share #", |(_, group)| share(group.with_failures, group.episodes)),
-            ("failures #", |(_, group)| Cell::Count(group.failures())),
-            ("per_episode=per episode #", |(_, group)| mean(group.failures(), group.episodes, 2)),
-            ("modes #", |(_, group)| count(group.modes.len())),
-            ("steps_per_failure=steps #", |(_, group)| mean(group.failing_steps, group.failures(), 1)),
-        ],
-    );
+    let tasks = Table::of("dataset", "Annotated episodes", dataset)
+        .column("task", |(task, _)| Cell::text(*task))
+        .column("episodes #", |(_, group)| Cell::Count(group.episodes))
+        .column("with_failures=failing #", |(_, group)| Cell::Count(group.with_failures))
+        .column("share #", |(_, group)| share(group.with_failures, group.episodes))
+        .column("failures #", |(_, group)| Cell::Count(group.failures()))
+        .column("per_episode=per episode #", |(_, group)| mean(group.failures(), group.episodes, 2))
+        .column("modes #", |(_, group)| count(group.modes.len()))
+        .column("steps_per_failure=steps #", |(_, group)| mean(group.failing_steps, group.failures(), 1))
+        .table();
     let modes = dataset
         .iter()
         .flat_map(|(task, group)| group.modes.iter().map(move |(mode, times)| (task, group, mode, *times)));
-    let modes = Table::of(
-        "modes",
-        "Annotated failures by mode",
-        modes,
-        &[
-            ("task", |(task, ..)| Cell::text(*task)),
-            ("mode", |(_, _, mode, _)| Cell::text(*mode)),
-            ("failures #", |(.., times)| Cell::Count(*times)),
-            ("share #", |(_, group, _, times)| share(*times, group.failures())),
-        ],
-    );
+    let modes = Table::of("modes", "Annotated failures by mode", modes)
+        .column("task", |(task, ..)| Cell::text(*task))
+        .column("mode", |(_, _, mode, _)| Cell::text(*mode))
+        .column("failures #", |(.., times)| Cell::Count(*times))
+        .column("share #", |(_, group, _, times)| share(*times, group.failures()))
+        .table();
     let note = "failing: episodes with a failure. steps: mean number of steps of a failure.";
     [tasks.noted(note), modes.grouped()]
 }
@@ -120,37 +110,27 @@ fn figures_of_all(reflection: &Reflection, intervals: &FigureIntervals) -> Table
         let found = intervals.get(figure).copied().flatten();
         (figure.name(), reflection.all.figure(*figure), found)
     });
-    Table::of(
-        "figures",
-        "All tasks, with intervals by bootstrap of episodes",
-        figures,
-        &[
-            ("figure", |(name, ..)| Cell::text(*name)),
-            ("value #", |(_, value, _)| real(*value)),
-            ("ci95=95% interval ~", |(.., found)| interval(*found)),
-        ],
-    )
+    Table::of("figures", "All tasks, with intervals by bootstrap of episodes", figures)
+        .column("figure", |(name, ..)| Cell::text(*name))
+        .column("value #", |(_, value, _)| real(*value))
+        .column("ci95=95% interval ~", |(.., found)| interval(*found))
+        .table()
 }
 
 fn funnels(reflection: &Reflection) -> Table {
     let funnels = reflection.all.funnel.keys().flat_map(|funnel| {
         groups_of(reflection).filter_map(move |(task, group)| Some((funnel, task, group.funnel.get(funnel)?)))
     });
-    Table::of(
-        "funnel",
-        "Where episodes end",
-        funnels,
-        &[
-            ("funnel", |(funnel, ..)| Cell::text(*funnel)),
-            ("task", |(_, task, _)| Cell::text(*task)),
-            ("detection #", |(.., counts)| Cell::Count(counts.detection)),
-            ("localization #", |(.., counts)| Cell::Count(counts.localization)),
-            ("diagnosis #", |(.., counts)| Cell::Count(counts.diagnosis)),
-            ("pass #", |(.., counts)| Cell::Count(counts.pass)),
-            ("pass_rate=pass rate #", |(.., counts)| real(counts.pass_rate)),
-        ],
-    )
-    .grouped()
+    Table::of("funnel", "Where episodes end", funnels)
+        .column("funnel", |(funnel, ..)| Cell::text(*funnel))
+        .column("task", |(_, task, _)| Cell::text(*task))
+        .column("detection #", |(.., counts)| Cell::Count(counts.detection))
+        .column("localization #", |(.., counts)| Cell::Count(counts.localization))
+        .column("diagnosis #", |(.., counts)| Cell::Count(counts.diagnosis))
+        .column("pass #", |(.., counts)| Cell::Count(counts.pass))
+        .column("pass_rate=pass rate #", |(.., counts)| real(counts.pass_rate))
+        .table()
+        .grouped()
 }
 
 /// Returns a chart of the share of episodes that pass each stage of the paper's funnel, by task.
@@ -171,16 +151,11 @@ fn funnel_chart(reflection: &Reflection) -> Chart {
 /// Returns a document of how close signals are to the failures under test.
 #[must_use]
 pub fn proximity_document(found: &[Proximity]) -> Document {
-    let table = Table::of(
-        "proximity",
-        "Signals and the failures under test",
-        found,
-        &[
-            ("pair", |pair| Cell::text(&pair.id)),
-            ("why=why not", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string()))),
-            ("proximity #", |pair| Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into()))),
-        ],
-    );
+    let table = Table::of("proximity", "Signals and the failures under test", found)
+        .column("pair", |pair| Cell::text(&pair.id))
+        .column("why=why not", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string())))
+        .column("proximity #", |pair| Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into())))
+        .table();
     Document::of("How close signals are", [], [table])
 }
 
@@ -191,15 +166,14 @@ pub fn agreement_document(agreement: &Agreement) -> Document {
         "agreement",
         "Agreement of two annotators",
         [("core", &agreement.core), ("all", &agreement.all)],
-        &[
-            ("failures", |(name, _)| Cell::text(*name)),
-            ("a=of a #", |(_, score)| Cell::Count(score.a)),
-            ("b=of b #", |(_, score)| Cell::Count(score.b)),
-            ("matched #", |(_, score)| Cell::Count(score.matched)),
-            ("f1=F1 #", |(_, score)| real(score.f1)),
-            ("mode_kappa=kappa of modes #", |(_, score)| real(score.mode_kappa)),
-        ],
-    );
+    )
+    .column("failures", |(name, _)| Cell::text(*name))
+    .column("a=of a #", |(_, score)| Cell::Count(score.a))
+    .column("b=of b #", |(_, score)| Cell::Count(score.b))
+    .column("matched #", |(_, score)| Cell::Count(score.matched))
+    .column("f1=F1 #", |(_, score)| real(score.f1))
+    .column("mode_kappa=kappa of modes #", |(_, score)| real(score.mode_kappa))
+    .table();
     let table = table.noted(format!(
         "{} episodes; tiers agree (Jaccard) {}; core sets (Jaccard) {}.",
         agreement.episodes.len(),
@@ -220,22 +194,17 @@ pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
         ];
         levels.map(|(level, group)| (class, level, group))
     });
-    let table = Table::of(
-        "relations",
-        "Avoidance after right and wrong reflection",
-        levels,
-        &[
-            ("class", |(class, ..)| Cell::text(*class)),
-            ("level", |(_, level, _)| Cell::text(*level)),
-            ("n_correct=n right #", |(.., group)| Cell::Count(group.n_correct)),
-            ("far_correct=FAR #", |(.., group)| real(group.far_correct)),
-            ("n_wrong=n wrong #", |(.., group)| Cell::Count(group.n_wrong)),
-            ("far_wrong=FAR #", |(.., group)| real(group.far_wrong)),
-            ("p #", |(.., group)| Cell::of(group.p, Cell::P)),
-            ("phi #", |(.., group)| real(group.phi)),
-            ("stars", |(.., group)| Cell::text(group.stars.unwrap_or_default())),
-        ],
-    );
+    let table = Table::of("relations", "Avoidance after right and wrong reflection", levels)
+        .column("class", |(class, ..)| Cell::text(*class))
+        .column("level", |(_, level, _)| Cell::text(*level))
+        .column("n_correct=n right #", |(.., group)| Cell::Count(group.n_correct))
+        .column("far_correct=FAR #", |(.., group)| real(group.far_correct))
+        .column("n_wrong=n wrong #", |(.., group)| Cell::Count(group.n_wrong))
+        .column("far_wrong=FAR #", |(.., group)| real(group.far_wrong))
+        .column("p #", |(.., group)| Cell::of(group.p, Cell::P))
+        .column("phi #", |(.., group)| real(group.phi))
+        .column("stars", |(.., group)| Cell::text(group.stars.unwrap_or_default()))
+        .table();
     Document::of("Reflection and avoidance", [], [table.grouped()])
 }
 

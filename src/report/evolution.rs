@@ -28,22 +28,17 @@ pub fn evolution_document(
 }
 
 fn by_setting(settings: &BTreeMap<EvolutionSetting, EvolutionGroup>) -> Table {
-    Table::of(
-        "settings",
-        "By framework, task and model",
-        settings,
-        &[
-            ("framework", |(setting, _)| Cell::name(setting.framework.as_deref())),
-            ("task", |(setting, _)| Cell::text(&setting.task)),
-            ("model", |(setting, _)| Cell::name(setting.model.as_deref())),
-            ("cases #", |(_, group)| Cell::Count(group.cases)),
-            ("included=incl. #", |(_, group)| Cell::Count(group.included)),
-            ("score #", |(_, group)| real(group.score)),
-            ("far=FAR #", |(_, group)| real(group.far)),
-            ("frc=FRC #", |(_, group)| real(group.frc)),
-        ],
-    )
-    .grouped()
+    Table::of("settings", "By framework, task and model", settings)
+        .column("framework", |(setting, _)| Cell::name(setting.framework.as_deref()))
+        .column("task", |(setting, _)| Cell::text(&setting.task))
+        .column("model", |(setting, _)| Cell::name(setting.model.as_deref()))
+        .column("cases #", |(_, group)| Cell::Count(group.cases))
+        .column("included=incl. #", |(_, group)| Cell::Count(group.included))
+        .column("score #", |(_, group)| real(group.score))
+        .column("far=FAR #", |(_, group)| real(group.far))
+        .column("frc=FRC #", |(_, group)| real(group.frc))
+        .table()
+        .grouped()
 }
 
 fn groups(evolution: &Evolution) -> Table {
@@ -65,16 +60,15 @@ fn groups(evolution: &Evolution) -> Table {
         "evolution",
         "Failures avoided (FAR), and how often they came back (FRC)",
         groups.into_iter().flat_map(|(by, groups)| groups.into_iter().map(move |group| (by, group))),
-        &[
-            ("by", |(by, _)| Cell::text(*by)),
-            ("group", |(_, (name, _))| Cell::text(name)),
-            ("cases #", |(_, (_, group))| Cell::Count(group.cases)),
-            ("included=incl. #", |(_, (_, group))| Cell::Count(group.included)),
-            ("far=FAR #", |(_, (_, group))| real(group.far)),
-            ("frc=FRC #", |(_, (_, group))| real(group.frc)),
-            ("score #", |(_, (_, group))| real(group.score)),
-        ],
     )
+    .column("by", |(by, _)| Cell::text(*by))
+    .column("group", |(_, (name, _))| Cell::text(name))
+    .column("cases #", |(_, (_, group))| Cell::Count(group.cases))
+    .column("included=incl. #", |(_, (_, group))| Cell::Count(group.included))
+    .column("far=FAR #", |(_, (_, group))| real(group.far))
+    .column("frc=FRC #", |(_, (_, group))| real(group.frc))
+    .column("score #", |(_, (_, group))| real(group.score))
+    .table()
 }
 
 fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) -> Table {
@@ -84,17 +78,12 @@ fn evolution_intervals(evolution: &Evolution, intervals: &EvolutionIntervals) ->
         ("FAR", "bootstrap of signals", far, intervals.far),
         ("FRC", "bootstrap of signals", frc, intervals.frc),
     ];
-    Table::of(
-        "intervals",
-        "All cases, with intervals",
-        figures,
-        &[
-            ("figure", |(figure, ..)| Cell::text(*figure)),
-            ("method", |(_, method, ..)| Cell::text(*method)),
-            ("value #", |(_, _, value, _)| real(*value)),
-            ("ci95=95% interval ~", |(.., found)| interval(*found)),
-        ],
-    )
+    Table::of("intervals", "All cases, with intervals", figures)
+        .column("figure", |(figure, ..)| Cell::text(*figure))
+        .column("method", |(_, method, ..)| Cell::text(*method))
+        .column("value #", |(_, _, value, _)| real(*value))
+        .column("ci95=95% interval ~", |(.., found)| interval(*found))
+        .table()
 }
 
 /// Returns FAR by proximity and distance for each framework, and the means over the cells.
@@ -151,15 +140,10 @@ fn distance_chart(evolution: &Evolution) -> Chart {
 }
 
 fn excluded(evolution: &Evolution) -> Table {
-    Table::of(
-        "excluded",
-        "Cases without an answer",
-        &evolution.all.excluded,
-        &[
-            ("reason", |(reason, _)| Cell::text(reason.name())),
-            ("cases #", |(_, cases)| Cell::Count(**cases)),
-        ],
-    )
+    Table::of("excluded", "Cases without an answer", &evolution.all.excluded)
+        .column("reason", |(reason, _)| Cell::text(reason.name()))
+        .column("cases #", |(_, cases)| Cell::Count(**cases))
+        .table()
 }
 
 /// Returns failure avoidance by class of failure and by framework, as a chart.

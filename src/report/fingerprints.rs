@@ -70,26 +70,22 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
 }
 
 fn distances(found: &FingerprintGroups) -> Table {
-    Table::of(
-        "distances",
-        "Distance between groups (Jensen–Shannon)",
-        &found.distances,
-        &[
-            ("first", |one| Cell::text(&one.groups[0])),
-            ("second", |one| Cell::text(&one.groups[1])),
-            ("tasks=shared tasks #", |one| Cell::Count(one.tasks)),
-            ("distance #", |one| Cell::Real(one.distance, 3)),
-            ("by_chance=by chance, 95% ~", |one| {
-                Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3))
-            }),
-            ("p #", |one| Cell::of(one.p, Cell::P)),
-        ],
-    )
-    .noted(format!(
-        "0: the same transitions equally often, 1: no transition in common. By chance: runs change groups within their \
-         task ({} exchanges, seed {}). Groups that share tasks are compared on these alone.",
-        found.resamples, found.seed
-    ))
+    Table::of("distances", "Distance between groups (Jensen–Shannon)", &found.distances)
+        .column("first", |one| Cell::text(&one.groups[0]))
+        .column("second", |one| Cell::text(&one.groups[1]))
+        .column("tasks=shared tasks #", |one| Cell::Count(one.tasks))
+        .column("distance #", |one| Cell::Real(one.distance, 3))
+        .column("by_chance=by chance, 95% ~", |one| {
+            Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3))
+        })
+        .column("p #", |one| Cell::of(one.p, Cell::P))
+        .table()
+        .noted(format!(
+            "0: the same transitions equally often, 1: no transition in common. By chance: runs \
+             change groups within their task ({} exchanges, seed {}). Groups that share tasks are \
+             compared on these alone.",
+            found.resamples, found.seed
+        ))
 }
 
 /// Returns the share of each transition in a group, and its mean share in the other groups.
@@ -122,14 +118,13 @@ fn differences(found: &FingerprintGroups) -> Table {
         "differences",
         "Transitions whose share differs most from that in the other groups",
         groups.filter(|(_, (_, _, own, other))| (own - other).abs() >= CONTRAST),
-        &[
-            ("group", |(group, _)| Cell::text(&group.name)),
-            ("from", |(_, (from, ..))| Cell::text(from.to_string())),
-            ("to", |(_, (_, to, ..))| Cell::text(to.to_string())),
-            ("share #", |(_, (_, _, own, _))| Cell::Share(*own)),
-            ("others #", |(_, (.., other))| Cell::Share(*other)),
-        ],
-    );
+    )
+    .column("group", |(group, _)| Cell::text(&group.name))
+    .column("from", |(_, (from, ..))| Cell::text(from.to_string()))
+    .column("to", |(_, (_, to, ..))| Cell::text(to.to_string()))
+    .column("share #", |(_, (_, _, own, _))| Cell::Share(*own))
+    .column("others #", |(_, (.., other))| Cell::Share(*other))
+    .table();
     table.grouped().noted("share: of all transitions of the group. others: its mean over the other groups.")
 }
 
@@ -139,20 +134,15 @@ fn transitions(found: &FingerprintGroups) -> Table {
         edges.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
         edges.into_iter().map(move |edge| (group, edge))
     });
-    let table = Table::of(
-        "transitions",
-        "Transitions of each group",
-        edges,
-        &[
-            ("group", |(group, _)| Cell::text(&group.name)),
-            ("from", |(_, (from, ..))| Cell::text(from.to_string())),
-            ("to", |(_, (_, to, _))| Cell::text(to.to_string())),
-            ("count #", |(_, (.., count))| Cell::Count(*count)),
-            ("share #", |(group, (.., count))| {
-                Cell::of(ratio(*count, group.fingerprint.total()), Cell::Share)
-            }),
-        ],
-    );
+    let table = Table::of("transitions", "Transitions of each group", edges)
+        .column("group", |(group, _)| Cell::text(&group.name))
+        .column("from", |(_, (from, ..))| Cell::text(from.to_string()))
+        .column("to", |(_, (_, to, _))| Cell::text(to.to_string()))
+        .column("count #", |(_, (.., count))| Cell::Count(*count))
+        .column("share #", |(group, (.., count))| {
+            Cell::of(ratio(*count, group.fingerprint.total()), Cell::Share)
+        })
+        .table();
     table.grouped()
 }
 

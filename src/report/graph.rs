@@ -5,72 +5,52 @@ use super::draw::{Colour, Pen, count, fill, label, line, note, number, small, st
 use super::markup::Markup;
 use super::wrap::shortened;
 
-/// A graph of transitions between kinds of events. The width of an edge is its share.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct GraphChart {
-    /// The nodes, in order around a circle.
-    pub nodes: Vec<GraphNode>,
-    /// The edges.
-    pub edges: Vec<GraphEdge>,
-    /// The share with the widest edge.
-    pub widest: f64,
-}
-
-/// A node of a [`GraphChart`].
+/// A graph of transitions between kinds of events, which are in order around a circle.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GraphNode {
-    /// The label.
-    pub label: String,
-    /// The kind, which decides shape and colour.
-    pub kind: GraphNodeKind,
+pub(super) struct GraphChart {
+    pub(super) nodes: Vec<GraphNode>,
+    pub(super) edges: Vec<GraphEdge>,
+    /// The share with the widest edge.
+    pub(super) widest: f64,
 }
 
-/// The kind of a [`GraphNode`].
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GraphNode {
+    pub(super) label: String,
+    pub(super) kind: GraphNodeKind,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum GraphNodeKind {
-    /// Messages of the agent: a blue circle.
+pub(super) enum GraphNodeKind {
     Agent,
-    /// Calls of the agent: a green square.
     Tool,
-    /// Messages of the user: a violet diamond.
     User,
-    /// Calls of the user: a violet square.
     UserTool,
 }
 
-/// An edge of a [`GraphChart`].
+/// A transition between nodes, given by their indices.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GraphEdge {
-    /// The index of the node where it starts.
-    pub from: usize,
-    /// The index of the node where it ends.
-    pub to: usize,
+pub(super) struct GraphEdge {
+    pub(super) from: usize,
+    pub(super) to: usize,
     /// Its share of all transitions.
-    pub share: f64,
-    /// How the share differs from other groups.
-    pub contrast: GraphContrast,
+    pub(super) share: f64,
+    pub(super) contrast: GraphContrast,
 }
 
 /// How the share of an edge differs from other groups.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum GraphContrast {
-    /// About as frequent as elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GraphContrast {
     Similar,
-    /// Less frequent than elsewhere: blue and dashed.
     Less,
-    /// More frequent than elsewhere: orange.
     More,
 }
 
-/// A heat map: a value in [0, 1] for each row and column. Rows and columns have the same names.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct HeatChart {
-    /// The names of rows and columns.
-    pub names: Vec<String>,
-    /// The values by row and column; `None` is left blank.
-    pub values: Vec<Vec<Option<f64>>>,
+/// A heat map: a value in [0, 1] for each row and column, which have the same names; `None` is left blank.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct HeatChart {
+    pub(super) names: Vec<String>,
+    pub(super) values: Vec<Vec<Option<f64>>>,
 }
 
 const CENTRE: (f64, f64) = (WIDTH / 2.0, 124.0);

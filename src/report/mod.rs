@@ -36,7 +36,7 @@ mod table;
 mod wrap;
 
 pub use calibration::calibration_document;
-pub use chart::{Bar, BarChart, Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
+pub use chart::Chart;
 pub use comparison::comparison_document;
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
@@ -50,7 +50,6 @@ pub use explanation::render_explanation;
 pub use files::render_files;
 pub use fingerprints::fingerprint_document;
 pub use gate::{calibration_suites, gate_document, render_gate};
-pub use graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
 pub use junit::TestSuite;
 pub use published::{render_pass_k, render_replication};
 #[cfg(feature = "benchmarks")]

@@ -65,83 +65,72 @@ fn charts(comparison: &Comparison) -> [Chart; 2] {
 }
 
 fn rates(comparison: &Comparison) -> Table {
-    Table::of(
-        "recovery",
-        "Recovery against a fresh start",
-        paired(comparison),
-        &[
-            ("context", |(context, ..)| Cell::text(*context)),
-            ("model", |(_, _, name, ..)| Cell::text(*name)),
-            ("tasks #", |(_, _, _, model, _)| count(model.tasks)),
-            ("fresh #", |(.., paired)| real(Some(paired.fresh.rate))),
-            ("recovery #", |(.., paired)| real(Some(paired.recovery.rate))),
-            ("difference=diff. #", |(.., paired)| Cell::Signed(paired.difference.value, 4)),
-            ("relative_drop=drop #", |(.., paired)| real(paired.relative_drop.value)),
-            ("p #", |(.., paired)| Cell::of(paired.mcnemar.p, Cell::P)),
-            ("rank_fresh=rank #", |(_, compared, name, ..)| {
-                Cell::of(compared.ranks.get(*name), |ranks| count(ranks.fresh))
-            }),
-            ("rank_recovery=then #", |(_, compared, name, ..)| {
-                Cell::of(compared.ranks.get(*name), |ranks| count(ranks.recovery))
-            }),
-        ],
-    )
-    .grouped()
-    .noted(
-        "p is of the exact McNemar test; ranks are among the models of the context, fresh and in recovery.",
-    )
+    Table::of("recovery", "Recovery against a fresh start", paired(comparison))
+        .column("context", |(context, ..)| Cell::text(*context))
+        .column("model", |(_, _, name, ..)| Cell::text(*name))
+        .column("tasks #", |(_, _, _, model, _)| count(model.tasks))
+        .column("fresh #", |(.., paired)| real(Some(paired.fresh.rate)))
+        .column("recovery #", |(.., paired)| real(Some(paired.recovery.rate)))
+        .column("difference=diff. #", |(.., paired)| Cell::Signed(paired.difference.value, 4))
+        .column("relative_drop=drop #", |(.., paired)| real(paired.relative_drop.value))
+        .column("p #", |(.., paired)| Cell::of(paired.mcnemar.p, Cell::P))
+        .column("rank_fresh=rank #", |(_, compared, name, ..)| {
+            Cell::of(compared.ranks.get(*name), |ranks| count(ranks.fresh))
+        })
+        .column("rank_recovery=then #", |(_, compared, name, ..)| {
+            Cell::of(compared.ranks.get(*name), |ranks| count(ranks.recovery))
+        })
+        .table()
+        .grouped()
+        .noted(
+            "p is of the exact McNemar test; ranks are among the models of the context, fresh and \
+             in recovery.",
+        )
 }
 
 fn intervals(comparison: &Comparison) -> Table {
-    Table::of(
-        "intervals",
-        "95% intervals by bootstrap of tasks",
-        paired(comparison),
-        &[
-            ("context", |(context, ..)| Cell::text(*context)),
-            ("model", |(_, _, name, ..)| Cell::text(*name)),
-            ("difference_ci95=difference ~", |(.., paired)| {
-                Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4))
-            }),
-            ("relative_drop_ci95=relative drop ~", |(.., paired)| interval(paired.relative_drop.bootstrap95)),
-        ],
-    )
-    .grouped()
-    .noted(
-        "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 tasks they are too narrow, and \
-         the exact p is to be believed. Neither is adjusted for the number of rows.",
-    )
+    Table::of("intervals", "95% intervals by bootstrap of tasks", paired(comparison))
+        .column("context", |(context, ..)| Cell::text(*context))
+        .column("model", |(_, _, name, ..)| Cell::text(*name))
+        .column("difference_ci95=difference ~", |(.., paired)| {
+            Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4))
+        })
+        .column("relative_drop_ci95=relative drop ~", |(.., paired)| {
+            interval(paired.relative_drop.bootstrap95)
+        })
+        .table()
+        .grouped()
+        .noted(
+            "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 \
+             tasks they are too narrow, and the exact p is to be believed. Neither is adjusted \
+             for the number of rows.",
+        )
 }
 
 fn replies(comparison: &Comparison) -> Table {
     fn mean(mean: Option<f64>) -> Cell {
         Cell::of(mean, |mean| Cell::Real(mean, 1))
     }
-    Table::of(
-        "replies",
-        "Mean replies of the model, and premature successes",
-        paired(comparison),
-        &[
-            ("context", |(context, ..)| Cell::text(*context)),
-            ("model", |(_, _, name, ..)| Cell::text(*name)),
-            ("replies_fresh=fresh #", |(.., paired)| mean(paired.fresh.mean_interactions)),
-            ("replies_recovery=recovery #", |(.., paired)| mean(paired.recovery.mean_interactions)),
-            ("replies_fresh_resolved=fresh, resolved #", |(.., paired)| {
-                mean(paired.fresh.mean_interactions_resolved)
-            }),
-            ("replies_recovery_resolved=recovery, resolved #", |(.., paired)| {
-                mean(paired.recovery.mean_interactions_resolved)
-            }),
-            ("premature_fresh=premature, fresh #", |(.., paired)| {
-                Cell::of(paired.fresh.premature, Cell::Count)
-            }),
-            ("premature_recovery=premature, recovery #", |(.., paired)| {
-                Cell::of(paired.recovery.premature, Cell::Count)
-            }),
-        ],
-    )
-    .grouped()
-    .noted("Premature: the agent declared the task done, and it was not resolved.")
+    Table::of("replies", "Mean replies of the model, and premature successes", paired(comparison))
+        .column("context", |(context, ..)| Cell::text(*context))
+        .column("model", |(_, _, name, ..)| Cell::text(*name))
+        .column("replies_fresh=fresh #", |(.., paired)| mean(paired.fresh.mean_interactions))
+        .column("replies_recovery=recovery #", |(.., paired)| mean(paired.recovery.mean_interactions))
+        .column("replies_fresh_resolved=fresh, resolved #", |(.., paired)| {
+            mean(paired.fresh.mean_interactions_resolved)
+        })
+        .column("replies_recovery_resolved=recovery, resolved #", |(.., paired)| {
+            mean(paired.recovery.mean_interactions_resolved)
+        })
+        .column("premature_fresh=premature, fresh #", |(.., paired)| {
+            Cell::of(paired.fresh.premature, Cell::Count)
+        })
+        .column("premature_recovery=premature, recovery #", |(.., paired)| {
+            Cell::of(paired.recovery.premature, Cell::Count)
+        })
+        .table()
+        .grouped()
+        .noted("Premature: the agent declared the task done, and it was not resolved.")
 }
 
 fn left_out(comparison: &Comparison) -> Table {
@@ -151,39 +140,34 @@ fn left_out(comparison: &Comparison) -> Table {
     let is_left_out = |(_, _, model): &(&String, &String, &ModelComparison)| {
         model.paired.is_none() || !model.fresh_only.is_empty() || !model.recovery_only.is_empty()
     };
-    Table::of(
-        "left_out",
-        "Tasks left out, tried on one side only",
-        models.filter(is_left_out),
-        &[
-            ("context", |(context, ..)| Cell::text(*context)),
-            ("model", |(_, name, _)| Cell::text(*name)),
-            ("why", |(.., model)| Cell::text(model.not_applicable.unwrap_or_default())),
-            ("fresh_only=only fresh #", |(.., model)| count(model.fresh_only.len())),
-            ("recovery_only=only in recovery #", |(.., model)| count(model.recovery_only.len())),
-        ],
-    )
-    .grouped()
+    Table::of("left_out", "Tasks left out, tried on one side only", models.filter(is_left_out))
+        .column("context", |(context, ..)| Cell::text(*context))
+        .column("model", |(_, name, _)| Cell::text(*name))
+        .column("why", |(.., model)| Cell::text(model.not_applicable.unwrap_or_default()))
+        .column("fresh_only=only fresh #", |(.., model)| count(model.fresh_only.len()))
+        .column("recovery_only=only in recovery #", |(.., model)| count(model.recovery_only.len()))
+        .table()
+        .grouped()
 }
 
 fn means(comparison: &Comparison) -> Table {
-    Table::of(
-        "means",
-        "Means over models, and their order",
-        &comparison.contexts,
-        &[
-            ("context", |(context, _)| Cell::text(*context)),
-            ("mean_fresh=fresh #", |(_, compared)| real(compared.mean_fresh)),
-            ("mean_recovery=recovery #", |(_, compared)| real(compared.mean_recovery)),
-            ("relative_drop_of_means=drop of means #", |(_, compared)| real(compared.relative_drop_of_means)),
-            ("mean_of_relative_drops=mean of drops #", |(_, compared)| real(compared.mean_of_relative_drops)),
-            ("kendall_tau_b=tau-b #", |(_, compared)| real(compared.kendall_tau_b)),
-            ("discordant_pairs=changes #", |(_, compared)| Cell::Count(compared.discordant_pairs)),
-        ],
-    )
-    .noted(
-        "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that change places.",
-    )
+    Table::of("means", "Means over models, and their order", &comparison.contexts)
+        .column("context", |(context, _)| Cell::text(*context))
+        .column("mean_fresh=fresh #", |(_, compared)| real(compared.mean_fresh))
+        .column("mean_recovery=recovery #", |(_, compared)| real(compared.mean_recovery))
+        .column("relative_drop_of_means=drop of means #", |(_, compared)| {
+            real(compared.relative_drop_of_means)
+        })
+        .column("mean_of_relative_drops=mean of drops #", |(_, compared)| {
+            real(compared.mean_of_relative_drops)
+        })
+        .column("kendall_tau_b=tau-b #", |(_, compared)| real(compared.kendall_tau_b))
+        .column("discordant_pairs=changes #", |(_, compared)| Cell::Count(compared.discordant_pairs))
+        .table()
+        .noted(
+            "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that \
+             change places.",
+        )
 }
 
 /// Returns a document of the contents of result files.
@@ -195,21 +179,16 @@ pub fn result_document(files: &[(String, Results)]) -> Document {
             Results::Skipped { .. } => Cell::Missing,
         }
     }
-    let table = Table::of(
-        "results",
-        "Trials in result files",
-        files,
-        &[
-            ("file", |(file, _)| Cell::text(file)),
-            ("skipped", |(_, results)| match results {
-                Results::Skipped { why } => Cell::text(why.name()),
-                Results::Trials { .. } => Cell::text(""),
-            }),
-            ("trials #", |(_, results)| trials(results, |_| true)),
-            ("resolved #", |(_, results)| trials(results, |trial| trial.resolved)),
-            ("unscored #", |(_, results)| trials(results, |trial| !trial.scored)),
-        ],
-    );
+    let table = Table::of("results", "Trials in result files", files)
+        .column("file", |(file, _)| Cell::text(file))
+        .column("skipped", |(_, results)| match results {
+            Results::Skipped { why } => Cell::text(why.name()),
+            Results::Trials { .. } => Cell::text(""),
+        })
+        .column("trials #", |(_, results)| trials(results, |_| true))
+        .column("resolved #", |(_, results)| trials(results, |trial| trial.resolved))
+        .column("unscored #", |(_, results)| trials(results, |trial| !trial.scored))
+        .table();
     Document::of("Results of trials", [], [table])
 }
 
@@ -231,19 +210,14 @@ pub fn selection_document(selection: &Selection) -> Document {
 #[must_use]
 pub fn replay_document(files: &[(String, Replay)]) -> Document {
     let commands = files.iter().flat_map(|(file, replay)| replay.commands.iter().map(move |one| (file, one)));
-    let mut table = Table::of(
-        "commands",
-        "Commands to type again",
-        commands,
-        &[
-            ("file", |(file, _)| Cell::text(*file)),
-            ("keystrokes", |(_, one)| Cell::Text(format!("{:?}", one.keystrokes))),
-            ("note", |(_, one)| Cell::text(if one.interrupted { "interrupted" } else { "" })),
-            ("step #", |(_, one)| Cell::Text(one.step.to_string())),
-            ("timeout_s=wait (s) #", |(_, one)| Cell::Text(one.timeout_s.to_string())),
-        ],
-    )
-    .grouped();
+    let mut table = Table::of("commands", "Commands to type again", commands)
+        .column("file", |(file, _)| Cell::text(*file))
+        .column("keystrokes", |(_, one)| Cell::Text(format!("{:?}", one.keystrokes)))
+        .column("note", |(_, one)| Cell::text(if one.interrupted { "interrupted" } else { "" }))
+        .column("step #", |(_, one)| Cell::Text(one.step.to_string()))
+        .column("timeout_s=wait (s) #", |(_, one)| Cell::Text(one.timeout_s.to_string()))
+        .table()
+        .grouped();
     for (file, Replay { commands, interactions, .. }) in files {
         table.note(format!("{file}: {} commands, {interactions} interactions.", commands.len()));
     }
@@ -253,17 +227,12 @@ pub fn replay_document(files: &[(String, Replay)]) -> Document {
 /// Returns the sizes of transcripts as a document.
 #[must_use]
 pub fn transcript_document(files: &[(String, Transcript)]) -> Document {
-    let table = Table::of(
-        "transcripts",
-        "Transcripts of failed trials",
-        files,
-        &[
-            ("file", |(file, _)| Cell::text(file)),
-            ("messages #", |(_, found)| Cell::Count(found.messages)),
-            ("bytes #", |(_, found)| count(found.text.len())),
-            ("prompt_bytes=prompt, bytes #", |(_, found)| Cell::Count(found.prompt_bytes)),
-        ],
-    );
+    let table = Table::of("transcripts", "Transcripts of failed trials", files)
+        .column("file", |(file, _)| Cell::text(file))
+        .column("messages #", |(_, found)| Cell::Count(found.messages))
+        .column("bytes #", |(_, found)| count(found.text.len()))
+        .column("prompt_bytes=prompt, bytes #", |(_, found)| Cell::Count(found.prompt_bytes))
+        .table();
     let note =
         "prompt: with the introduction of the public code, which takes prompts of at most 64,000 bytes.";
     Document::of("Transcripts", [], [table.noted(note)])
@@ -281,11 +250,10 @@ pub fn inheritance_document(inheritance: &Inheritance) -> Document {
             ("repeated with the same observation", inheritance.same_observation_rate),
             ("so at least twice", inheritance.looped_rate),
         ],
-        &[
-            ("what=of the last failing actions", |(what, _)| Cell::text(*what)),
-            ("rate=share #", |(_, rate)| real(*rate)),
-        ],
     )
+    .column("what=of the last failing actions", |(what, _)| Cell::text(*what))
+    .column("rate=share #", |(_, rate)| real(*rate))
+    .table()
     .noted(format!("{applicable} of {pairs} pairs have a failing action."));
     let repeated = inheritance.pairs.iter().filter_map(|pair| match pair.answer {
         Inherited::Judged {

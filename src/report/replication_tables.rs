@@ -123,15 +123,14 @@ pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
         models.map(|(model, found)| {
             (&model.model, &found.group, with_errors(&model.associations).filter(enough))
         }),
-        &[
-            ("model", |(model, ..)| Cell::text(*model)),
-            ("runs #", |(_, group, _)| Cell::Count(group.sims)),
-            ("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3))),
-            ("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors)),
-            ("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson))),
-            ("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval))),
-        ],
     )
+    .column("model", |(model, ..)| Cell::text(*model))
+    .column("runs #", |(_, group, _)| Cell::Count(group.sims))
+    .column("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)))
+    .column("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors))
+    .column("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson)))
+    .column("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval)))
+    .table()
     .noted(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."))
 }
 
@@ -162,50 +161,40 @@ pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
-    Table::of(
-        "tests",
-        "Ranks, and tests within model and domain",
-        &analysis.associations.overall,
-        &[
-            ("relation=measure", |one| Cell::text(one.relation.label())),
-            ("n=runs #", |one| n(&one.pearson)),
-            ("spearman=Spearman #", |one| signed(&one.spearman)),
-            ("r_within=r within #", |one| {
-                Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3))
-            }),
-            ("p_permutation=p within #", |one| p(one)),
-            ("q #", |one| q(one)),
-        ],
-    )
-    .noted(format!(
-        "r within: among runs of one model and domain {}; p within tests it by permuting their rewards. q: p adjusted for \
-         the tests of the table (Benjamini and Hochberg).",
-        match analysis.cluster {
-            ClusterBy::None => "",
-            _ => "that are in one cluster, or each alone in theirs",
-        }
-    ))
+    Table::of("tests", "Ranks, and tests within model and domain", &analysis.associations.overall)
+        .column("relation=measure", |one| Cell::text(one.relation.label()))
+        .column("n=runs #", |one| n(&one.pearson))
+        .column("spearman=Spearman #", |one| signed(&one.spearman))
+        .column("r_within=r within #", |one| {
+            Cell::of(one.permutation.and(one.within.r()), |r| Cell::Signed(r, 3))
+        })
+        .column("p_permutation=p within #", |one| p(one))
+        .column("q #", |one| q(one))
+        .table()
+        .noted(format!(
+            "r within: among runs of one model and domain {}; p within tests it by permuting \
+             their rewards. q: p adjusted for the tests of the table (Benjamini and Hochberg).",
+            match analysis.cluster {
+                ClusterBy::None => "",
+                _ => "that are in one cluster, or each alone in theirs",
+            }
+        ))
 }
 
 pub(super) fn clustering(analysis: &ReplicationAnalysis) -> Table {
-    Table::of(
-        "clustering",
-        "Correlations whose significance depends on the clustering",
-        &analysis.changes,
-        &[
-            ("scope=runs of", |change| Cell::text(&change.scope)),
-            ("relation=measure", |change| Cell::text(change.relation.label())),
-            ("r #", |change| Cell::Signed(change.r.r, 3)),
-            ("independent ~", |change| ci(change.r.ci95)),
-            ("clustered ~", |change| ci(change.differing().and_then(ClusteredInterval::interval))),
-            ("clustered_by=by", |change| {
-                let by = |one: &ClusteredInterval| format!("{} ({})", unit(one.by), one.bootstrap.clusters);
-                Cell::of(change.differing(), |one| Cell::text(by(one)))
-            }),
-        ],
-    )
-    .grouped()
-    .noted("95% intervals, one of which excludes 0; in brackets the number of clusters.")
+    Table::of("clustering", "Correlations whose significance depends on the clustering", &analysis.changes)
+        .column("scope=runs of", |change| Cell::text(&change.scope))
+        .column("relation=measure", |change| Cell::text(change.relation.label()))
+        .column("r #", |change| Cell::Signed(change.r.r, 3))
+        .column("independent ~", |change| ci(change.r.ci95))
+        .column("clustered ~", |change| ci(change.differing().and_then(ClusteredInterval::interval)))
+        .column("clustered_by=by", |change| {
+            let by = |one: &ClusteredInterval| format!("{} ({})", unit(one.by), one.bootstrap.clusters);
+            Cell::of(change.differing(), |one| Cell::text(by(one)))
+        })
+        .table()
+        .grouped()
+        .noted("95% intervals, one of which excludes 0; in brackets the number of clusters.")
 }
 
 pub(super) const FIGURES: &str = concat!(
@@ -286,28 +275,24 @@ pub(super) fn by_pair<'r>(
 
 pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
     let rows = analysis.within.iter().zip(&analysis.pooled).map(|(within, pooled)| (within, pooled.effects));
-    Table::of(
-        "pooled",
-        "Within and over pairs of model and domain",
-        rows,
-        &[
-            ("relation=measure", |(within, _)| Cell::text(within.relation.label())),
-            ("within=r in pairs #", |(within, _)| signed(&within.r)),
-            ("within_ci95=95% CI ~", |(within, _)| ci(within.clustered.interval())),
-            ("pooled=pooled r #", |(_, found)| Cell::of(*found, |found| Cell::Signed(found.r, 3))),
-            ("pooled_ci95=95% CI ~", |(_, found)| ci(found.map(|found| found.ci95))),
-            ("pairs #", |(_, found)| Cell::of(*found, |found| Cell::Count(found.groups))),
-            ("tau2=τ² #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.tau2, 4))),
-            ("i2=I² #", |(_, found)| Cell::of(*found, |found| Cell::Share(found.i2))),
-            ("q=Q #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.q, 2))),
-            ("q_p=p of Q #", |(_, found)| Cell::of(*found, |found| Cell::P(found.q_p))),
-        ],
-    )
-    .noted(format!(
-        "r in pairs: both measured from the means of their pair, clustered by {}. pooled r: random effects \
-         (DerSimonian and Laird, interval of Hartung and Knapp). τ², I², Q: how far pairs differ, as if runs were independent.",
-        unit(analysis.cluster)
-    ))
+    Table::of("pooled", "Within and over pairs of model and domain", rows)
+        .column("relation=measure", |(within, _)| Cell::text(within.relation.label()))
+        .column("within=r in pairs #", |(within, _)| signed(&within.r))
+        .column("within_ci95=95% CI ~", |(within, _)| ci(within.clustered.interval()))
+        .column("pooled=pooled r #", |(_, found)| Cell::of(*found, |found| Cell::Signed(found.r, 3)))
+        .column("pooled_ci95=95% CI ~", |(_, found)| ci(found.map(|found| found.ci95)))
+        .column("pairs #", |(_, found)| Cell::of(*found, |found| Cell::Count(found.groups)))
+        .column("tau2=τ² #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.tau2, 4)))
+        .column("i2=I² #", |(_, found)| Cell::of(*found, |found| Cell::Share(found.i2)))
+        .column("q=Q #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.q, 2)))
+        .column("q_p=p of Q #", |(_, found)| Cell::of(*found, |found| Cell::P(found.q_p)))
+        .table()
+        .noted(format!(
+            "r in pairs: both measured from the means of their pair, clustered by {}. pooled r: \
+             random effects (DerSimonian and Laird, interval of Hartung and Knapp). τ², I², Q: \
+             how far pairs differ, as if runs were independent.",
+            unit(analysis.cluster)
+        ))
 }
 
 pub(super) fn signals(analysis: &ReplicationAnalysis) -> Table {
@@ -341,17 +326,12 @@ pub(super) fn direction(tables: &Replication) -> String {
 }
 
 pub(super) fn duplicates(analysis: &ReplicationAnalysis) -> Table {
-    Table::of(
-        "duplicates",
-        "Runs recorded twice: the copies that are left out",
-        &analysis.duplicates,
-        &[
-            ("file", |one| Cell::text(&one.file)),
-            ("id", |one| Cell::name(one.id.as_deref())),
-            ("of_file=copy of (file)", |one| Cell::text(&one.of_file)),
-            ("of_id=copy of (id)", |one| Cell::name(one.of_id.as_deref())),
-        ],
-    )
+    Table::of("duplicates", "Runs recorded twice: the copies that are left out", &analysis.duplicates)
+        .column("file", |one| Cell::text(&one.file))
+        .column("id", |one| Cell::name(one.id.as_deref()))
+        .column("of_file=copy of (file)", |one| Cell::text(&one.of_file))
+        .column("of_id=copy of (id)", |one| Cell::name(one.of_id.as_deref()))
+        .table()
 }
 
 pub(super) fn rules(grouped: &GroupedReplication) -> Table {

@@ -1,8 +1,8 @@
 //! Tables without inference: pass^k, and one row per run.
 
 use super::cell::Cell;
-use super::table::{CellOf, Table};
-use crate::replicate::{PassK, SimulationRow};
+use super::table::Table;
+use crate::replicate::{DefaultMeasures, PassK, SimulationRow};
 
 /// Returns pass^k by model and domain, as a table.
 pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
@@ -28,40 +28,34 @@ pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
 /// The table has columns for the agent and the measures of the default rule if any run has these measures.
 #[must_use]
 pub fn simulation_table(rows: &[SimulationRow]) -> Table {
-    fn text(text: Option<&str>) -> Cell {
-        Cell::of(text, Cell::text)
-    }
-    let mut columns: Vec<CellOf<'_, &SimulationRow>> = vec![
-        ("file", |row| Cell::text(&row.file)),
-        ("id", |row| text(row.id.as_deref())),
-        ("model", |row| text(row.model.as_deref())),
-        ("domain", |row| text(row.domain.as_deref())),
-        ("task", |row| text(row.task.as_deref())),
-        ("trial #", |row| Cell::of(row.trial, Cell::Count)),
-        ("reward #", |row| Cell::of(row.reward, |reward| Cell::Real(reward, 4))),
-        ("tool_calls=calls #", |row| Cell::Count(row.tool_calls)),
-        ("errors #", |row| Cell::Count(row.errors)),
-        ("recovered #", |row| Cell::Count(row.recovered)),
-        ("recovery_rate=recovery rate #", |row| Cell::Real(row.recovery_rate, 4)),
-        ("detected", |row| Cell::text(row.detected.to_string())),
-        ("duplicate_of=duplicate of", |row| text(row.duplicate_of.as_deref())),
-    ];
-    let of_default_rule: [CellOf<'_, &SimulationRow>; 6] = [
-        ("agent", |row| text(row.agent.as_deref())),
-        ("recovered_by_program=recovered by program #", |row| {
-            Cell::of(row.default_rule, |found| Cell::Count(found.recovered))
-        }),
-        ("recovery_rate_by_program=recovery rate by program #", |row| {
-            Cell::of(row.default_rule, |found| Cell::Real(found.recovery_rate, 4))
-        }),
-        ("goals #", |row| Cell::of(row.default_rule, |found| Cell::Count(found.goals))),
-        ("reached #", |row| Cell::of(row.default_rule, |found| Cell::Count(found.reached))),
-        ("goal_recovery=goal recovery #", |row| {
-            Cell::of(row.default_rule, |found| Cell::Real(found.goal_recovery, 4))
-        }),
-    ];
+    let mut table = Table::of("runs", "Runs", rows)
+        .column("file", |row| Cell::text(&row.file))
+        .column("id", |row| Cell::name(row.id.as_deref()))
+        .column("model", |row| Cell::name(row.model.as_deref()))
+        .column("domain", |row| Cell::name(row.domain.as_deref()))
+        .column("task", |row| Cell::name(row.task.as_deref()))
+        .column("trial #", |row| Cell::of(row.trial, Cell::Count))
+        .column("reward #", |row| Cell::of(row.reward, |reward| Cell::Real(reward, 4)))
+        .column("tool_calls=calls #", |row| Cell::Count(row.tool_calls))
+        .column("errors #", |row| Cell::Count(row.errors))
+        .column("recovered #", |row| Cell::Count(row.recovered))
+        .column("recovery_rate=recovery rate #", |row| Cell::Real(row.recovery_rate, 4))
+        .column("detected", |row| Cell::text(row.detected.to_string()))
+        .column("duplicate_of=duplicate of", |row| Cell::name(row.duplicate_of.as_deref()));
     if rows.iter().any(|row| row.default_rule.is_some()) {
-        columns.extend(of_default_rule);
+        let count = |count: fn(DefaultMeasures) -> u64| {
+            move |row: &&SimulationRow| Cell::of(row.default_rule, |found| Cell::Count(count(found)))
+        };
+        let share = |share: fn(DefaultMeasures) -> f64| {
+            move |row: &&SimulationRow| Cell::of(row.default_rule, |found| Cell::Real(share(found), 4))
+        };
+        table = table
+            .column("agent", |row| Cell::name(row.agent.as_deref()))
+            .column("recovered_by_program=recovered by program #", count(|found| found.recovered))
+            .column("recovery_rate_by_program=recovery rate by program #", share(|found| found.recovery_rate))
+            .column("goals #", count(|found| found.goals))
+            .column("reached #", count(|found| found.reached))
+            .column("goal_recovery=goal recovery #", share(|found| found.goal_recovery));
     }
-    Table::of("runs", "Runs", rows, &columns)
+    table.table()
 }

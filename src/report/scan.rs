@@ -107,25 +107,20 @@ impl ScanSummary {
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;
-    let table = Table::of(
-        "costs",
-        "Cost: what lies inside of findings",
-        totals,
-        &[
-            ("detector", |(detector, _)| Cell::text(**detector)),
-            ("steps #", |(_, counts)| Cell::Count(counts.steps.inside)),
-            ("steps_share=share #", |(_, counts)| counts.steps.share()),
-            ("seconds #", |(_, Counts { duration_ns, .. })| {
-                let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
-                Cell::of(seconds, |seconds| Cell::Real(seconds, 0))
-            }),
-            ("seconds_share=share #", |(_, counts)| counts.duration_ns.share()),
-            ("tokens #", |(_, Counts { tokens, .. })| {
-                Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count)
-            }),
-            ("tokens_share=share #", |(_, counts)| counts.tokens.share()),
-        ],
-    );
+    let table = Table::of("costs", "Cost: what lies inside of findings", totals)
+        .column("detector", |(detector, _)| Cell::text(**detector))
+        .column("steps #", |(_, counts)| Cell::Count(counts.steps.inside))
+        .column("steps_share=share #", |(_, counts)| counts.steps.share())
+        .column("seconds #", |(_, Counts { duration_ns, .. })| {
+            let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
+            Cell::of(seconds, |seconds| Cell::Real(seconds, 0))
+        })
+        .column("seconds_share=share #", |(_, counts)| counts.duration_ns.share())
+        .column("tokens #", |(_, Counts { tokens, .. })| {
+            Cell::of(tokens.is_known().then_some(tokens.inside), Cell::Count)
+        })
+        .column("tokens_share=share #", |(_, counts)| counts.tokens.share())
+        .table();
     Some(table.noted(
         "Of the runs to which a detector applies; time and tokens of those that record them. A step inside of \
          several findings of a detector counts once.",

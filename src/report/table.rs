@@ -15,9 +15,6 @@ use super::wrap::{padded, shortened, width, wrapped};
 /// The width of a terminal for text tables.
 pub(super) const TEXT_WIDTH: usize = 80;
 
-/// A column of records: its heading, as in [`Table::new`], and its cell for a record.
-pub(super) type CellOf<'h, T> = (&'h str, fn(&T) -> Cell);
-
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -35,6 +32,19 @@ struct Column {
     kind: Kind,
     /// Whether the short text leaves it out.
     full: bool,
+}
+
+impl Column {
+    fn of(text: &str) -> Self {
+        let (text, full) = text.strip_suffix(" +").map_or((text, false), |text| (text, true));
+        let (text, kind) = match (text.strip_suffix(" #"), text.strip_suffix(" ~")) {
+            (Some(text), _) => (text, Kind::Number),
+            (None, Some(text)) => (text, Kind::Interval),
+            (None, None) => (text, Kind::Text),
+        };
+        let (key, heading) = text.split_once('=').unwrap_or((text, text));
+        Self { key: key.to_owned(), heading: heading.to_owned(), kind, full }
+    }
 }
 
 /// A table of results, which renders as text, Markdown, LaTeX and CSV.
@@ -65,17 +75,7 @@ impl Table {
     /// ~` an interval, and `errors=failed calls #` a number whose heading differs from its name in CSV. A column that
     /// ends in ` +` is left out of the short text.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
-        let column = |text: &str| {
-            let (text, full) = text.strip_suffix(" +").map_or((text, false), |text| (text, true));
-            let (text, kind) = match (text.strip_suffix(" #"), text.strip_suffix(" ~")) {
-                (Some(text), _) => (text, Kind::Number),
-                (None, Some(text)) => (text, Kind::Interval),
-                (None, None) => (text, Kind::Text),
-            };
-            let (key, heading) = text.split_once('=').unwrap_or((text, text));
-            Column { key: key.to_owned(), heading: heading.to_owned(), kind, full }
-        };
-        let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(column);
+        let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(Column::of);
         Self {
             name,
             title: title.into(),
@@ -86,16 +86,16 @@ impl Table {
         }
     }
 
-    /// Creates a table with a row for each record.
+    /// Creates a table with a row for each record, to which [`Records::column`] adds columns.
     pub(super) fn of<T>(
         name: &'static str,
         title: impl Into<String>,
         records: impl IntoIterator<Item = T>,
-        columns: &[CellOf<'_, T>],
-    ) -> Self {
-        let headings: Vec<&str> = columns.iter().map(|(heading, _)| *heading).collect();
-        let cells = |record: T| columns.iter().map(|(_, cell)| cell(&record)).collect();
-        Self::of_rows(name, title, &headings, records.into_iter().map(cells))
+    ) -> Records<T> {
+        let records: Vec<T> = records.into_iter().collect();
+        let mut table = Self::new::<&str>(name, title, &[]);
+        table.rows = vec![Vec::new(); records.len()];
+        Records { table, records }
     }
 
     /// Creates a table with these rows.
@@ -288,6 +288,28 @@ impl Table {
             text += &format!("\n{}\n", markdown_text(note));
         }
         text
+    }
+}
+
+/// A table that has a row for each record and gets its columns one by one.
+pub(super) struct Records<T> {
+    table: Table,
+    records: Vec<T>,
+}
+
+impl<T> Records<T> {
+    /// Adds a column, with a heading as in [`Table::new`].
+    #[must_use]
+    pub(super) fn column(mut self, heading: &str, cell: impl Fn(&T) -> Cell) -> Self {
+        self.table.columns.push(Column::of(heading));
+        for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
+            row.push(cell(record));
+        }
+        self
+    }
+
+    pub(super) fn table(self) -> Table {
+        self.table
     }
 }
 

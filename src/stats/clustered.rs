@@ -15,7 +15,7 @@ pub use within::ClusteredWithin;
 
 use super::StatsError;
 use super::cluster_bootstrap::ClusterStatistic;
-use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
+use super::columns::{add, check_finite, check_lengths, deviations, pairs, scaled};
 
 /// Variances below this share of the squares around the mean of all are rounding, not spread.
 const ROUNDING: f64 = 1e-11;
@@ -41,36 +41,18 @@ pub struct ClusteredPearson {
 }
 
 /// The sums of a correlation: n, Σx, Σy, Σx², Σy², Σxy.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PairSums {
-    pub(super) n: f64,
-    pub(super) x: f64,
-    pub(super) y: f64,
-    pub(super) xx: f64,
-    pub(super) yy: f64,
-    pub(super) xy: f64,
+pub(super) type PairSums = [f64; 6];
+
+/// Adds a pair.
+fn push(sums: &mut PairSums, x: f64, y: f64) {
+    add(sums, &[1.0, x, y, x * x, y * y, x * y], 1.0);
 }
 
-impl PairSums {
-    fn push(&mut self, x: f64, y: f64) {
-        self.add(&Self { n: 1.0, x, y, xx: x * x, yy: y * y, xy: x * y }, 1.0);
-    }
-
-    fn add(&mut self, other: &Self, times: f64) {
-        self.n += times * other.n;
-        self.x += times * other.x;
-        self.y += times * other.y;
-        self.xx += times * other.xx;
-        self.yy += times * other.yy;
-        self.xy += times * other.xy;
-    }
-
-    /// r, after `(x², y², xy)` of the means have been taken away.
-    fn coefficient(&self, (xx, yy, xy): (f64, f64, f64)) -> Option<f64> {
-        let (x_spread, y_spread) = (self.xx - xx, self.yy - yy);
-        (x_spread > ROUNDING * self.xx && y_spread > ROUNDING * self.yy)
-            .then(|| ((self.xy - xy) / (x_spread.sqrt() * y_spread.sqrt())).clamp(-1.0, 1.0))
-    }
+/// Returns r, after `[x², y², xy]` of the means have been taken away.
+fn coefficient([_, _, _, xx, yy, xy]: &PairSums, of_means: [f64; 3]) -> Option<f64> {
+    let [x_spread, y_spread, product] = [xx - of_means[0], yy - of_means[1], xy - of_means[2]];
+    (x_spread > ROUNDING * xx && y_spread > ROUNDING * yy)
+        .then(|| (product / (x_spread.sqrt() * y_spread.sqrt())).clamp(-1.0, 1.0))
 }
 
 impl ClusteredPearson {
@@ -86,7 +68,7 @@ impl ClusteredPearson {
         let mut clusters = vec![PairSums::default(); table_size(cluster)];
         for ((x, y), cluster) in x.iter().zip(&y).zip(cluster) {
             if let Some(sums) = clusters.get_mut(*cluster) {
-                sums.push(*x, *y);
+                push(sums, *x, *y);
             }
         }
         Ok(Self { clusters })
@@ -111,13 +93,13 @@ impl ClusterStatistic for ClusteredPearson {
 
     fn add(&self, sums: &mut PairSums, cluster: usize, times: f64) {
         if let Some(one) = self.clusters.get(cluster) {
-            sums.add(one, times);
+            add(sums, one, times);
         }
     }
 
     fn value(&self, sums: &PairSums) -> Option<f64> {
-        let PairSums { n, x, y, .. } = *sums;
-        (n > 2.0).then(|| sums.coefficient((x * x / n, y * y / n, x * y / n))).flatten()
+        let [n, x, y, ..] = *sums;
+        (n > 2.0).then(|| coefficient(sums, [x * x / n, y * y / n, x * y / n])).flatten()
     }
 }
 

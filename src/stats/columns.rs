@@ -48,3 +48,10 @@ pub(super) fn deviations(values: &[f64]) -> Vec<f64> {
     let mean = mean(values.iter().map(|value| value - first)).unwrap_or(0.0);
     values.iter().map(|value| (value - first) - mean).collect()
 }
+
+/// Adds a multiple of a column.
+pub(super) fn add(sums: &mut [f64], column: &[f64], times: f64) {
+    for (sum, value) in sums.iter_mut().zip(column) {
+        *sum += times * value;
+    }
+}

@@ -35,18 +35,26 @@ impl Fixed {
     }
 }
 
-/// A sum of values.
+/// A sum of integers, in units of 2^-`BITS`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Sum(i128);
+pub(super) struct Units<const BITS: u32>(i128);
+
+/// A sum of values.
+pub(super) type Sum = Units<VALUE_BITS>;
+
+/// A sum of products.
+pub(super) type ProductSum = Units<PRODUCT_BITS>;
+
+impl<const BITS: u32> Units<BITS> {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
 
 impl Sum {
     pub(super) fn add(&mut self, value: Fixed) {
-        self.merge(Self(value.0));
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.0 = self.0.saturating_add(other.0);
+        self.merge(Units(value.0));
     }
 
     pub(super) fn value(self) -> f64 {
@@ -54,21 +62,12 @@ impl Sum {
     }
 }
 
-/// A sum of products.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(super) struct ProductSum(i128);
-
 impl ProductSum {
     pub(super) fn add(&mut self, x: Fixed, y: Fixed) {
         const DROPPED: u32 = 2 * VALUE_BITS - PRODUCT_BITS;
         // Both are below 2^63, and adding half a unit before dropping bits rounds to the nearest.
         let product = x.0 * y.0 + (1 << (DROPPED - 1));
-        self.merge(Self(product >> DROPPED));
-    }
-
-    pub(super) fn merge(&mut self, other: Self) {
-        self.0 = self.0.saturating_add(other.0);
+        self.merge(Units(product >> DROPPED));
     }
 
     /// `Σxy - Σx Σy / n` for the sums of x and y of n values: the sum of products around the means.

@@ -18,7 +18,7 @@
 use serde::Serialize;
 
 use super::cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
-use super::columns::check_finite;
+use super::columns::{add, check_finite};
 use super::distributions::t_quantile;
 use super::interval::Interval;
 use super::{Resampling, StatsError, float};
@@ -112,12 +112,9 @@ impl ClusterStatistic for Sides {
         [0.0; 4]
     }
 
-    fn add(&self, [n, x, m, y]: &mut [f64; 4], cluster: usize, times: f64) {
-        if let Some(one) = self.0.get(cluster) {
-            *n += times * float(one.first.0);
-            *x += times * one.first.1;
-            *m += times * float(one.second.0);
-            *y += times * one.second.1;
+    fn add(&self, sums: &mut [f64; 4], cluster: usize, times: f64) {
+        if let Some(TwoSides { first, second }) = self.0.get(cluster) {
+            add(sums, &[float(first.0), first.1, float(second.0), second.1], times);
         }
     }
 

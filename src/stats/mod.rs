@@ -54,7 +54,7 @@ pub use bootstrap::BootstrapInterval;
 pub(crate) use bootstrap::without_tails;
 pub use classification::{Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
-pub use clustered::{ClusteredPearson, ClusteredWithin, PairSums, PairedDifference};
+pub use clustered::{ClusteredPearson, ClusteredWithin, PairedDifference};
 pub use error::{Side, StatsError};
 pub use interval::{Interval, wilson};
 pub use jensen_shannon::jensen_shannon;

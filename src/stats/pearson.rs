@@ -21,7 +21,7 @@ use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::distributions::{normal_quantile, two_sided_p};
 use super::fixed::{Fixed, ProductSum, Sum};
 use super::interval::Interval;
-use super::{ClusteredPearson, PairSums, Side, StatsError, float};
+use super::{ClusteredPearson, Side, StatsError, float};
 
 /// The least number of pairs: with two, r is always 1 or -1.
 pub(super) const MIN_PAIRS: usize = 3;
@@ -202,14 +202,7 @@ impl PearsonAccumulator {
             let [xx, yy, xy] = one.spreads();
             let dx = one.mean_x().unwrap_or(x_mean) - x_mean;
             let dy = one.mean_y().unwrap_or(y_mean) - y_mean;
-            PairSums {
-                n,
-                x: n * dx,
-                y: n * dy,
-                xx: xx + n * dx * dx,
-                yy: yy + n * dy * dy,
-                xy: xy + n * dx * dy,
-            }
+            [n, n * dx, n * dy, xx + n * dx * dx, yy + n * dy * dy, xy + n * dx * dy]
         };
         ClusteredPearson::of_sums(clusters.iter().map(centred).collect())
     }

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::columns::add;
 use super::distributions::{t_quantile, two_sided_p};
 use super::interval::Interval;
 use super::{Side, StatsError, float};
@@ -275,13 +276,6 @@ impl Factor {
 /// Returns the dot product, over the length of the shorter.
 fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
-}
-
-/// Adds a multiple of a row.
-fn add(sums: &mut [f64], row: &[f64], times: f64) {
-    for (sum, value) in sums.iter_mut().zip(row) {
-        *sum += times * value;
-    }
 }
 
 #[cfg(test)]

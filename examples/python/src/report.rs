@@ -281,7 +281,7 @@ impl Report {
     fn worst(&self) -> Vec<RunStrip> {
         let options = ReadOptions { format: self.format, ..ReadOptions::default() };
         let mut strips = self.part.worst.clone().read(&options);
-        for (run, strip) in self.part.worst.iter().zip(&mut strips) {
+        for (run, strip) in self.part.worst.runs().iter().zip(&mut strips) {
             if self.memory.contains_key(&*run.file)
                 && let Some(record) = self.place(&run.run).and_then(|place| self.records.get(place))
             {

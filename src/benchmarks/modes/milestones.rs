@@ -16,11 +16,7 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     if let Some(reason) = missing(episode, definition) {
         return (ModeVerdict::not_applicable(reason), ModeVerdict::not_applicable(reason));
     }
-    let mut findings = Vec::new();
-    match definition {
-        Definition::Paper => paper(episode, &mut findings),
-        Definition::Code => code(episode, &mut findings),
-    }
+    let findings = findings(episode, definition);
     let (perception, decision) = findings.into_iter().partition(|finding| finding.mode == PERCEPTION);
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
@@ -74,13 +70,21 @@ impl Wanted {
             || (self.direction.is_some() && direction_of_action(action) == self.direction)
     }
 
-    fn attempt(&self, action: Option<&str>) -> Attempt {
-        let Some(action) = action else { return Attempt::None };
+    /// Compares an action with that of the milestone. The code takes every action that begins with the verb for a
+    /// variant, and a missing action for an empty one.
+    fn attempt(&self, action: Option<&str>, definition: Definition) -> Attempt {
+        let paper = definition == Definition::Paper;
+        let Some(action) = action.or((!paper).then_some("")) else { return Attempt::None };
         if self.is_exact(action) {
             return Attempt::Exact;
         }
-        let verb = first_word(&self.action);
-        let same_verb = verb.is_some() && first_word(&norm(Some(action))) == verb;
+        let same_verb = first_word(&self.action).is_some_and(|verb| {
+            if paper {
+                first_word(&norm(Some(action))) == Some(verb)
+            } else {
+                action.to_lowercase().starts_with(verb)
+            }
+        });
         if same_verb && self.direction.is_none() { Attempt::Variant } else { Attempt::None }
     }
 }
@@ -99,79 +103,55 @@ fn finding(
     ModeFinding { mode, range: [step.step, step.step], evidence }
 }
 
-fn paper(episode: &ModeEpisode, findings: &mut Vec<ModeFinding>) {
+fn findings(episode: &ModeEpisode, definition: Definition) -> Vec<ModeFinding> {
+    let paper = definition == Definition::Paper;
     let steps = &episode.trajectory;
+    let rooms = if paper { episode.current_rooms() } else { episode.headed_rooms() };
     let rooms: Vec<Option<String>> =
-        episode.current_rooms().into_iter().map(|room| room.map(|room| room.to_lowercase())).collect();
-    let scoreless: Vec<bool> = steps
-        .iter()
-        .zip(std::iter::once(Some(0.0)).chain(steps.iter().map(|step| step.cum_score)))
-        .map(|(step, before)| !step.cum_score.zip(before).is_some_and(|(now, before)| now > before))
-        .collect();
-    let scores = || steps.iter().filter_map(|step| step.cum_score);
-    let reached = |milestone: &ModeMilestone| {
-        let per_step = scores().next().is_some();
-        let reaches = |score: f64| score >= milestone.score_after;
-        if per_step { scores().any(reaches) } else { episode.final_score.is_some_and(reaches) }
+        rooms.into_iter().map(|room| room.map(|room| room.to_lowercase())).collect();
+    // Steps that did not raise the score; in the code, those with a reward of 0.
+    let scores_before = std::iter::once(Some(0.0)).chain(steps.iter().map(|step| step.cum_score));
+    let gains = steps.iter().zip(scores_before).map(|(step, before)| step.cum_score.zip(before));
+    let in_vain: Vec<bool> = if paper {
+        gains.map(|gain| !gain.is_some_and(|(now, before)| now > before)).collect()
+    } else {
+        steps.iter().map(|step| step.reward == Some(0.0)).collect()
     };
+    let scores: Vec<f64> = steps.iter().filter_map(|step| step.cum_score).collect();
+    let reached = |milestone: &ModeMilestone| {
+        let reaches = |score: f64| score >= milestone.score_after;
+        match definition {
+            Definition::Code => steps.last().and_then(|step| step.cum_score).is_some_and(reaches),
+            Definition::Paper if scores.is_empty() => episode.final_score.is_some_and(reaches),
+            Definition::Paper => scores.iter().copied().any(reaches),
+        }
+    };
+    let mut findings = Vec::new();
     for milestone in episode.milestones.iter().filter(|milestone| !reached(milestone)) {
-        let Some(room) = &milestone.room else { continue };
+        let answer = milestone.observation_after.as_deref();
+        let room = if paper { milestone.room.as_deref() } else { answer.and_then(room) };
+        let Some(room) = room else { continue };
         let (wanted, here) = (Wanted::of(milestone), room.to_lowercase());
         let in_room: Vec<(&ModeStep, Attempt, bool)> = steps
             .iter()
             .zip(&rooms)
-            .zip(&scoreless)
+            .zip(&in_vain)
             .filter(|((_, current), _)| current.as_ref() == Some(&here))
-            .map(|((step, _), scoreless)| (step, wanted.attempt(step.action.as_deref()), *scoreless))
+            .map(|((step, _), vain)| (step, wanted.attempt(step.action.as_deref(), definition), *vain))
             .collect();
-        let Some((first, ..)) = in_room.first() else { continue };
-        let any = |kind| in_room.iter().any(|(_, attempt, _)| *attempt == kind);
-        let in_vain = |kind| {
-            in_room.iter().find(|(_, attempt, vain)| *attempt == kind && *vain).map(|(step, ..)| *step)
-        };
-        if let Some(step) = in_vain(Attempt::Exact) {
+        let tried = |kind| in_room.iter().any(|(_, attempt, _)| *attempt == kind);
+        let in_vain = |kind| in_room.iter().find(|(_, attempt, vain)| *attempt == kind && *vain);
+        let variant = in_vain(Attempt::Variant).filter(|_| !paper || !tried(Attempt::Exact));
+        if let Some((step, ..)) = in_vain(Attempt::Exact) {
             findings.push(finding(DECISION, step, Some("timing"), room, milestone));
-        } else if let (false, Some(step)) = (any(Attempt::Exact), in_vain(Attempt::Variant)) {
-            findings.push(finding(DECISION, step, Some("object"), room, milestone));
-        } else if !any(Attempt::Exact) && !any(Attempt::Variant) {
-            findings.push(finding(PERCEPTION, first, None, room, milestone));
-        }
-    }
-}
-
-fn code(episode: &ModeEpisode, findings: &mut Vec<ModeFinding>) {
-    let steps = &episode.trajectory;
-    let rooms = episode.headed_rooms();
-    let end = steps.last().and_then(|step| step.cum_score);
-    let reached = |milestone: &&ModeMilestone| end.is_some_and(|score| milestone.score_after <= score);
-    for milestone in episode.milestones.iter().filter(|milestone| !reached(milestone)) {
-        let Some(room) = milestone.observation_after.as_deref().and_then(room) else { continue };
-        let (wanted, here) = (Wanted::of(milestone), room.to_lowercase());
-        let is_here = |headed: &str| headed.to_lowercase() == here;
-        let in_room: Vec<(&ModeStep, &str)> = steps
-            .iter()
-            .zip(&rooms)
-            .filter(|(_, headed)| headed.as_deref().is_some_and(is_here))
-            .map(|(step, _)| (step, step.action.as_deref().unwrap_or_default()))
-            .collect();
-        let exact = |action: &str| wanted.is_exact(action);
-        if let Some((last, _)) = in_room.last()
-            && !in_room.iter().any(|(_, action)| exact(action))
-        {
-            findings.push(finding(PERCEPTION, last, None, room, milestone));
-        }
-        let vain = |step: &ModeStep| step.reward == Some(0.0);
-        let timing = in_room.iter().find(|(step, action)| exact(action) && vain(step));
-        let object = || {
-            let verb = first_word(&wanted.action).filter(|_| wanted.direction.is_none())?;
-            in_room.iter().find(|(step, action)| {
-                !exact(action) && action.to_lowercase().starts_with(verb) && vain(step)
-            })
-        };
-        if let Some((step, _)) = timing {
-            findings.push(finding(DECISION, step, Some("timing"), room, milestone));
-        } else if let Some((step, _)) = object() {
+        } else if let Some((step, ..)) = variant {
             findings.push(finding(DECISION, step, Some("object"), room, milestone));
         }
+        let seen = tried(Attempt::Exact) || paper && tried(Attempt::Variant);
+        let there = if paper { in_room.first() } else { in_room.last() };
+        if let Some((step, ..)) = there.filter(|_| !seen) {
+            findings.push(finding(PERCEPTION, step, None, room, milestone));
+        }
     }
+    findings
 }

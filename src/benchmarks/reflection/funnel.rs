@@ -1,7 +1,5 @@
 //! The funnel: the stage at which an episode's reflection fails.
 
-use std::collections::BTreeMap;
-
 use super::episode::{DiagnosisScore, LocalizationScore};
 use crate::names::named;
 
@@ -48,16 +46,6 @@ pub struct FunnelRule {
 }
 
 impl FunnelRule {
-    /// The published funnel figure: best Jaccard index 0.6, every failure judged 1.
-    pub const FIGURE_2: Self =
-        Self { localization: LocalizationGate::BestJaccard(0.6), diagnosis: DiagnosisGate::Every };
-    /// As [`FunnelRule::FIGURE_2`], from 0.5.
-    pub const CASCADE: Self =
-        Self { localization: LocalizationGate::BestJaccard(0.5), diagnosis: DiagnosisGate::Every };
-    /// The comparison with avoided failures: recall 0.6, some failure judged 1.
-    pub const TABLE_5: Self =
-        Self { localization: LocalizationGate::Recall(0.6), diagnosis: DiagnosisGate::Any };
-
     pub(super) fn stage(
         &self,
         detected: bool,
@@ -80,12 +68,4 @@ impl FunnelRule {
             _ => Stage::Pass,
         }
     }
-}
-
-/// Returns the three funnels of the benchmark's code: `figure2`, `cascade`, `table5`.
-#[must_use]
-pub fn funnel_presets() -> BTreeMap<String, FunnelRule> {
-    [("figure2", FunnelRule::FIGURE_2), ("cascade", FunnelRule::CASCADE), ("table5", FunnelRule::TABLE_5)]
-        .map(|(name, rule)| (name.to_owned(), rule))
-        .into()
 }

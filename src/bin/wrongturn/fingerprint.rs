@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let found = threads.pool()?.install(|| FingerprintGroups::of(&runs, &resampling));
         let document = fingerprint_document(&found, &arguments.group_by);
         if let Some(folder) = &arguments.svg {
-            let charts = document.charts().map(|chart| (chart.title.as_str(), chart.svg()));
+            let charts = document.charts().map(|chart| (chart.title(), chart.svg()));
             write_each(folder, "svg", charts)?;
         }
         if let Some(folder) = &arguments.dot {

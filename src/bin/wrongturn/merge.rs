@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = state.options();
     match state.into_content() {
         PartialContent::Scan(part) => {
-            output::protect(part.worst.iter().map(|run| &*run.file))?;
+            output::protect(part.worst.runs().iter().map(|run| &*run.file))?;
             output::protect(part.files.listed().into_iter().flatten().map(|(path, _)| path))?;
             if outputs.out.is_some() || outputs.chart.is_some() {
                 return Err("--out and --chart are of replications; these are states of a scan".into());

@@ -1,41 +1,10 @@
-#![expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
-
 use proptest::prelude::*;
 
-use super::super::pearson::tests::{gen_x, gen_y};
-use super::super::{Resampling, Side, assert_close, cluster_bootstrap, pearson, within_group};
+use super::super::{Side, assert_close, pearson, within_group};
 use super::*;
 
 fn each(n: usize) -> Vec<usize> {
     (0..n).collect()
-}
-
-/// `scipy.stats.bootstrap((X(40), Y(40)), r, paired=True, n_resamples=100000, rng=1)`, `method="BCa"`
-/// and `"percentile"`; the tolerance is four standard errors of a 2.5% quantile from 10,000.
-#[test]
-fn the_interval_of_r_agrees_with_scipy() {
-    let statistic = ClusteredPearson::new(&gen_x(40, 0.0), &gen_y(40, 0.0), &each(40)).unwrap();
-    let options = Resampling { resamples: 10_000, ..Resampling::default() };
-    let found = cluster_bootstrap(&statistic, &options).unwrap();
-    let (bca, percentile) = (found.bca.unwrap(), found.percentile.unwrap());
-    assert_close(bca.low, 0.27659364512686113, 0.02);
-    assert_close(bca.high, 0.7333707256045379, 0.012);
-    assert_close(percentile.low, 0.2889409451574238, 0.02);
-    assert_close(percentile.high, 0.7402276046882893, 0.012);
-}
-
-#[test]
-fn copies_of_a_run_widen_nothing_where_they_are_one_cluster() {
-    let (x, y) = (gen_x(40, 0.0), gen_y(40, 0.0));
-    let width = |x: &[f64], y: &[f64], cluster: &[usize]| {
-        let statistic = ClusteredPearson::new(x, y, cluster).unwrap();
-        let interval = cluster_bootstrap(&statistic, &Resampling::default()).unwrap().percentile.unwrap();
-        interval.high - interval.low
-    };
-    let (x4, y4): (Vec<f64>, Vec<f64>) = (x.repeat(4), y.repeat(4));
-    let once = width(&x, &y, &each(40));
-    assert_close(width(&x4, &y4, &each(40).repeat(4)), once, 1e-9);
-    assert!(width(&x4, &y4, &each(160)) < 0.6 * once);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{PairSums, table_size};
+use super::{PairSums, coefficient, push, table_size};
 use crate::stats::StatsError;
 use crate::stats::cluster_bootstrap::ClusterStatistic;
-use crate::stats::columns::{check_finite, check_lengths, deviations, pairs, scaled};
+use crate::stats::columns::{add, check_finite, check_lengths, deviations, pairs, scaled};
 
 /// The within-group correlation of pairs that lie in clusters; used as [`ClusteredPearson`](super::ClusteredPearson).
 ///
@@ -36,9 +36,8 @@ impl ClusteredWithin {
         let mut clusters = vec![WithinCluster::default(); table_size(cluster)];
         for (((x, y), group), cluster) in x.iter().zip(&y).zip(group).zip(cluster) {
             if let Some(one) = clusters.get_mut(*cluster) {
-                one.total.push(*x, *y);
-                let [n, sum_x, sum_y] = one.groups.entry(*group).or_default();
-                (*n, *sum_x, *sum_y) = (*n + 1.0, *sum_x + x, *sum_y + y);
+                push(&mut one.total, *x, *y);
+                add(one.groups.entry(*group).or_default(), &[1.0, *x, *y], 1.0);
             }
         }
         Ok(Self { groups: table_size(group), clusters })
@@ -58,23 +57,19 @@ impl ClusterStatistic for ClusteredWithin {
 
     fn add(&self, sums: &mut Self::Sums, cluster: usize, times: f64) {
         let Some(one) = self.clusters.get(cluster) else { return };
-        sums.0.add(&one.total, times);
+        add(&mut sums.0, &one.total, times);
         for (group, more) in &one.groups {
             if let Some(group) = sums.1.get_mut(*group) {
-                for (sum, more) in group.iter_mut().zip(more) {
-                    *sum += times * more;
-                }
+                add(group, more, times);
             }
         }
     }
 
     fn value(&self, (total, groups): &Self::Sums) -> Option<f64> {
-        let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-        for [n, x, y] in groups {
-            if *n > 0.0 {
-                (xx, yy, xy) = (xx + x * x / n, yy + y * y / n, xy + x * y / n);
-            }
+        let mut of_means = [0.0; 3];
+        for [n, x, y] in groups.iter().filter(|[n, ..]| *n > 0.0) {
+            add(&mut of_means, &[x * x / n, y * y / n, x * y / n], 1.0);
         }
-        (total.n > 2.0).then(|| total.coefficient((xx, yy, xy))).flatten()
+        (total[0] > 2.0).then(|| coefficient(total, of_means)).flatten()
     }
 }

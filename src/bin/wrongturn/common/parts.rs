@@ -101,7 +101,7 @@ impl TextOptions {
         if self.stats || self.verbose {
             text += &format!("{}\n", printable(&part.summary.render()));
         }
-        let mut runs: Vec<&FlaggedRun> = part.worst.iter().take(self.top.into()).collect();
+        let mut runs: Vec<&FlaggedRun> = part.worst.runs().iter().take(self.top.into()).collect();
         match self.sort {
             Sort::Worst => {}
             Sort::Path => runs.sort_by_key(|run| &run.file),
