@@ -86,10 +86,6 @@ const STEP: Mark = Any(&[
         Any(&[
             Is(Kind::String, &["action", "action_input"]),
             Is(Kind::String, &["action", "thought", "observation"]),
-            All(&[
-                Is(Kind::String, &["action", "observation"]),
-                Any(&[Has(&["success"]), Has(&["reward"]), Has(&["done"])]),
-            ]),
             Is(Kind::String, &["action_type", "observation"]),
             Is(Kind::String, &["action_taken", "next_observation"]),
             All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
