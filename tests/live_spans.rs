@@ -360,6 +360,23 @@ fn what_judging_costs_is_bounded() {
     assert!(traces.bytes() < before + before / 10, "{} {before}", traces.bytes());
 }
 
+/// A caller that judges late, as under load, judges a trace less often.
+#[test]
+fn a_caller_that_falls_behind_judges_less_often() {
+    let spans = run(&vec![vec![(0, 0, false)]; 12]);
+    let looked_at = |late: u64| {
+        let (mut traces, start) = (assembler(), end(&spans[0]));
+        for (number, span) in (0..).zip(&spans[..20]) {
+            send(&mut traces, start + number * SECOND, std::slice::from_ref(span));
+            traces.advance(start + number * SECOND + late);
+        }
+        traces.counts().looked_at
+    };
+    let (in_time, behind) = (looked_at(60 * MILLISECOND), looked_at(900 * MILLISECOND));
+    // Nearly each span is followed by a judgement of all.
+    assert!(in_time > 200 && behind < in_time * 3 / 4, "{in_time} {behind}");
+}
+
 #[test]
 fn a_trace_without_end_stays_below_the_caps() {
     let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",

@@ -61,12 +61,19 @@ impl Default for AssemblerOptions {
 /// The time that each piece of a trace adds between two judgements. Judging takes some 10 µs for each piece, so a trace
 /// uses at most a twentieth of a processor.
 const PACE: u64 = 200_000;
+/// How many times the delay of its last judgement a trace waits for the next, and how long at most. If the caller falls
+/// behind, each trace is judged less often.
+const PATIENCE: u64 = 4;
+const MOST_PATIENCE: u64 = 2_000_000_000;
 
 impl AssemblerOptions {
-    /// Returns when to judge a trace again, from the arrival of its last piece, its last judgement and its length.
-    pub(super) fn judge_again(&self, came: u64, judged: u64, pieces: usize) -> u64 {
+    /// Returns when to judge a trace again, from the arrival of its last piece, its last judgement, how late that was,
+    /// and its length.
+    pub(super) fn judge_again(&self, came: u64, (judged, late): (u64, u64), pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));
-        settled.max(judged.saturating_add(PACE.saturating_mul(pieces as u64)))
+        let patience = PATIENCE.saturating_mul(late).min(MOST_PATIENCE);
+        let pause = PACE.saturating_mul(pieces as u64).max(patience);
+        settled.max(judged.saturating_add(pause))
     }
 }
 

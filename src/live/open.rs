@@ -89,7 +89,7 @@ impl OpenTrace {
         if let Some(place) = complete
             && !self.feed(place, trace, rules, emit)
         {
-            let due = rules.options.judge_again(now, self.judged, self.pieces.len());
+            let due = rules.options.judge_again(now, (self.judged, 0), self.pieces.len());
             self.judge_again.get_or_insert(due);
         }
     }

@@ -23,9 +23,9 @@ pub(super) struct HeldSpans {
     settled: (usize, usize),
     /// The arrival times of the others, with the numbers of each.
     fresh: VecDeque<(u64, usize, usize)>,
-    /// When the trace is to be judged again, and when it last was.
+    /// When the trace is to be judged again, and when it last was, and how late that was.
     due: Option<u64>,
-    judged: u64,
+    judged: (u64, u64),
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,
     reported_bytes: usize,
@@ -102,13 +102,11 @@ impl HeldSpans {
 
     /// Judges the settled spans if that is due.
     pub(super) fn look(&mut self, now: u64, rules: &Rules) -> Vec<RunUpdate> {
-        if self.due.is_none_or(|due| due > now) {
-            return Vec::new();
-        }
-        (self.due, self.judged) = (None, now);
+        let Some(due) = self.due.filter(|due| *due <= now) else { return Vec::new() };
+        (self.due, self.judged) = (None, (now, now - due));
         self.settle(now, nanoseconds(rules.options.settle));
         if let Some(&(came, ..)) = self.fresh.front() {
-            self.due = Some(rules.options.judge_again(came, now, self.len()));
+            self.due = Some(rules.options.judge_again(came, self.judged, self.len()));
         }
         self.looked_at += (self.settled.0 + self.settled.1) as u64;
         self.judge(rules)
