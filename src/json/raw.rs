@@ -91,17 +91,7 @@ impl<'a> Raw<'a> {
 
     /// Returns the items if the value is a list.
     pub(crate) fn items(self) -> Option<Vec<Raw<'a>>> {
-        let mut items = Vec::new();
-        if self.kind() != Kind::List {
-            return None;
-        }
-        self.json()
-            .list(|item| {
-                items.push(item.raw()?);
-                Ok(())
-            })
-            .ok()?;
-        Some(items)
+        if self.kind() == Kind::List { self.json().list_of(Json::raw).ok() } else { None }
     }
 
     /// Returns the first items, where the value is a list. Those after them are not read.

@@ -21,14 +21,7 @@ fn value(json: &mut Json<'_>) -> Read<Value> {
             Number::Large(digits) => Value::from(digits.parse::<f64>().unwrap()),
             Number::Float(float) => Value::from(float),
         },
-        Kind::List => {
-            let mut items = Vec::new();
-            json.list(|item| {
-                items.push(value(item)?);
-                Ok(())
-            })?;
-            Value::from(items)
-        }
+        Kind::List => Value::from(json.list_of(value)?),
         Kind::Object => {
             let mut members = serde_json::Map::new();
             json.object(|key, member| {

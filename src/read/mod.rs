@@ -315,14 +315,13 @@ pub(crate) fn read_piece(
     sink: &mut dyn StepSink,
 ) -> ReadSummary {
     let mut runs = Runs::with_context(options, context, sink);
-    if let Some(Reader::Records(reader)) = piece.format().map(Format::reader) {
-        runs.reading.format = piece.format();
+    if let Some(Reader::Records(reader)) = piece.format.map(Format::reader) {
+        runs.reading.format = piece.format;
         let mut walk = Walk { companion: context.header, ..Walk::new(&mut runs, reader) };
         walk.piece(piece);
     } else {
-        let (bytes, place) = piece.lines();
-        if let Err(error) = whole::read_each(&mut Window::over_part(bytes, place), options.format, &mut runs)
-        {
+        let mut window = Window::over_part(&piece.bytes, piece.place);
+        if let Err(error) = whole::read_each(&mut window, options.format, &mut runs) {
             runs.fail(error);
         }
     }

@@ -7,7 +7,6 @@ mod by_folder;
 mod companion;
 mod composed;
 mod folding;
-mod joined;
 mod open;
 mod order;
 mod part;

@@ -1,13 +1,13 @@
-//! Puts results of threads into source order, and limits how far threads run ahead.
+//! Puts results of threads into source order, and limits how far threads run ahead. Spans of several files wait until
+//! all files have been read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::joined::Joined;
 use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
-use crate::read::{ReadSummary, SpanPool};
+use crate::read::{ReadSummary, SpanBatch, SpanPool};
 
 /// The position of a batch: the file, and the part of it.
 pub(super) type Key = (usize, u64);
@@ -172,7 +172,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         let (file, part) = self.front;
         self.joined.take(file, batch.reading.set_aside.take());
         // A file that holds only spans is reported with its runs.
-        let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans() && batch.is_without_runs();
+        let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans && batch.is_without_runs();
         let each = &mut self.each;
         let summary = self.summary.get_or_insert_with(|| FileSummary::new(Arc::clone(&batch.path)));
         if part == 0 && !waits {
@@ -229,5 +229,57 @@ impl<T> Item<T> {
                 each(ScanEvent::Error(error));
             }
         }
+    }
+}
+
+/// The spans that were set aside, and their files.
+#[derive(Debug)]
+struct Joined<T> {
+    pool: SpanPool,
+    files: Vec<JoinedFile<T>>,
+    /// True if the current file holds spans.
+    holds_spans: bool,
+}
+
+/// A file whose spans were set aside. It is reported when its runs are known.
+#[derive(Debug)]
+struct JoinedFile<T> {
+    /// Its index among the files.
+    file: usize,
+    summary: FileSummary,
+    /// Number of its runs that are not spans.
+    positions: u64,
+    /// Its events that were not reported yet.
+    unreported: Vec<T>,
+}
+
+impl<T> Default for Joined<T> {
+    fn default() -> Self {
+        Self { pool: SpanPool::default(), files: Vec::new(), holds_spans: false }
+    }
+}
+
+impl<T> Joined<T> {
+    /// Takes spans of a file. Files come in order.
+    fn take(&mut self, file: usize, spans: Option<SpanBatch>) {
+        if let Some(spans) = spans {
+            self.pool.add(file, spans);
+            self.holds_spans = true;
+        }
+    }
+
+    /// Ends the file, with its events that were not reported. Returns the summary if it is final: the file holds no
+    /// spans, or it holds other runs as well, which it counts.
+    fn end(&mut self, file: usize, summary: FileSummary, unreported: Option<Vec<T>>) -> Option<FileSummary> {
+        if !std::mem::take(&mut self.holds_spans) {
+            return Some(summary);
+        }
+        let positions = summary.runs + summary.runs_lost;
+        let (summary, finished) = match &unreported {
+            Some(_) => (summary, None),
+            None => (FileSummary::new(Arc::clone(&summary.path)), Some(summary)),
+        };
+        self.files.push(JoinedFile { file, summary, positions, unreported: unreported.unwrap_or_default() });
+        finished
     }
 }

@@ -81,15 +81,15 @@ where
     /// Returns the number of positions before the current runs. Called before the first of them is emitted.
     fn base(&mut self) -> u64 {
         let (work, key) = (self.work, (self.file, self.since));
-        *self.base.get_or_insert_with(|| work.base(key))
+        *self.base.get_or_insert_with(|| work.base(key, 0))
     }
 
     /// Waits, or reads pieces, while too much waits for earlier parts. A part that all others wait for does not wait.
     fn make_room(&self) {
         let next = (self.file, self.next);
         while self.work.threads > 1 && self.work.order.is_too_early(next) {
-            match self.work.take_job() {
-                Some(job) => self.work.read_job(job),
+            match self.work.take_job(|_| true) {
+                Some(job) => self.work.read_job(job, 0),
                 None => self.work.order.wait(),
             }
         }
@@ -105,7 +105,7 @@ where
         self.handed_on = 0;
         self.base = None;
         if let Some(job) = self.work.queue_job(Job { key, piece, file: self.file }) {
-            self.work.read_job(job);
+            self.work.read_job(job, 0);
         }
         self.make_room();
     }

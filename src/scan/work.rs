@@ -105,8 +105,8 @@ where
     pub(super) fn run(&self) {
         let mut buffer = Vec::new();
         loop {
-            if let Some(job) = self.take_job() {
-                self.read_job(job);
+            if let Some(job) = self.take_job(|_| true) {
+                self.read_job(job, 0);
                 continue;
             }
             if self.threads > 1 && self.order.is_crowded() && !self.is_front_untaken() {
@@ -156,19 +156,9 @@ where
         oldest
     }
 
-    /// Takes the oldest piece.
-    pub(super) fn take_job(&self) -> Option<Job> {
-        self.take_job_where(|_| true)
-    }
-
-    /// Takes a piece that comes before this one.
-    fn take_job_before(&self, key: Key) -> Option<Job> {
-        self.take_job_where(|job| job.key < key)
-    }
-
-    /// Takes the oldest of the pieces that are needed next. Waiting threads call it: they end if another thread
+    /// Takes the oldest of the pieces that meet a condition. Waiting threads call it: they end if another thread
     /// panicked.
-    fn take_job_where(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
+    pub(super) fn take_job(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {
             drop(queue);
@@ -232,31 +222,22 @@ where
         Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
     }
 
-    /// Returns the number of positions before this part. Reads pieces until it is known.
-    pub(super) fn base(&self, key: Key) -> u64 {
-        self.base_within(key, 0)
-    }
-
-    /// Like [`Work::base`], inside this many nested pieces.
-    fn base_within(&self, key: Key, depth: usize) -> u64 {
+    /// Returns the number of positions before this part. Reads pieces until it is known, inside this many nested ones.
+    pub(super) fn base(&self, key: Key, depth: usize) -> u64 {
         loop {
             if let Some(base) = self.order.base(key) {
                 return base;
             }
             // Pieces before this one must be read in any case.
-            let job = if depth < MOST_AHEAD { self.take_job() } else { self.take_job_before(key) };
-            match job {
-                Some(job) => self.read_job_within(job, depth + 1),
+            match self.take_job(|job| depth < MOST_AHEAD || job.key < key) {
+                Some(job) => self.read_job(job, depth + 1),
                 None => self.order.wait(),
             }
         }
     }
 
-    pub(super) fn read_job(&self, job: Job) {
-        self.read_job_within(job, 0);
-    }
-
-    fn read_job_within(&self, Job { key, piece, file }: Job, depth: usize) {
+    /// Reads a piece, inside this many nested ones.
+    pub(super) fn read_job(&self, Job { key, piece, file }: Job, depth: usize) {
         let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let options = &self.scanner.options;
@@ -266,10 +247,10 @@ where
             ..InputContext::default()
         };
         let reading = read_piece(&piece, &context, &options.read, &mut sink);
-        self.keep_buffer(piece.into_buffer());
+        self.keep_buffer(piece.bytes);
         let positions = reading.positions;
         self.order.count(key, positions);
-        let base = self.base_within(key, depth);
+        let base = self.base(key, depth);
         let items = self.finished(&mut sink.kept.borrow_mut(), base, &source.path);
         self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
     }

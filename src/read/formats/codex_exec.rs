@@ -100,7 +100,7 @@ impl<'a> Session<'a> for Threads<'a> {
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
         for thread in self.open {
-            thread.end(runs);
+            thread.run.give(runs);
         }
     }
 }
@@ -129,23 +129,21 @@ struct Thread<'a> {
     /// Number of items.
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
-    /// The calls, with their latest arguments.
-    calls: Vec<(CallNumber, Content<Arguments<'a>>)>,
 }
 
 /// A known item.
 #[derive(Clone, Copy)]
 struct Sight {
     ordinal: u64,
-    /// Its index among the calls; `None` if it is not one.
-    call: Option<usize>,
+    /// `None` if it is not a call.
+    call: Option<CallNumber>,
 }
 
 impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
         let mut run = Recording::of_agent("codex");
         run.metadata.id = id.map(Cow::into_owned);
-        Self { run, count: 0, items: TextMap::default(), calls: Vec::new() }
+        Self { run, count: 0, items: TextMap::default() }
     }
 
     /// Adds or updates an item. It keeps the position where it first appeared and takes the latest arguments.
@@ -154,23 +152,18 @@ impl<'a> Thread<'a> {
         let id = item.name("id");
         let known = id.as_ref().and_then(|id| self.items.get(id)).copied();
         let seen = known.unwrap_or_else(|| self.new_item(id, call.as_ref().map(|(name, _)| name)));
-        let place = seen.call.and_then(|place| self.calls.get_mut(place));
-        if let (Some((_, given)), Some((_, now))) = (place, call) {
-            *given = now;
-        }
-        if !is_completed {
-            return;
-        }
-        if let Some((call, given)) = seen.call.and_then(|place| self.calls.get(place)) {
-            if let Some(call) = self.run.call_mut(*call) {
-                call.arguments = given.clone();
+        if let Some(number) = seen.call {
+            if let (Some(known), Some((_, arguments))) = (self.run.call_mut(number), call) {
+                known.arguments = arguments;
             }
-            self.run.steps.answer_call(*call, answer_of(item));
+            if is_completed {
+                self.run.steps.answer_call(number, answer_of(item));
+            }
             return;
         }
         let (actor, key) = match item.name("type").as_deref() {
-            Some("agent_message") => (Actor::Agent, "text"),
-            Some("error") => (Actor::Environment, "message"),
+            Some("agent_message") if is_completed => (Actor::Agent, "text"),
+            Some("error") if is_completed => (Actor::Environment, "message"),
             _ => return,
         };
         self.run.at(seen.ordinal, None);
@@ -182,23 +175,10 @@ impl<'a> Thread<'a> {
         self.count += 1;
         let call = call.map(|name| {
             self.run.at(ordinal, None);
-            let call = self.run.call(id.clone(), Some(name.clone()), None);
-            self.calls.push((call, Content::Absent));
-            self.calls.len() - 1
+            self.run.call(id.clone(), Some(name.clone()), None)
         });
         let seen = Sight { ordinal, call };
         self.items.extend(id.map(|id| (id, seen)));
         seen
-    }
-
-    /// Emits the trace.
-    fn end(mut self, runs: &mut Runs<'_>) {
-        // Items that never completed.
-        for (call, given) in self.calls {
-            if let Some(call) = self.run.call_mut(call) {
-                call.arguments = given;
-            }
-        }
-        self.run.give(runs);
     }
 }

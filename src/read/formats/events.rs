@@ -76,7 +76,6 @@ fn is_turn(object: &Members<'_>) -> bool {
 struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
-    has_ids: bool,
     /// True if the next call belongs to a new response.
     is_answered: bool,
 }
@@ -89,7 +88,7 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        Self { recording, calls: TextMap::default(), has_ids: false, is_answered: true }
+        Self { recording, calls: TextMap::default(), is_answered: true }
     }
 
     /// Adds an event. Returns how much of it is neither a message nor a call nor a result.
@@ -176,7 +175,6 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        self.has_ids |= id.is_some();
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default());
         call.arguments = event.get(&ARGUMENTS).map_or(Content::Absent, common::arguments);
         call.time = event.time();
@@ -200,7 +198,12 @@ impl<'a> Run<'a> {
                 self.recording.answer_call(*number, observed, outcome);
             }
             None => {
-                self.recording.answer(id.filter(|_| self.has_ids), event.name().as_ref(), observed, outcome);
+                self.recording.answer(
+                    id.filter(|_| !self.calls.is_empty()),
+                    event.name().as_ref(),
+                    observed,
+                    outcome,
+                );
             }
         }
     }

@@ -13,9 +13,9 @@ const PIECE_RECORDS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Piece {
     /// The format of its runs; `None` if each line is a document of its own.
-    format: Option<Format>,
-    pub(super) bytes: Vec<u8>,
-    pub(super) place: Place,
+    pub(in crate::read) format: Option<Format>,
+    pub(crate) bytes: Vec<u8>,
+    pub(in crate::read) place: Place,
     pub(super) kind: PieceKind,
 }
 
@@ -207,19 +207,5 @@ impl Piece {
         let place = window.place(0);
         let behind = behind.unwrap_or_else(|| window.place(end));
         Self { format, bytes: window.take(end, behind, pieces.buffer()), place, kind }
-    }
-
-    /// Returns its memory, for another piece.
-    pub(crate) fn into_buffer(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    pub(in crate::read) fn format(&self) -> Option<Format> {
-        self.format
-    }
-
-    /// Returns the bytes, and the position of the first.
-    pub(in crate::read) fn lines(&self) -> (&[u8], Place) {
-        (&self.bytes, self.place)
     }
 }
