@@ -70,7 +70,7 @@ impl CalibrationReport {
 }
 
 /// Verdicts of a detector compared with an earlier calibration, on the entries of both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct BaselineComparison {
     /// The detector.
@@ -142,14 +142,9 @@ fn compare(now: &DetectorReport, before: &[EntryVerdict]) -> BaselineComparison 
     };
     let mut comparison = BaselineComparison {
         detector: now.detector.clone(),
-        entries: 0,
         added: only(&after, &before),
         removed: only(&before, &after),
-        relabelled: Vec::new(),
-        mended: Vec::new(),
-        broken: Vec::new(),
-        p: 1.0,
-        regression: false,
+        ..BaselineComparison::default()
     };
     for (id, new) in &after {
         let Some(old) = before.get(id) else { continue };

@@ -95,6 +95,7 @@ pub struct GoldenSet {
 }
 
 /// Collects entries and errors.
+#[derive(Default)]
 struct Loader<'k> {
     known: &'k [&'k str],
     entries: BTreeMap<String, GoldenEntry>,
@@ -161,13 +162,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
 
 impl<'k> Loader<'k> {
     fn new(known: &'k [&'k str]) -> Self {
-        Self {
-            known,
-            entries: BTreeMap::new(),
-            contents: BTreeMap::new(),
-            runs: Runs::default(),
-            errors: Vec::new(),
-        }
+        Self { known, ..Self::default() }
     }
 
     fn finish(self) -> Result<GoldenSet, Vec<Error>> {

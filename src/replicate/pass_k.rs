@@ -15,7 +15,7 @@ use crate::stats::{TaskTrials, grouped, pass_hat_k};
 ///
 /// Runs without a model are grouped by agent, or else by file, because runs of different agents are not trials of one.
 /// A run succeeds if its reward is within 1e-6 of 1; a run without a reward fails.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PassK {
     /// The model; null if unknown.
@@ -66,17 +66,7 @@ type Key<'r> = (Option<&'r str>, Option<&'r str>, Option<&'r str>, Option<&'r st
 
 impl PassK {
     fn of_pair((model, domain): Pair<'_>) -> Self {
-        Self {
-            model: model.map(str::to_owned),
-            agent: None,
-            file: None,
-            domain: domain.map(str::to_owned),
-            tasks: 0,
-            runs: 0,
-            pass: Vec::new(),
-            infrastructure_errors: 0,
-            without_task: 0,
-        }
+        Self { model: model.map(str::to_owned), domain: domain.map(str::to_owned), ..Self::default() }
     }
 
     /// Returns the model, or else the agent, or else the file.

@@ -27,7 +27,7 @@ use crate::trace::Digest;
 /// assert_eq!(Replication::of(&rows).overall.mean_reward, Some(1.0));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct SimulationRow {
     /// The file.
@@ -102,8 +102,7 @@ impl SimulationRow {
             // Empty runs have equal digests but are not copies.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
-            duplicate_of: None,
-            tasks_of_file: None,
+            ..Self::default()
         })
     }
 

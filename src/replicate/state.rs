@@ -239,8 +239,7 @@ impl<'s> WrittenRow<'s> {
             default_rule,
             digest,
             termination: termination.map(Cow::into_owned),
-            duplicate_of: None,
-            tasks_of_file: None,
+            ..SimulationRow::default()
         }
     }
 }

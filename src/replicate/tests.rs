@@ -7,24 +7,17 @@ use crate::stats::Resampling;
 pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
     SimulationRow {
         file: format!("{model}.json"),
-        position: 0,
         id: Some(format!("{model}-{task}")),
         model: Some(model.into()),
         domain: Some("d".into()),
         task: Some(task.to_string()),
-        trial: None,
         reward: Some(reward),
         tool_calls: 2 + u64::from(task % 5),
         errors: 1,
         recovered: u64::from(recovered),
         recovery_rate: f64::from(u8::from(recovered)),
         detected: !recovered,
-        agent: None,
-        default_rule: None,
-        digest: None,
-        duplicate_of: None,
-        termination: None,
-        tasks_of_file: None,
+        ..SimulationRow::default()
     }
 }
 

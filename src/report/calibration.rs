@@ -86,7 +86,6 @@ fn figures(report: &CalibrationReport) -> Table {
         })
         .column("pass_k=pass^k #", |one| Cell::of(one.pass_k.pass, |pass| Cell::Count(pass.into())))
         .column("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1))
-        .table()
         .noted(
             "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the \
              highest whose thresholds are met. unproven: the 95% CI of F1 (bootstrap) includes \
@@ -138,7 +137,6 @@ fn by_group<'r>(
         .column("f1=F1 #", |(_, (_, figures))| real(figures.f1))
         .column("precision #", |(_, (_, figures))| real(figures.precision))
         .column("recall #", |(_, (_, figures))| real(figures.recall))
-        .table()
         .grouped()
 }
 
@@ -153,7 +151,6 @@ fn intervals(report: &CalibrationReport) -> Table {
         .column("with_a_place=with a place #", |one| Cell::Count(one.localization.entries))
         .column("similarity #", |one| real(one.localization.similarity))
         .column("localization_recall=localization recall #", |one| real(one.localization.recall))
-        .table()
         .noted(
             "undefined resamples: those of the interval of F1 in which it is undefined, which are \
              left out. with a place: entries that say where the failure is. similarity, \
@@ -173,7 +170,6 @@ fn flips(report: &CalibrationReport) -> Table {
         .column("perturbations", |(_, flip)| {
             Cell::text(flip.perturbations.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "))
         })
-        .table()
         .grouped()
 }
 

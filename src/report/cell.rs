@@ -1,6 +1,6 @@
 //! Cells of tables: values and their formatting.
 
-use crate::stats::Interval;
+use crate::stats::{Interval, ratio};
 
 /// Shown for a missing value.
 const DASH: &str = "–";
@@ -44,6 +44,21 @@ impl Cell {
         value.map_or(Self::Missing, cell)
     }
 
+    /// Creates a cell with this many decimals, if there is a value.
+    pub(super) fn real(value: Option<f64>, decimals: usize) -> Self {
+        Self::of(value, |value| Self::Real(value, decimals))
+    }
+
+    /// Creates a cell with a sign and this many decimals, if there is a value.
+    pub(super) fn signed(value: Option<f64>, decimals: usize) -> Self {
+        Self::of(value, |value| Self::Signed(value, decimals))
+    }
+
+    /// Creates a cell with the share of a part, unless it is of nothing.
+    pub(super) fn ratio(part: u64, whole: u64) -> Self {
+        Self::of(ratio(part, whole), Self::Share)
+    }
+
     /// Formats the value.
     pub(super) fn shown(&self) -> String {
         match self {
@@ -69,7 +84,7 @@ pub(super) fn counted(count: u64, one: &str) -> String {
 
 /// Returns a figure with this many decimals, or a dash.
 pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
-    Cell::of(value, |value| Cell::Real(value, decimals)).shown()
+    Cell::real(value, decimals).shown()
 }
 
 /// Returns a name, or a dash.
@@ -79,7 +94,7 @@ pub(super) fn name(value: Option<&str>) -> String {
 
 /// Creates a cell with four decimals, if there is a value.
 pub(super) fn real(value: Option<f64>) -> Cell {
-    Cell::of(value, |value| Cell::Real(value, 4))
+    Cell::real(value, 4)
 }
 
 /// Creates a cell with an interval with four decimals, if there is one.

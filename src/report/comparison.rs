@@ -106,7 +106,6 @@ fn sides(comparison: &Comparison) -> Table {
         .column("infrastructure_errors=infra #", |(_, side)| Cell::Count(side.infrastructure_errors))
         .column("without_task=no task #", |(_, side)| Cell::Count(side.without_task))
         .column("of_other_tasks=other #", |(_, side)| Cell::Count(side.of_other_tasks))
-        .table()
         .noted(
             "Left out: infra, runs that ended in an infrastructure error; no task; other, tasks \
              that the other side did not try.",
@@ -114,7 +113,7 @@ fn sides(comparison: &Comparison) -> Table {
 }
 
 fn outcomes(comparison: &Comparison) -> Table {
-    let table = Table::of(
+    Table::of(
         "outcomes",
         "Runs paired by task and trial",
         (comparison.tasks > 0).then_some(comparison.paired),
@@ -124,8 +123,7 @@ fn outcomes(comparison: &Comparison) -> Table {
     .column("second_only=only second #", |paired| Cell::Count(paired.second_only))
     .column("neither #", |paired| Cell::Count(paired.neither))
     .column("p #", |paired| Cell::of(paired.p, Cell::P))
-    .table();
-    table.noted("p: McNemar's exact test, which takes pairs of one task for independent.")
+    .noted("p: McNemar's exact test, which takes pairs of one task for independent.")
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
@@ -153,7 +151,6 @@ fn detectors(comparison: &Comparison) -> Table {
             Cell::of(one.difference.as_ref(), |found| Cell::Signed(found.difference, 3))
         })
         .column("difference_ci95=95% CI, by task ~", |one| ci(one.difference.as_ref().and_then(interval)))
-        .table()
         .noted(
             "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of \
              detectors: of twenty that do not differ, one would exclude 0 by chance.",

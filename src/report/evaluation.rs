@@ -31,17 +31,14 @@ pub fn reflection_document(
 
 /// Returns the annotated episodes by task, and their failures by mode.
 fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
-    fn share(part: u64, of: u64) -> Cell {
-        Cell::of(ratio(part, of), Cell::Share)
-    }
     fn mean(sum: u64, of: u64, decimals: usize) -> Cell {
-        Cell::of(ratio(sum, of), |mean| Cell::Real(mean, decimals))
+        Cell::real(ratio(sum, of), decimals)
     }
     let tasks = Table::of("dataset", "Annotated episodes", dataset)
         .column("task", |(task, _)| Cell::text(*task))
         .column("episodes #", |(_, group)| Cell::Count(group.episodes))
         .column("with_failures=failing #", |(_, group)| Cell::Count(group.with_failures))
-        .column("share #", |(_, group)| share(group.with_failures, group.episodes))
+        .column("share #", |(_, group)| Cell::ratio(group.with_failures, group.episodes))
         .column("failures #", |(_, group)| Cell::Count(group.failures()))
         .column("per_episode=per episode #", |(_, group)| mean(group.failures(), group.episodes, 2))
         .column("modes #", |(_, group)| count(group.modes.len()))
@@ -54,7 +51,7 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
         .column("task", |(task, ..)| Cell::text(*task))
         .column("mode", |(_, _, mode, _)| Cell::text(*mode))
         .column("failures #", |(.., times)| Cell::Count(*times))
-        .column("share #", |(_, group, _, times)| share(*times, group.failures()))
+        .column("share #", |(_, group, _, times)| Cell::ratio(*times, group.failures()))
         .table();
     let note = "failing: episodes with a failure. steps: mean number of steps of a failure.";
     [tasks.noted(note), modes.grouped()]
@@ -129,7 +126,6 @@ fn funnels(reflection: &Reflection) -> Table {
         .column("diagnosis #", |(.., counts)| Cell::Count(counts.diagnosis))
         .column("pass #", |(.., counts)| Cell::Count(counts.pass))
         .column("pass_rate=pass rate #", |(.., counts)| real(counts.pass_rate))
-        .table()
         .grouped()
 }
 

@@ -37,7 +37,6 @@ fn by_setting(settings: &BTreeMap<EvolutionSetting, EvolutionGroup>) -> Table {
         .column("score #", |(_, group)| real(group.score))
         .column("far=FAR #", |(_, group)| real(group.far))
         .column("frc=FRC #", |(_, group)| real(group.frc))
-        .table()
         .grouped()
 }
 

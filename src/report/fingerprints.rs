@@ -79,13 +79,18 @@ fn distances(found: &FingerprintGroups) -> Table {
             Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3))
         })
         .column("p #", |one| Cell::of(one.p, Cell::P))
-        .table()
         .noted(format!(
             "0: the same transitions equally often, 1: no transition in common. By chance: runs \
              change groups within their task ({} exchanges, seed {}). Groups that share tasks are \
              compared on these alone.",
             found.resamples, found.seed
         ))
+}
+
+/// Returns the transitions of a fingerprint, with their shares.
+fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f64)> {
+    let total = fingerprint.total();
+    fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
 }
 
 /// Returns the share of each transition in a group, and its mean share in the other groups.
@@ -96,14 +101,11 @@ fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, 
         .filter(|other| other.name != group.name && !other.fingerprint.is_empty())
         .collect();
     let mut shares: BTreeMap<(&Node, &Node), (f64, f64)> = BTreeMap::new();
-    for (from, to, count) in group.fingerprint.edges() {
-        shares.entry((from, to)).or_default().0 = ratio(count, group.fingerprint.total()).unwrap_or(0.0);
+    for (from, to, share) in shares_of(&group.fingerprint) {
+        shares.entry((from, to)).or_default().0 = share;
     }
-    for other in &others {
-        for (from, to, count) in other.fingerprint.edges() {
-            let share = ratio(count, other.fingerprint.total()).unwrap_or(0.0);
-            shares.entry((from, to)).or_default().1 += share / float(others.len() as u64);
-        }
+    for (from, to, share) in others.iter().flat_map(|other| shares_of(&other.fingerprint)) {
+        shares.entry((from, to)).or_default().1 += share / float(others.len() as u64);
     }
     let mut contrasts: Vec<_> =
         shares.into_iter().map(|((from, to), (own, other))| (from.clone(), to.clone(), own, other)).collect();
@@ -114,7 +116,7 @@ fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, 
 fn differences(found: &FingerprintGroups) -> Table {
     let few = |group| contrasts(found, group).into_iter().take(DIFFERENCES).map(move |one| (group, one));
     let groups = found.groups.iter().filter(|_| found.groups.len() > 1).flat_map(few);
-    let table = Table::of(
+    Table::of(
         "differences",
         "Transitions whose share differs most from that in the other groups",
         groups.filter(|(_, (_, _, own, other))| (own - other).abs() >= CONTRAST),
@@ -124,8 +126,8 @@ fn differences(found: &FingerprintGroups) -> Table {
     .column("to", |(_, (_, to, ..))| Cell::text(to.to_string()))
     .column("share #", |(_, (_, _, own, _))| Cell::Share(*own))
     .column("others #", |(_, (.., other))| Cell::Share(*other))
-    .table();
-    table.grouped().noted("share: of all transitions of the group. others: its mean over the other groups.")
+    .grouped()
+    .noted("share: of all transitions of the group. others: its mean over the other groups.")
 }
 
 fn transitions(found: &FingerprintGroups) -> Table {
@@ -134,16 +136,13 @@ fn transitions(found: &FingerprintGroups) -> Table {
         edges.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
         edges.into_iter().map(move |edge| (group, edge))
     });
-    let table = Table::of("transitions", "Transitions of each group", edges)
+    Table::of("transitions", "Transitions of each group", edges)
         .column("group", |(group, _)| Cell::text(&group.name))
         .column("from", |(_, (from, ..))| Cell::text(from.to_string()))
         .column("to", |(_, (_, to, _))| Cell::text(to.to_string()))
         .column("count #", |(_, (.., count))| Cell::Count(*count))
-        .column("share #", |(group, (.., count))| {
-            Cell::of(ratio(*count, group.fingerprint.total()), Cell::Share)
-        })
-        .table();
-    table.grouped()
+        .column("share #", |(group, (.., count))| Cell::ratio(*count, group.fingerprint.total()))
+        .grouped()
 }
 
 /// The nodes that every graph has: the most frequent events, and one for all other calls.
@@ -155,12 +154,9 @@ struct Nodes {
 impl Nodes {
     fn of(groups: &[FingerprintGroup]) -> Self {
         let mut weights: BTreeMap<&Node, f64> = BTreeMap::new();
-        for group in groups {
-            for (from, to, count) in group.fingerprint.edges() {
-                let share = ratio(count, group.fingerprint.total()).unwrap_or(0.0);
-                *weights.entry(from).or_default() += share;
-                *weights.entry(to).or_default() += share;
-            }
+        for (from, to, share) in groups.iter().flat_map(|group| shares_of(&group.fingerprint)) {
+            *weights.entry(from).or_default() += share;
+            *weights.entry(to).or_default() += share;
         }
         let mut nodes: Vec<(&Node, f64)> = weights.into_iter().collect();
         nodes.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -181,9 +177,9 @@ impl Nodes {
     /// Returns the shares of a fingerprint's transitions by the indices of their nodes.
     fn shares(&self, fingerprint: &Fingerprint) -> BTreeMap<(usize, usize), f64> {
         let mut shares = BTreeMap::new();
-        for (from, to, count) in fingerprint.edges() {
+        for (from, to, share) in shares_of(fingerprint) {
             if let (Some(from), Some(to)) = (self.places.get(from), self.places.get(to)) {
-                *shares.entry((*from, *to)).or_default() += ratio(count, fingerprint.total()).unwrap_or(0.0);
+                *shares.entry((*from, *to)).or_default() += share;
             }
         }
         shares

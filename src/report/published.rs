@@ -7,7 +7,7 @@ use super::runs::pass_k_table;
 use super::table::{TEXT_WIDTH, Table};
 use super::wrap::wrapped;
 use crate::replicate::{Coefficient, PairGroup, PassK, Replication};
-use crate::stats::{Correlation, ratio};
+use crate::stats::Correlation;
 
 /// The number of pairs in the table of the strongest signals.
 const STRONGEST: usize = 10;
@@ -40,7 +40,7 @@ fn overall(tables: &Replication) -> String {
         overall.sims_with_reward,
         figure(overall.mean_reward, 4),
         overall.sims_with_errors,
-        Cell::of(ratio(overall.sims_with_errors, overall.sims), Cell::Share).shown(),
+        Cell::ratio(overall.sims_with_errors, overall.sims).shown(),
         figure(overall.mean_reward_with_errors, 4),
         counted(overall.tool_calls, "tool call"),
         counted(overall.errors, "error"),

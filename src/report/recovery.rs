@@ -80,7 +80,6 @@ fn rates(comparison: &Comparison) -> Table {
         .column("rank_recovery=then #", |(_, compared, name, ..)| {
             Cell::of(compared.ranks.get(*name), |ranks| count(ranks.recovery))
         })
-        .table()
         .grouped()
         .noted(
             "p is of the exact McNemar test; ranks are among the models of the context, fresh and \
@@ -98,7 +97,6 @@ fn intervals(comparison: &Comparison) -> Table {
         .column("relative_drop_ci95=relative drop ~", |(.., paired)| {
             interval(paired.relative_drop.bootstrap95)
         })
-        .table()
         .grouped()
         .noted(
             "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 \
@@ -109,7 +107,7 @@ fn intervals(comparison: &Comparison) -> Table {
 
 fn replies(comparison: &Comparison) -> Table {
     fn mean(mean: Option<f64>) -> Cell {
-        Cell::of(mean, |mean| Cell::Real(mean, 1))
+        Cell::real(mean, 1)
     }
     Table::of("replies", "Mean replies of the model, and premature successes", paired(comparison))
         .column("context", |(context, ..)| Cell::text(*context))
@@ -128,7 +126,6 @@ fn replies(comparison: &Comparison) -> Table {
         .column("premature_recovery=premature, recovery #", |(.., paired)| {
             Cell::of(paired.recovery.premature, Cell::Count)
         })
-        .table()
         .grouped()
         .noted("Premature: the agent declared the task done, and it was not resolved.")
 }
@@ -146,7 +143,6 @@ fn left_out(comparison: &Comparison) -> Table {
         .column("why", |(.., model)| Cell::text(model.not_applicable.unwrap_or_default()))
         .column("fresh_only=only fresh #", |(.., model)| count(model.fresh_only.len()))
         .column("recovery_only=only in recovery #", |(.., model)| count(model.recovery_only.len()))
-        .table()
         .grouped()
 }
 
@@ -163,7 +159,6 @@ fn means(comparison: &Comparison) -> Table {
         })
         .column("kendall_tau_b=tau-b #", |(_, compared)| real(compared.kendall_tau_b))
         .column("discordant_pairs=changes #", |(_, compared)| Cell::Count(compared.discordant_pairs))
-        .table()
         .noted(
             "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that \
              change places.",
@@ -216,7 +211,6 @@ pub fn replay_document(files: &[(String, Replay)]) -> Document {
         .column("note", |(_, one)| Cell::text(if one.interrupted { "interrupted" } else { "" }))
         .column("step #", |(_, one)| Cell::Text(one.step.to_string()))
         .column("timeout_s=wait (s) #", |(_, one)| Cell::Text(one.timeout_s.to_string()))
-        .table()
         .grouped();
     for (file, Replay { commands, interactions, .. }) in files {
         table.note(format!("{file}: {} commands, {interactions} interactions.", commands.len()));
@@ -253,7 +247,6 @@ pub fn inheritance_document(inheritance: &Inheritance) -> Document {
     )
     .column("what=of the last failing actions", |(what, _)| Cell::text(*what))
     .column("rate=share #", |(_, rate)| real(*rate))
-    .table()
     .noted(format!("{applicable} of {pairs} pairs have a failing action."));
     let repeated = inheritance.pairs.iter().filter_map(|pair| match pair.answer {
         Inherited::Judged {

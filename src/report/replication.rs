@@ -13,7 +13,6 @@ use crate::replicate::{
     Better, ClusterBy, ClusteredInterval, GroupedReplication, PassK, Relation, Replication,
     ReplicationAnalysis, RewardRegression, SummedReplication, pass_k_by_pair,
 };
-use crate::stats::ratio;
 
 const TITLE: &str = "Recovery from tool errors and reward";
 
@@ -133,7 +132,7 @@ fn overview(tables: &Replication) -> String {
         overall.sims_with_reward,
         mean(overall.mean_reward),
         counted(overall.sims_with_errors, "run"),
-        Cell::of(ratio(overall.sims_with_errors, overall.sims), Cell::Share).shown(),
+        Cell::ratio(overall.sims_with_errors, overall.sims).shown(),
         mean(overall.mean_reward_with_errors),
         overall.recovered,
         counted(overall.errors, "failed call"),

@@ -7,7 +7,7 @@ use crate::replicate::{
     Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
     ModelGroup, NamedGroup, PairGroup, Relation, Replication, ReplicationAnalysis,
 };
-use crate::stats::{Interval, ratio};
+use crate::stats::Interval;
 
 /// The interval, the clusters, and the undefined resamples if there are any.
 const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
@@ -59,7 +59,7 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
                 Better::Neither => Cell::text("not settled"),
                 Better::Unknown => Cell::Missing,
             };
-            let difference = Cell::of(difference, |difference| Cell::Signed(difference, 3));
+            let difference = Cell::signed(difference, 3);
             vec![Cell::text(&comparison), Cell::text(by), difference, interval, clusters, better]
         })
     });
@@ -126,11 +126,10 @@ pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
     )
     .column("model", |(model, ..)| Cell::text(*model))
     .column("runs #", |(_, group, _)| Cell::Count(group.sims))
-    .column("mean_reward=reward #", |(_, group, _)| Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)))
+    .column("mean_reward=reward #", |(_, group, _)| Cell::real(group.mean_reward, 3))
     .column("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors))
     .column("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson)))
     .column("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval)))
-    .table()
     .noted(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."))
 }
 
@@ -139,7 +138,7 @@ fn n(coefficient: &Coefficient) -> Cell {
 }
 
 fn signed(coefficient: &Coefficient) -> Cell {
-    Cell::of(coefficient.r(), |r| Cell::Signed(r, 3))
+    Cell::signed(coefficient.r(), 3)
 }
 
 pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
@@ -170,7 +169,6 @@ pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
         })
         .column("p_permutation=p within #", |one| p(one))
         .column("q #", |one| q(one))
-        .table()
         .noted(format!(
             "r within: among runs of one model and domain {}; p within tests it by permuting \
              their rewards. q: p adjusted for the tests of the table (Benjamini and Hochberg).",
@@ -192,7 +190,6 @@ pub(super) fn clustering(analysis: &ReplicationAnalysis) -> Table {
             let by = |one: &ClusteredInterval| format!("{} ({})", unit(one.by), one.bootstrap.clusters);
             Cell::of(change.differing(), |one| Cell::text(by(one)))
         })
-        .table()
         .grouped()
         .noted("95% intervals, one of which excludes 0; in brackets the number of clusters.")
 }
@@ -208,11 +205,11 @@ pub(super) const FIGURES_NOTE: &str = "r (all), r (errors): recovery rate and re
 
 /// Returns the cells of a group with this many decimals.
 pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
-    let r = |coefficient: &Coefficient| Cell::of(coefficient.r(), |r| Cell::Signed(r, decimals));
+    let r = |coefficient: &Coefficient| Cell::signed(coefficient.r(), decimals);
     [
         Cell::Count(group.sims),
         Cell::Count(group.sims_with_errors),
-        Cell::of(group.mean_reward, |mean| Cell::Real(mean, decimals)),
+        Cell::real(group.mean_reward, decimals),
         r(&group.r_recovery_reward),
         r(&group.r_recovery_reward_errors_only),
         r(&group.r_error_count_reward),
@@ -286,7 +283,6 @@ pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
         .column("i2=I² #", |(_, found)| Cell::of(*found, |found| Cell::Share(found.i2)))
         .column("q=Q #", |(_, found)| Cell::of(*found, |found| Cell::Real(found.q, 2)))
         .column("q_p=p of Q #", |(_, found)| Cell::of(*found, |found| Cell::P(found.q_p)))
-        .table()
         .noted(format!(
             "r in pairs: both measured from the means of their pair, clustered by {}. pooled r: \
              random effects (DerSimonian and Laird, interval of Hartung and Knapp). τ², I², Q: \
@@ -357,7 +353,6 @@ pub(super) fn groups(grouped: &GroupedReplication) -> Table {
     if names.len() > 1 {
         table = table.grouped();
     }
-    let share = |part, whole| Cell::of(ratio(part, whole), Cell::Share);
     for NamedGroup { names, group, recovered_by_program, r_recovery_by_program_reward_errors_only, .. } in
         &grouped.groups
     {
@@ -365,9 +360,9 @@ pub(super) fn groups(grouped: &GroupedReplication) -> Table {
         row.extend([
             Cell::Count(group.sims),
             Cell::Count(group.sims_with_errors),
-            share(group.recovered, group.errors),
-            share(*recovered_by_program, group.errors),
-            Cell::of(group.mean_reward, |mean| Cell::Real(mean, 3)),
+            Cell::ratio(group.recovered, group.errors),
+            Cell::ratio(*recovered_by_program, group.errors),
+            Cell::real(group.mean_reward, 3),
             signed(&group.r_recovery_reward_errors_only),
             signed(r_recovery_by_program_reward_errors_only),
         ]);

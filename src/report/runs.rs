@@ -35,7 +35,7 @@ pub fn simulation_table(rows: &[SimulationRow]) -> Table {
         .column("domain", |row| Cell::name(row.domain.as_deref()))
         .column("task", |row| Cell::name(row.task.as_deref()))
         .column("trial #", |row| Cell::of(row.trial, Cell::Count))
-        .column("reward #", |row| Cell::of(row.reward, |reward| Cell::Real(reward, 4)))
+        .column("reward #", |row| Cell::real(row.reward, 4))
         .column("tool_calls=calls #", |row| Cell::Count(row.tool_calls))
         .column("errors #", |row| Cell::Count(row.errors))
         .column("recovered #", |row| Cell::Count(row.recovered))

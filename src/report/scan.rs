@@ -12,7 +12,7 @@ use crate::stats::{Interval, float, ratio, wilson};
 
 impl CostPart {
     fn share(self) -> Cell {
-        Cell::of(ratio(self.inside, self.all), Cell::Share)
+        Cell::ratio(self.inside, self.all)
     }
 }
 
@@ -113,7 +113,7 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
         .column("steps_share=share #", |(_, counts)| counts.steps.share())
         .column("seconds #", |(_, Counts { duration_ns, .. })| {
             let seconds = duration_ns.is_known().then(|| float(duration_ns.inside) / 1e9);
-            Cell::of(seconds, |seconds| Cell::Real(seconds, 0))
+            Cell::real(seconds, 0)
         })
         .column("seconds_share=share #", |(_, counts)| counts.duration_ns.share())
         .column("tokens #", |(_, Counts { tokens, .. })| {

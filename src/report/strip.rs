@@ -93,46 +93,50 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
         article.leaf("h3", &[], &cut(&run.title, 200));
         // Longer runs get shorter quotes.
         let chars = (RUN_BYTES / 2 / run.steps.len().max(1)).clamp(120, STEP_CHARS);
-        let mut drawn = 0;
-        article.element("ol", &[("class", "strip")], |list| {
-            let start = list.len();
-            for step in &run.steps {
-                if list.len() - start >= RUN_BYTES {
-                    break;
-                }
-                list.element("li", &[("class", &classes(step))], |item| {
-                    box_of(item, run, step, chars);
-                    lanes_of(item, run, step);
-                });
-                drawn += 1;
-            }
+        let steps = [("class", "strip")];
+        let drawn = listed(article, &steps, RUN_BYTES, &run.steps, |list, step| {
+            list.element("li", &[("class", &classes(step))], |item| {
+                box_of(item, run, step, chars);
+                lanes_of(item, run, step);
+            });
         });
         left_out(article, run.steps.len() - drawn, "steps");
-        let mut listed = 0;
-        article.element("ol", &[], |list| {
-            let start = list.len();
-            for finding in &run.findings {
-                if list.len() - start >= FINDING_BYTES {
-                    break;
-                }
-                list.element("li", &[], |item| {
-                    item.leaf("strong", &[], &cut(&finding.detector, 80));
-                    let message = cut(&finding.message, TEXT_CHARS);
-                    let StripFinding { first, last, confidence, .. } = finding;
-                    item.text(&format!(", steps {first}–{last}, {confidence}: {message}"));
-                    item.element("details", &[], |details| {
-                        details.leaf("summary", &[], "evidence");
-                        details.leaf("pre", &[], &cut(&finding.evidence, TEXT_CHARS));
-                    });
+        let drawn = listed(article, &[], FINDING_BYTES, &run.findings, |list, finding| {
+            list.element("li", &[], |item| {
+                item.leaf("strong", &[], &cut(&finding.detector, 80));
+                let message = cut(&finding.message, TEXT_CHARS);
+                let StripFinding { first, last, confidence, .. } = finding;
+                item.text(&format!(", steps {first}–{last}, {confidence}: {message}"));
+                item.element("details", &[], |details| {
+                    details.leaf("summary", &[], "evidence");
+                    details.leaf("pre", &[], &cut(&finding.evidence, TEXT_CHARS));
                 });
-                listed += 1;
-            }
+            });
         });
-        left_out(article, run.findings.len() - listed, "findings");
+        left_out(article, run.findings.len() - drawn, "findings");
         article.element("p", &[("class", "note")], |back| {
             back.leaf("a", &[("href", "#runs")], "All flagged runs");
         });
     });
+}
+
+/// Adds a list that ends after this many bytes. Returns the number of items drawn.
+fn listed<T>(
+    markup: &mut Markup,
+    attributes: &[(&'static str, &str)],
+    bytes: usize,
+    items: &[T],
+    draw: impl Fn(&mut Markup, &T),
+) -> usize {
+    let mut drawn = 0;
+    markup.element("ol", attributes, |list| {
+        let start = list.len();
+        while let Some(item) = items.get(drawn).filter(|_| list.len() - start < bytes) {
+            draw(list, item);
+            drawn += 1;
+        }
+    });
+    drawn
 }
 
 fn left_out(markup: &mut Markup, count: usize, what: &str) {

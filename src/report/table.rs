@@ -311,6 +311,16 @@ impl<T> Records<T> {
     pub(super) fn table(self) -> Table {
         self.table
     }
+
+    /// As [`Table::grouped`].
+    pub(super) fn grouped(self) -> Table {
+        self.table.grouped()
+    }
+
+    /// As [`Table::noted`].
+    pub(super) fn noted(self, note: impl Into<String>) -> Table {
+        self.table.noted(note)
+    }
 }
 
 /// Escapes a text for Markdown, so recorded text cannot add links.

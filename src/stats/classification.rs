@@ -49,25 +49,6 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Counts one more outcome.
-    pub fn record(&mut self, outcome: Outcome) {
-        let cell = match (outcome.label, outcome.predicted) {
-            (true, true) => &mut self.tp,
-            (false, true) => &mut self.fp,
-            (true, false) => &mut self.fn_,
-            (false, false) => &mut self.tn,
-        };
-        *cell = cell.saturating_add(1);
-    }
-
-    /// Adds the counts of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.tp = self.tp.saturating_add(other.tp);
-        self.fp = self.fp.saturating_add(other.fp);
-        self.fn_ = self.fn_.saturating_add(other.fn_);
-        self.tn = self.tn.saturating_add(other.tn);
-    }
-
     /// Returns the number of outcomes.
     #[must_use]
     pub fn n(&self) -> u64 {
@@ -119,7 +100,13 @@ impl FromIterator<Outcome> for Confusion {
     fn from_iter<I: IntoIterator<Item = Outcome>>(outcomes: I) -> Self {
         let mut confusion = Self::default();
         for outcome in outcomes {
-            confusion.record(outcome);
+            let cell = match (outcome.label, outcome.predicted) {
+                (true, true) => &mut confusion.tp,
+                (false, true) => &mut confusion.fp,
+                (true, false) => &mut confusion.fn_,
+                (false, false) => &mut confusion.tn,
+            };
+            *cell = cell.saturating_add(1);
         }
         confusion
     }
@@ -145,23 +132,11 @@ fn ratio(part: f64, whole: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::assert_close;
     use super::*;
 
     fn confusion(tp: u64, fp: u64, fn_: u64, tn: u64) -> Confusion {
         Confusion { tp, fp, fn_, tn }
-    }
-
-    /// Outcomes with the given counts.
-    fn outcomes(tp: usize, fp: usize, fn_: usize, tn: usize) -> Vec<Outcome> {
-        let cell = |label, predicted, count| std::iter::repeat_n(Outcome { label, predicted }, count);
-        cell(true, true, tp)
-            .chain(cell(false, true, fp))
-            .chain(cell(true, false, fn_))
-            .chain(cell(false, false, tn))
-            .collect()
     }
 
     #[test]
@@ -192,16 +167,5 @@ mod tests {
     fn serializes_fn_under_its_name() {
         let json = serde_json::to_string(&confusion(6, 2, 4, 1)).unwrap();
         assert_eq!(json, r#"{"tp":6,"fp":2,"fn":4,"tn":1}"#);
-    }
-
-    proptest! {
-        #[test]
-        fn merging_counts_all(a in 0..20_usize, b in 0..20_usize, c in 0..20_usize, at in 0..60_usize) {
-            let all = outcomes(a, b, c, 3);
-            let (left, right) = all.split_at(at.min(all.len()));
-            let mut merged: Confusion = left.iter().copied().collect();
-            merged.merge(&right.iter().copied().collect());
-            prop_assert_eq!(merged, all.into_iter().collect());
-        }
     }
 }

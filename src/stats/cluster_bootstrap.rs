@@ -105,7 +105,7 @@ pub trait ClusterStatistic: Sync {
 }
 
 /// A statistic with its intervals from resampled clusters: [`cluster_bootstrap()`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ClusterBootstrap {
     /// The statistic of all clusters.
@@ -140,15 +140,7 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
     let Resampling { resamples, seed, confidence } = options.checked()?;
     let clusters = statistic.clusters();
     let estimate = statistic.estimate().filter(|value| value.is_finite());
-    let mut result = ClusterBootstrap {
-        estimate,
-        percentile: None,
-        bca: None,
-        widened: None,
-        clusters: clusters as u64,
-        resamples: 0,
-        undefined: 0,
-    };
+    let mut result = ClusterBootstrap { estimate, clusters: clusters as u64, ..ClusterBootstrap::default() };
     let (Some(estimate), 2..) = (estimate, clusters) else { return Ok(result) };
     let values = resampled(statistic, resamples, seed);
     let tail = (1.0 - confidence) / 2.0;

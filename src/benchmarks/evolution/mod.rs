@@ -219,15 +219,11 @@ impl EvolutionCase {
             EvolutionScorer::Code => code::outcome(self),
             EvolutionScorer::Cosine => code::cosine_outcome(self),
         };
-        let (outcome, excluded) = match outcome {
-            Ok(outcome) => (Some(outcome), None),
-            Err(why) => (None, Some(why)),
-        };
         CaseAnswer {
             id: self.id.clone(),
-            avoided: outcome.map(|outcome| outcome.avoided),
-            repeats: outcome.and_then(|outcome| outcome.repeats),
-            excluded,
+            avoided: outcome.ok().map(|outcome| outcome.avoided),
+            repeats: outcome.ok().and_then(|outcome| outcome.repeats),
+            excluded: outcome.err(),
         }
     }
 

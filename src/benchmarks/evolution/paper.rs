@@ -94,48 +94,28 @@ fn revisits(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) ->
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
-    use super::super::super::read::StepRange;
-    use super::super::TargetFailure;
     use super::*;
 
     fn steps<'o>(first: i64, obs: impl IntoIterator<Item = &'o str>) -> Vec<EvolutionStep> {
-        (first..)
-            .zip(obs)
-            .map(|(step, obs)| EvolutionStep {
-                step,
-                obs: Some(obs.to_owned()),
-                action: Some("look".to_owned()),
-                subtask_idx: None,
-            })
-            .collect()
+        let step = |(step, obs): (i64, &str)| EvolutionStep {
+            step,
+            obs: Some(obs.to_owned()),
+            action: Some("look".to_owned()),
+            subtask_idx: None,
+        };
+        (first..).zip(obs).map(step).collect()
     }
 
     fn case(mode: &str, range: [i64; 2], original: usize, post: &[&str]) -> EvolutionCase {
+        let case = json!({"id": "c", "task": "jericho", "truncation": range[0] - 1,
+            "target": {"type": mode, "where": range}, "original": [], "post": []});
         let original: Vec<String> = (0..original).map(|step| format!("o{step}")).collect();
-        let target = TargetFailure { mode: mode.to_owned(), range: StepRange::from(range) };
         EvolutionCase {
-            id: "c".to_owned(),
-            framework: None,
-            model: None,
-            task: "jericho".to_owned(),
-            subtask: None,
-            proximity: None,
-            distance: None,
-            signal: None,
-            truncation: range[0] - 1,
-            target,
             original: steps(0, original.iter().map(String::as_str)),
             post: steps(range[0] - 1, post.iter().copied()),
-            original_obs: Timing::Before,
-            post_obs: Timing::Before,
-            original_final_obs: None,
-            post_final_obs: None,
-            score: None,
-            score_max: None,
-            original_score: None,
-            max_score: None,
-            final_progress: None,
+            ..serde_json::from_value(case).unwrap()
         }
     }
 

@@ -90,11 +90,8 @@ pub struct Proximity {
 /// ```
 #[must_use]
 pub fn proximity(pair: &ProximityPair, definition: Definition) -> Proximity {
-    let (kind, why) = match kind(&pair.signal, &pair.test, definition) {
-        Ok(kind) => (Some(kind), None),
-        Err(why) => (None, Some(why)),
-    };
-    Proximity { id: pair.id.clone(), proximity: kind, why }
+    let kind = kind(&pair.signal, &pair.test, definition);
+    Proximity { id: pair.id.clone(), proximity: kind.ok(), why: kind.err() }
 }
 
 fn kind(signal: &PlacedFailure, test: &PlacedFailure, definition: Definition) -> Result<u8, Unrelated> {

@@ -1,18 +1,12 @@
+use serde_json::json;
+
 use super::*;
 
 fn trial(model: &str, context: &str, task: usize, resolved: bool) -> ComparedTrial {
-    ComparedTrial {
-        model: model.to_owned(),
-        context: context.to_owned(),
-        source: None,
-        task: format!("t{task:02}"),
-        trial: format!("{model}-{context}-{task}"),
-        resolved,
-        scored: None,
-        reward: None,
-        interactions: None,
-        declared_done: None,
-    }
+    let name = format!("{model}-{context}-{task}");
+    let trial = json!({"model": model, "context": context, "task": format!("t{task:02}"), "trial": name,
+        "resolved": resolved});
+    serde_json::from_value(trial).unwrap()
 }
 
 /// Trials of 89 tasks; the first `count` are solved.
