@@ -65,22 +65,23 @@ fn groups_of(reflection: &Reflection) -> impl Iterator<Item = (&str, &Reflection
 
 fn by_task(reflection: &Reflection) -> Table {
     let groups = groups_of(reflection).map(|(name, group)| {
-        let figures = Figure::VARIANTS.iter().map(|figure| group.figure(*figure));
-        (name, Cell::Count(group.episodes), figures.collect())
+        let figure = |figure: Figure| group.figure(figure);
+        (name, Cell::Count(group.episodes), Figure::VARIANTS.iter().copied().map(figure).collect())
     });
     let means = [
         ("weighted by episodes", &reflection.episode_weighted),
         ("mean of tasks", &reflection.macro_average),
-    ]
-    .map(|(name, averages)| (name, Cell::Missing, averages.values().copied().collect()));
-    let rows = groups.chain(means).map(|(name, episodes, figures): (_, _, Vec<Option<f64>>)| {
-        [Cell::text(name), episodes].into_iter().chain(figures.into_iter().map(real)).collect()
-    });
-    let columns = [
-        "task | episodes=n # | detection_accuracy=detect # | similarity=simil # | recall #",
-        "mode_accuracy=mode # | token_f1=token F1 # | judge #",
     ];
-    let mut table = Table::of_rows("reflection", "Reflection by task", &columns, rows);
+    let means = means.map(|(name, averages)| (name, Cell::Missing, averages.values().copied().collect()));
+    let rows: Vec<(&str, Cell, Vec<Option<f64>>)> = groups.chain(means).collect();
+    let figures = "detection_accuracy=detect # | similarity=simil # | recall # | mode_accuracy=mode # | token_f1=token F1 # | judge #";
+    let mut table = Table::of("reflection", "Reflection by task", rows)
+        .column("task", |(name, ..)| Cell::text(*name))
+        .column("episodes=n #", |(_, episodes, _)| episodes.clone())
+        .columns(figures, |(.., figures)| {
+            std::array::from_fn::<_, 6, _>(|place| real(figures.get(place).copied().flatten()))
+        })
+        .table();
     let all = &reflection.all;
     table.note(format!(
         "{} of {} detections and {} of {} diagnoses are unanswered, {} of {} failures are judged, and {} of {} \

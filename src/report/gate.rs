@@ -143,11 +143,10 @@ pub fn gate_document(
     let mut document = calibration_document(report, &[]);
     document.section("Gate");
     if let Some(gate) = gate {
-        let mut table = Table::new("gate", format!("Gate: {gate}"), &["detector | outcome"]);
-        for detector in &report.detectors {
-            table.row([Cell::text(&detector.detector), Cell::text(outcome(report, detector, gate))]);
-        }
-        document.table(table);
+        let table = Table::of("gate", format!("Gate: {gate}"), &report.detectors)
+            .column("detector", |detector| Cell::text(&detector.detector))
+            .column("outcome", |detector| Cell::text(outcome(report, detector, gate)));
+        document.table(table.table());
     }
     for comparison in compared {
         let difference = difference(comparison);

@@ -95,15 +95,18 @@ fn correlation(found: Option<&Correlation>) -> [Cell; 4] {
 
 fn measures(replication: &Replication) -> Table {
     let overall = &replication.overall;
-    let mut table = Table::new("measures", "Correlation with reward", &["relation=", CORRELATION]);
-    for (label, coefficient) in [
+    let rows = [
         ("recovery rate, all runs", &overall.r_recovery_reward),
         ("recovery rate, runs with errors", &overall.r_recovery_reward_errors_only),
         ("error count", &overall.r_error_count_reward),
         ("call count", &overall.r_tool_calls_reward),
-    ] {
-        table.row([&[Cell::text(label)][..], &correlation(coefficient.0.as_ref().ok())].concat());
-        if let Err(why) = &coefficient.0 {
+    ];
+    let mut table = Table::of("measures", "Correlation with reward", rows)
+        .column("relation=", |(label, _)| Cell::text(*label))
+        .columns(CORRELATION, |(_, Coefficient(found))| correlation(found.as_ref().ok()))
+        .table();
+    for (label, Coefficient(found)) in rows {
+        if let Err(why) = found {
             table.note(format!("{label}: no correlation, as {why}."));
         }
     }
@@ -111,12 +114,11 @@ fn measures(replication: &Replication) -> Table {
 }
 
 fn by_pair(replication: &Replication) -> Table {
-    let row = |pair: &PairGroup| {
-        let names = [&pair.model, &pair.domain].map(|name| Cell::name(name.as_deref()));
-        [&names[..], &figures(&pair.group, 4)].concat()
-    };
-    let rows = replication.by_model_domain.iter().map(row);
-    Table::of_rows("by_model_domain", "By model and domain", &["model | domain", FIGURES], rows).grouped()
+    Table::of("by_model_domain", "By model and domain", &replication.by_model_domain)
+        .column("model", |pair| Cell::name(pair.model.as_deref()))
+        .column("domain", |pair| Cell::name(pair.domain.as_deref()))
+        .columns(FIGURES, |pair| figures(&pair.group, 4))
+        .grouped()
 }
 
 /// Returns the pairs in which recovery correlates most with reward.
@@ -131,12 +133,13 @@ fn strongest(replication: &Replication) -> Table {
         }
     }
     signals.sort_by(|a, b| b.2.r.abs().total_cmp(&a.2.r.abs()));
-    let rows = signals.into_iter().take(STRONGEST).map(|(pair, scope, found)| {
-        let names = [pair.model.as_deref(), pair.domain.as_deref()].map(name).join("/");
-        [&[Cell::text(names), Cell::text(scope)][..], &correlation(Some(found))].concat()
-    });
+    let pair = |pair: &PairGroup| [pair.model.as_deref(), pair.domain.as_deref()].map(name).join("/");
     let title = "Strongest signals of recovery, by model and domain";
-    Table::of_rows("signals", title, &["pair | runs", CORRELATION], rows).grouped()
+    Table::of("signals", title, signals.into_iter().take(STRONGEST))
+        .column("pair", |(of, ..)| Cell::text(pair(of)))
+        .column("runs", |(_, scope, _)| Cell::text(*scope))
+        .columns(CORRELATION, |(.., found)| correlation(Some(found)))
+        .grouped()
 }
 
 /// Renders the table of pass^k as text that fits 80 columns.

@@ -191,10 +191,12 @@ pub fn result_document(files: &[(String, Results)]) -> Document {
 #[must_use]
 pub fn selection_document(selection: &Selection) -> Document {
     let left_out = selection.left_out.iter();
-    let left_out =
-        left_out.map(|(why, trials)| vec![Cell::Text(format!("left out: {why}")), Cell::Count(*trials)]);
-    let rows = std::iter::once(vec![Cell::text("kept"), count(selection.kept.len())]).chain(left_out);
-    let mut table = Table::of_rows("selection", "Selection of failed trials", &["trials | count #"], rows);
+    let left_out = left_out.map(|(why, trials)| (format!("left out: {why}"), *trials));
+    let rows = std::iter::once(("kept".to_owned(), selection.kept.len() as u64)).chain(left_out);
+    let mut table = Table::of("selection", "Selection of failed trials", rows)
+        .column("trials", |(what, _)| Cell::text(what))
+        .column("count #", |(_, trials)| Cell::Count(*trials))
+        .table();
     if !selection.kept.is_empty() {
         table.note(format!("Kept: {}.", selection.kept.join(", ")));
     }
@@ -255,21 +257,15 @@ pub fn inheritance_document(inheritance: &Inheritance) -> Document {
             repeats,
             repeats_same_observation,
             ..
-        } => {
-            let numbers = [
-                last_failing_step.to_string(),
-                first.to_string(),
-                repeats.to_string(),
-                repeats_same_observation.to_string(),
-            ];
-            Some(std::iter::once(Cell::text(&pair.id)).chain(numbers.map(Cell::Text)).collect())
-        }
+        } => Some((&pair.id, last_failing_step, first, repeats, repeats_same_observation)),
         _ => None,
     });
-    let columns = [
-        "pair | last_failing_step=failing step # | first_position=first repeat # | repeats #",
-        "repeats_same_observation=same answer #",
-    ];
-    let table = Table::of_rows("inherited", "Pairs that repeat the error", &columns, repeated);
+    let table = Table::of("inherited", "Pairs that repeat the error", repeated)
+        .column("pair", |(id, ..)| Cell::text(*id))
+        .column("last_failing_step=failing step #", |(_, step, ..)| Cell::Text(step.to_string()))
+        .column("first_position=first repeat #", |(_, _, first, ..)| Cell::Text(first.to_string()))
+        .column("repeats #", |(.., repeats, _)| Cell::Text(repeats.to_string()))
+        .column("repeats_same_observation=same answer #", |(.., same)| Cell::Text(same.to_string()))
+        .table();
     Document::of("Inherited errors", [], [rates, table])
 }

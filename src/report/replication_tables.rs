@@ -5,7 +5,7 @@ use super::replication::unit;
 use super::table::Table;
 use crate::replicate::{
     Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
-    ModelGroup, NamedGroup, PairGroup, Relation, Replication, ReplicationAnalysis,
+    PairGroup, Relation, Replication, ReplicationAnalysis,
 };
 use crate::stats::Interval;
 
@@ -18,18 +18,6 @@ fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
         Cell::of(one, |one| Cell::Count(one.bootstrap.clusters)),
         Cell::of(one.filter(|one| one.bootstrap.undefined > 0), |one| Cell::Count(one.bootstrap.undefined)),
     ]
-}
-
-/// The measure, the runs, r, and the cells of its interval.
-const ASSOCIATION: &str = "relation=measure | n=runs # | r #";
-
-fn association_row(
-    relation: Relation,
-    pearson: &Coefficient,
-    clustered: Option<&ClusteredInterval>,
-) -> Vec<Cell> {
-    let first = [Cell::text(relation.label()), n(pearson), signed(pearson)];
-    [first, clustered_cells(clustered)].concat()
 }
 
 pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
@@ -60,17 +48,18 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
                 Better::Unknown => Cell::Missing,
             };
             let difference = Cell::signed(difference, 3);
-            vec![Cell::text(&comparison), Cell::text(by), difference, interval, clusters, better]
+            [Cell::text(&comparison), Cell::text(by), difference, interval, clusters, better]
         })
     });
-    let columns =
-        ["comparison | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better"];
     let title = "Which measure predicts reward better? Difference of r with reward";
     let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
     let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
     let undefined =
         if undefined > 0 { format!("; up to {undefined} without a value, left out") } else { String::new() };
-    Table::of_rows("contrasts", title, &columns, rows)
+    let columns =
+        "comparison | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better";
+    Table::of("contrasts", title, rows)
+        .columns(columns, Clone::clone)
         .grouped()
         .noted(
             "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors \
@@ -89,10 +78,14 @@ pub(super) fn measures<'r>(
     rows: impl Iterator<Item = (Relation, &'r Coefficient, Option<&'r ClusteredInterval>)>,
 ) -> Table {
     let title = format!("Correlation with reward (95% CI, clustered by {})", unit(cluster));
-    let mut table = Table::new("measures", title, &[ASSOCIATION, CLUSTERED]);
-    for (relation, pearson, clustered) in rows {
-        table.row(association_row(relation, pearson, clustered));
-        if let Err(why) = &pearson.0 {
+    let rows: Vec<_> = rows.collect();
+    let mut table = Table::of("measures", title, &rows)
+        .column("relation=measure", |(relation, ..)| Cell::text(relation.label()))
+        .columns("n=runs # | r #", |(_, pearson, _)| [n(pearson), signed(pearson)])
+        .columns(CLUSTERED, |(.., clustered)| clustered_cells(*clustered))
+        .table();
+    for (relation, Coefficient(found), _) in rows {
+        if let Err(why) = found {
             table.note(format!("{}: no correlation, as {why}.", relation.label()));
         }
     }
@@ -143,20 +136,29 @@ fn signed(coefficient: &Coefficient) -> Cell {
 
 pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
     let rows = analysis.associations.overall.iter().flat_map(|one| {
-        let first = |by: &str| vec![Cell::text(one.relation.label()), Cell::text(by), signed(&one.pearson)];
-        let independent = [ci(fisher(&one.pearson)), n(&one.pearson)];
-        let clustered = one.clustered.iter().map(move |clustered| {
-            let bca = ci(clustered.interval().and(clustered.bootstrap.bca));
-            [first(unit(clustered.by)), clustered_cells(Some(clustered)).into(), vec![bca]].concat()
-        });
-        std::iter::once([first("independent"), independent.into()].concat()).chain(clustered)
+        let clustered = one.clustered.iter().map(move |clustered| (one, Some(clustered)));
+        std::iter::once((one, None)).chain(clustered)
     });
-    let columns = ["relation=measure | clustered_by=clustered by | r #", CLUSTERED, "bca=BCa ~"];
-    Table::of_rows("intervals", "95% intervals of r with reward", &columns, rows).grouped().noted(
-        "independent: Fisher's interval, which takes runs for independent. The others are percentile intervals, widened \
-         for the number of clusters; BCa: bias-corrected and accelerated. With fewer than 20 clusters they are doubtful; \
-         with fewer than 5, or if 1% of the resamples are undefined, there is none.",
-    )
+    Table::of("intervals", "95% intervals of r with reward", rows)
+        .column("relation=measure", |(one, _)| Cell::text(one.relation.label()))
+        .column("clustered_by=clustered by", |(_, clustered)| {
+            Cell::text(clustered.map_or("independent", |clustered| unit(clustered.by)))
+        })
+        .column("r #", |(one, _)| signed(&one.pearson))
+        .columns(CLUSTERED, |(one, clustered)| match clustered {
+            Some(clustered) => clustered_cells(Some(clustered)),
+            None => [ci(fisher(&one.pearson)), n(&one.pearson), Cell::Missing],
+        })
+        .column("bca=BCa ~", |(_, clustered)| {
+            ci(clustered.and_then(|clustered| clustered.interval().and(clustered.bootstrap.bca)))
+        })
+        .grouped()
+        .noted(
+            "independent: Fisher's interval, which takes runs for independent. The others are \
+             percentile intervals, widened for the number of clusters; BCa: bias-corrected and \
+             accelerated. With fewer than 20 clusters they are doubtful; with fewer than 5, or if \
+             1% of the resamples are undefined, there is none.",
+        )
 }
 
 pub(super) fn tests(analysis: &ReplicationAnalysis) -> Table {
@@ -219,10 +221,10 @@ pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
 
 /// Returns the figures of each model under these headings.
 pub(super) fn by_model(tables: &Replication, headings: &str, decimals: usize, note: &str) -> Table {
-    let row = |model: &ModelGroup| {
-        [&[Cell::name(model.model.as_deref())][..], &figures(&model.group, decimals)].concat()
-    };
-    Table::of_rows("by_model", "By model", &["model", headings], tables.by_model.iter().map(row)).noted(note)
+    Table::of("by_model", "By model", &tables.by_model)
+        .column("model", |model| Cell::name(model.model.as_deref()))
+        .columns(headings, |model| figures(&model.group, decimals))
+        .noted(note)
 }
 
 /// The cells of a pair: r of recovery in runs with errors, its interval and its tests.
@@ -244,30 +246,27 @@ pub(super) fn by_pair<'r>(
     unknown: Option<&Group>,
     cells: impl Fn(&PairGroup) -> Option<PairCells<'r>>,
 ) -> Table {
-    let mut table = Table::new(
-        "by_model_domain",
-        "By model and domain",
-        &["model | domain", FIGURES, "independent ~", CLUSTERED, "p_permutation=p within # | q #"],
-    )
-    .grouped();
-    for pair in &tables.by_model_domain {
-        let names = [&pair.model, &pair.domain].map(|name| Cell::name(name.as_deref()));
-        let found = cells(pair);
-        let independent = ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson)));
-        let clustered = clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref()));
-        let tested = found.and_then(|(.., tested)| tested);
-        let tests = [Cell::of(tested, p), Cell::of(tested, q)];
-        table.row([&names[..], &figures(&pair.group, 3), &[independent], &clustered, &tests].concat());
-    }
-    if let Some(unknown) = unknown {
-        table.row([&[Cell::Missing, Cell::Missing][..], &figures(unknown, 3)].concat());
+    let pairs = tables.by_model_domain.iter();
+    let pairs = pairs.map(|pair| (pair.model.as_deref(), pair.domain.as_deref(), &pair.group, cells(pair)));
+    let rows = pairs.chain(unknown.map(|unknown| (None, None, unknown, None)));
+    let tested = |found: &Option<PairCells<'r>>| found.as_ref().and_then(|(.., tested)| *tested);
+    let mut table = Table::of("by_model_domain", "By model and domain", rows)
+        .column("model", |(model, ..)| Cell::name(*model))
+        .column("domain", |(_, domain, ..)| Cell::name(*domain))
+        .columns(FIGURES, |(_, _, group, _)| figures(group, 3))
+        .column("independent ~", |(.., found)| ci(found.as_ref().and_then(|(pearson, ..)| fisher(pearson))))
+        .columns(CLUSTERED, |(.., found)| {
+            clustered_cells(found.as_ref().and_then(|(_, clustered, _)| clustered.as_ref()))
+        })
+        .column("p_permutation=p within #", |(.., found)| Cell::of(tested(found), p))
+        .column("q #", |(.., found)| Cell::of(tested(found), q))
+        .grouped();
+    if unknown.is_some() {
         table.note("–: runs that name no model or no domain.");
     }
-    table.note(FIGURES_NOTE);
-    table.note(
+    table.noted(FIGURES_NOTE).noted(
         "Intervals (independent; clustered, 95% CI) and tests are of r (errors). q: over all tests by pair.",
-    );
-    table
+    )
 }
 
 pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
@@ -292,19 +291,21 @@ pub(super) fn pooled(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn signals(analysis: &ReplicationAnalysis) -> Table {
-    let rows = analysis.signals.iter().map(|signal| {
-        let one = &signal.association;
-        let mut row = vec![Cell::text(format!("{}/{}", signal.model, signal.domain))];
-        row.extend(association_row(one.relation, &one.pearson, one.clustered.first()));
-        row.extend([p(one), q(one)]);
-        row
-    });
     let title = "Recovery and reward by model and domain, those that differ most surely from 0 first";
-    let columns = ["pair", ASSOCIATION, CLUSTERED, "p_permutation=p within # | q #"];
-    Table::of_rows("signals", title, &columns, rows).grouped().noted(format!(
-        "Pairs with at least {} runs with errors. If q is not small, treat the pair as noise.",
-        analysis.min_n
-    ))
+    Table::of("signals", title, &analysis.signals)
+        .column("pair", |signal| Cell::text(format!("{}/{}", signal.model, signal.domain)))
+        .column("relation=measure", |signal| Cell::text(signal.association.relation.label()))
+        .columns("n=runs # | r #", |signal| {
+            [n(&signal.association.pearson), signed(&signal.association.pearson)]
+        })
+        .columns(CLUSTERED, |signal| clustered_cells(signal.association.clustered.first()))
+        .column("p_permutation=p within #", |signal| p(&signal.association))
+        .column("q #", |signal| q(&signal.association))
+        .grouped()
+        .noted(format!(
+            "Pairs with at least {} runs with errors. If q is not small, treat the pair as noise.",
+            analysis.min_n
+        ))
 }
 
 pub(super) fn direction(tables: &Replication) -> String {
@@ -331,48 +332,40 @@ pub(super) fn duplicates(analysis: &ReplicationAnalysis) -> Table {
 }
 
 pub(super) fn rules(grouped: &GroupedReplication) -> Table {
-    let rows = grouped.overall.iter().map(|one| {
-        let mut row = association_row(one.relation, &one.pearson, one.clustered.first());
-        row.push(p(one));
-        row
-    });
-    let columns = [ASSOCIATION, CLUSTERED, "p_permutation=p within #"];
-    Table::of_rows("recovery_rules", "Recovery and reward, by tool and by program", &columns, rows)
+    Table::of("recovery_rules", "Recovery and reward, by tool and by program", &grouped.overall)
+        .column("relation=measure", |one| Cell::text(one.relation.label()))
+        .columns("n=runs # | r #", |one| [n(&one.pearson), signed(&one.pearson)])
+        .columns(CLUSTERED, |one| clustered_cells(one.clustered.first()))
+        .column("p_permutation=p within #", |one| p(one))
         .noted("by program: a shell is one tool for each program that runs in it (`bash:pytest`).")
 }
 
 pub(super) fn groups(grouped: &GroupedReplication) -> Table {
-    let mut columns: Vec<_> = grouped.by.iter().map(|by| by.name()).collect();
-    columns.extend([
-        "runs # | runs_with_errors=with errors # | recovered # | recovered_by_program=by program #",
-        "mean_reward=reward # | r_recovery_reward_errors_only=r (errors) #",
-        "r_recovery_by_program_reward_errors_only=by program #",
-    ]);
     let names: Vec<&str> = grouped.by.iter().map(|by| by.name()).collect();
-    let mut table = Table::new("groups", format!("By {}", names.join(", ")), &columns);
-    if names.len() > 1 {
-        table = table.grouped();
+    let mut table = Table::of("groups", format!("By {}", names.join(", ")), &grouped.groups);
+    for (place, name) in names.iter().enumerate() {
+        table = table.column(name, |one| Cell::name(one.names.get(place).and_then(|name| name.as_deref())));
     }
-    for NamedGroup { names, group, recovered_by_program, r_recovery_by_program_reward_errors_only, .. } in
-        &grouped.groups
-    {
-        let mut row: Vec<Cell> = names.iter().map(|name| Cell::name(name.as_deref())).collect();
-        row.extend([
-            Cell::Count(group.sims),
-            Cell::Count(group.sims_with_errors),
-            Cell::ratio(group.recovered, group.errors),
-            Cell::ratio(*recovered_by_program, group.errors),
-            Cell::real(group.mean_reward, 3),
-            signed(&group.r_recovery_reward_errors_only),
-            signed(r_recovery_by_program_reward_errors_only),
-        ]);
-        table.row(row);
-    }
-    table.note(
+    let table = table
+        .column("runs #", |one| Cell::Count(one.group.sims))
+        .column("runs_with_errors=with errors #", |one| Cell::Count(one.group.sims_with_errors))
+        .column("recovered #", |one| Cell::ratio(one.group.recovered, one.group.errors))
+        .column("recovered_by_program=by program #", |one| {
+            Cell::ratio(one.recovered_by_program, one.group.errors)
+        })
+        .column("mean_reward=reward #", |one| Cell::real(one.group.mean_reward, 3))
+        .column("r_recovery_reward_errors_only=r (errors) #", |one| {
+            signed(&one.group.r_recovery_reward_errors_only)
+        })
+        .column("r_recovery_by_program_reward_errors_only=by program #", |one| {
+            signed(&one.r_recovery_by_program_reward_errors_only)
+        })
+        .table();
+    let table = if names.len() > 1 { table.grouped() } else { table };
+    table.noted(
         "recovered: share of the errors. r (errors): recovery rate and reward, runs with errors. Both by tool, as \
          published, and by program.",
-    );
-    table
+    )
 }
 
 fn fisher(coefficient: &Coefficient) -> Option<Interval> {

@@ -7,18 +7,18 @@ use crate::replicate::{DefaultMeasures, PassK, SimulationRow};
 /// Returns pass^k by model and domain, as a table.
 pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(8);
-    let mut columns = vec![
-        "model | domain | tasks # | runs # | infrastructure_errors=infra # | without_task=no task #"
-            .to_owned(),
-    ];
-    columns.extend((1..=most).map(|k| format!("pass_{k}=pass^{k} #")));
-    let row = |group: &PassK| {
-        let counts = [group.tasks, group.runs, group.infrastructure_errors, group.without_task];
-        let names = [Cell::text(group.name()), Cell::name(group.domain.as_deref())];
-        let pass = (0..most).map(|k| Cell::of(group.pass.get(k), |pass| Cell::Real(*pass, 4)));
-        names.into_iter().chain(counts.map(Cell::Count)).chain(pass).collect()
-    };
-    Table::of_rows("pass_k", "pass^k, by model and domain", &columns, groups.iter().map(row))
+    let mut table = Table::of("pass_k", "pass^k, by model and domain", groups)
+        .column("model", |group| Cell::text(group.name()))
+        .column("domain", |group| Cell::name(group.domain.as_deref()))
+        .column("tasks #", |group| Cell::Count(group.tasks))
+        .column("runs #", |group| Cell::Count(group.runs))
+        .column("infrastructure_errors=infra #", |group| Cell::Count(group.infrastructure_errors))
+        .column("without_task=no task #", |group| Cell::Count(group.without_task));
+    for k in 1..=most {
+        let pass = |group: &&PassK| Cell::real(group.pass.get(k - 1).copied(), 4);
+        table = table.column(&format!("pass_{k}=pass^{k} #"), pass);
+    }
+    table
         .grouped()
         .noted("infra, no task: runs left out, as they ended in an infrastructure error or name no task.")
 }

@@ -78,23 +78,24 @@ impl ScanSummary {
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
-        let row =
-            |(detector, counts): (&&str, &Counts)| [&[Cell::text(*detector)][..], &counts.cells()].concat();
-        let title = "Runs that each detector flags";
-        let table = Table::of_rows("detectors", title, &["detector", COUNTS], totals.iter().map(row)).noted(
-            "judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.",
-        );
+        let table = Table::of("detectors", "Runs that each detector flags", &totals)
+            .column("detector", |(detector, _)| Cell::text(**detector))
+            .columns(COUNTS, |(_, counts)| counts.cells())
+            .noted(
+                "judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.",
+            );
         let mut tables = vec![table];
         tables.extend(cost_table(&totals));
         let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
         if models.len() > 1 {
             let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
-                models.into_iter().map(move |(model, counts)| {
-                    [&[Cell::text(detector), Cell::text(name(model))][..], &counts.cells()].concat()
-                })
+                models.into_iter().map(move |(model, counts)| (detector, model, counts))
             });
-            let columns = ["detector | model", COUNTS];
-            let table = Table::of_rows("detectors_by_model", "By model", &columns, rows).grouped();
+            let table = Table::of("detectors_by_model", "By model", rows)
+                .column("detector", |(detector, ..)| Cell::text(*detector))
+                .column("model", |(_, model, _)| Cell::text(name(*model)))
+                .columns(COUNTS, |(.., counts)| counts.cells())
+                .grouped();
             tables.push(table.noted(
                 "Models by the lower ends of their intervals; of those that are equal, the most runs first.",
             ));

@@ -98,18 +98,6 @@ impl Table {
         Records { table, records }
     }
 
-    /// Creates a table with these rows.
-    pub(super) fn of_rows<S: AsRef<str>>(
-        name: &'static str,
-        title: impl Into<String>,
-        columns: &[S],
-        rows: impl IntoIterator<Item = Vec<Cell>>,
-    ) -> Self {
-        let mut table = Self::new(name, title, columns);
-        rows.into_iter().for_each(|row| table.row(row));
-        table
-    }
-
     /// In text, each new value of the first column becomes a line of its own, and the column is dropped.
     #[must_use]
     pub(super) fn grouped(mut self) -> Self {
@@ -304,6 +292,16 @@ impl<T> Records<T> {
         self.table.columns.push(Column::of(heading));
         for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
             row.push(cell(record));
+        }
+        self
+    }
+
+    /// Adds several columns, with headings as in [`Table::new`].
+    #[must_use]
+    pub(super) fn columns<const N: usize>(mut self, headings: &str, cells: impl Fn(&T) -> [Cell; N]) -> Self {
+        self.table.columns.extend(headings.split(" | ").map(Column::of));
+        for (row, record) in self.table.rows.iter_mut().zip(&self.records) {
+            row.extend(cells(record));
         }
         self
     }
