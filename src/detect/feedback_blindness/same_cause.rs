@@ -10,7 +10,7 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Shown, UserSays,
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Report, Shown, UserSays,
     after_colon, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step};
@@ -103,7 +103,7 @@ impl Blindness {
                 && self.user.gave(action);
             refused.turns = if given { 1 } else { refused.turns + 1 };
         }
-        if refused.turns > self.config.max_failures {
+        if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
         }
         let report = blind.filter(|_| !refused.is_reported);

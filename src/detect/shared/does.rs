@@ -80,9 +80,14 @@ impl Does {
                 does => does,
             };
         }
+        let alters = || command.arguments().take(3).any(|word| Meaning::of(word).is(Meaning::ALTERS));
         if meaning.is(Meaning::READS) {
             Self::Read
-        } else if meaning.is(Meaning::WRITES) || changes_database(command) || writes_files(command) {
+        } else if meaning.is(Meaning::WRITES)
+            || alters()
+            || changes_database(command)
+            || writes_files(command)
+        {
             Self::Write
         } else {
             Self::Run
@@ -177,7 +182,7 @@ impl Check {
         {
             return (Some(Self::Snippet), None);
         }
-        let words = || command.words().take(7).filter(|word| !word.starts_with('-'));
+        let words = || command.words().filter(|word| !word.starts_with('-')).take(7);
         let is_local = |path: &str| ["./", "../", "/"].iter().any(|start| path.starts_with(start));
         let is_system =
             |path: &str| ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| path.starts_with(start));
@@ -190,7 +195,8 @@ impl Check {
         });
         let script = script.map(|script| last_part(script).to_lowercase());
         let named = script.as_deref().and_then(|script| script.split('.').next());
-        let asked = script.as_deref().is_none_or(|script| matches!(script, "manage.py" | "setup.py"));
+        let asked =
+            script.as_deref().is_none_or(|script| matches!(script, "artisan" | "manage.py" | "setup.py"));
         let asked = words().filter(|word| asked && word.len() < 80);
         let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));
         let said = Meaning::of_any(asked.chain(named));

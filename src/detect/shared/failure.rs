@@ -34,8 +34,17 @@ pub(crate) struct Failure {
     pub(crate) recorded: bool,
     /// Whether that is a flag, as of a harness that refuses a call.
     pub(crate) is_flagged: bool,
-    /// Whether a test or linter reports on the code under work.
-    pub(crate) is_report: bool,
+    /// Set if a test or linter reports on the code under work.
+    pub(crate) report: Option<Report>,
+}
+
+/// How a test or linter reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It tells what failed.
+    Told,
+    /// It only counts failures.
+    Counted,
 }
 
 /// The kind of cause that a failure states.
@@ -98,7 +107,11 @@ impl Failure {
         let told = telling(call, &answer, &all);
         let checks = call.parts.iter().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)));
         let is_report = checks && all.iter().any(|line| RAN.is_match(line));
-        let is_cause = |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report);
+        // `Usage: …` before `Error: …` tells no cause.
+        let has_error = told.iter().any(|line| line.starts_with("Error"));
+        let is_usage = |line: &str| has_error && first_chars(line, 6).eq_ignore_ascii_case("usage:");
+        let is_cause =
+            |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report) && !is_usage(line);
         let cause = told.iter().position(is_cause);
         let killed = call.is_shell
             && (KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300)));
@@ -119,7 +132,7 @@ impl Failure {
         let (signature, wording) = (joined(masked), joined(templates));
         let cause = cause.and_then(|at| told.get(at));
         // `===== FAILURES =====` says nothing.
-        let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--");
+        let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--") || is_usage(line);
         let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first()).copied();
         // The command before it is known: `Command '[…]' timed out after 60 seconds`.
         let timed_out =
@@ -135,14 +148,21 @@ impl Failure {
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
         };
+        let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
+        let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
+        let report = if only_counts {
+            Some(Report::Counted)
+        } else {
+            (is_report || diagnoses()).then_some(Report::Told)
+        };
         Some(Self {
+            report,
             cause: masked_cause.filter(|_| !killed).unwrap_or(signature),
             kind,
             signature,
             wording,
             line: first_chars(&shown, 160).to_owned(),
             recorded: is_error && action.provenance != Provenance::Text,
-            is_report: is_report || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line)),
             is_flagged: is_error && action.provenance == Provenance::Flag,
         })
     }

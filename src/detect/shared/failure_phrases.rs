@@ -14,7 +14,7 @@ pub(super) static TYPED: Pattern =
     Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
-    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
 );
 /// All of these.
 pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
@@ -29,7 +29,7 @@ pub(super) static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)
 pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
 /// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
 pub(super) static DIAGNOSTIC: Pattern =
-    Pattern::new(r"^[\w./\\-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
+    Pattern::new(r"^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
 /// A line that counts tests that ran.
 pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
 /// A line that says that no test ran.
@@ -51,7 +51,7 @@ pub(super) static KILLED: Pattern = Pattern::new(
 );
 /// Statements that something is missing, with its name in one of the groups.
 pub(super) static MISSING: Pattern = Pattern::new(
-    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([\w./+-]+): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
+    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
 );
 pub(super) static USAGE: Pattern = Pattern::new(
     r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
@@ -70,7 +70,7 @@ pub(super) static NOTHING: Pattern =
 pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
     "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
-    "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "fault", "dumped", "exist", "memory", "forward", "esolve",
+    "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
 
 /// The same of JSON, also as texts spell it.

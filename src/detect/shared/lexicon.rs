@@ -66,6 +66,8 @@ lists! {
     /// A program that changes something. A program in neither list runs something.
     WRITES: "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
         systemctl tar tee touch truncate unzip useradd";
+    /// A subcommand that changes what later commands find.
+    ALTERS: "clean codegen down generate init migrate reset restart seed start stop typegen up";
     /// A program that only prepares for others.
     SCENE: ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
         ulimit unset wait";
@@ -90,7 +92,7 @@ lists! {
     LISTS: "freeze list search show";
     /// A program, script or subcommand that checks code.
     CHECKS: "build cc check clang clippy cmake cobc compile compileall ctest django doctest eslint flake8 g++ gcc jest \
-        javac karma lint make mocha mypy nose nosetests nox phpunit py_compile pyright pytest rspec ruff runtests rustc \
+        javac karma lint make mocha mypy nose nosetests nox pest phpunit py_compile pyright pytest rspec ruff runtests rustc \
         spec test tests tox tsc typecheck unittest verify vet vitest";
     /// A check of form alone, such as a linter.
     CHECKS_FORM: "bandit black clippy compileall eslint flake8 hadolint isort lint mypy phpstan prettier py_compile \

@@ -33,7 +33,7 @@ pub(crate) use call::{Call, Part};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use does::{Check, Does, installed, installs};
-pub(crate) use failure::{Failure, FailureKind, diagnoses, found_nothing};
+pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing};
 pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
@@ -163,7 +163,7 @@ impl fmt::Display for Shown {
             // A tool that is called like a program is named on its line.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
             (Some(part), _) => write!(f, "`{name}: {}`", part.shown),
-            (None, Some(target)) => write!(f, "`{name} {}`", excerpt(target, 60)),
+            (None, Some(target)) => write!(f, "`{name} {}`", short_path(target)),
             (None, None) => write!(f, "`{name}`"),
         }
     }
@@ -182,6 +182,15 @@ pub(super) fn excerpt(text: &str, chars: usize) -> String {
     let start = first_chars(&line, chars);
     let is_whole = start.len() == line.len() && head.len() == text.len();
     if is_whole { line } else { format!("{}…", start.trim_end()) }
+}
+
+/// Returns a path as messages show it: of a long one, its end.
+fn short_path(path: &str) -> String {
+    const LONGEST: usize = 60;
+    let start = path.len().saturating_sub(LONGEST);
+    let end =
+        path.get(start..).filter(|_| start > 0).and_then(|end| end.find('/').and_then(|at| end.get(at..)));
+    end.map_or_else(|| excerpt(path, LONGEST), |end| format!("…{end}"))
 }
 
 /// Returns the beginning of a line after a colon; nothing if the line is blank.

@@ -124,7 +124,28 @@ impl PassedOver {
 
     /// Returns true if the call is meant to be made again and again.
     pub(in crate::detect) fn is_exempt(&self, action: &Action<'_>, digests: &Digests) -> bool {
-        self.tools.contains(&digests.folded_name) && self.exempt.iter().any(|call| call.matches(action))
+        let is_named = || self.exempt.iter().any(|call| call.matches(action));
+        self.tools.contains(&digests.folded_name) && is_named() || self.is_scripted(action)
+    }
+
+    /// Returns true if a script of Codex makes such a call: `await tools.write_stdin({session_id: 7, chars: ""})`.
+    fn is_scripted(&self, action: &Action<'_>) -> bool {
+        let given = action.arguments.as_ref().present().filter(|_| action.name == "exec");
+        let script = given.and_then(Arguments::json).filter(|json| json.contains("tools."));
+        let Some(script) = script.map(|json| json.replace(['\\', ' '], "")) else { return false };
+        self.exempt.iter().any(|call| {
+            let Some((_, given)) = script.split_once(&format!("tools.{}(", call.name())) else {
+                return false;
+            };
+            let given = given.split(')').next().unwrap_or_default();
+            match &call.0 {
+                Repr::Tool(_) => true,
+                Repr::Call(Call { argument, values, .. }) => values.iter().any(|value| match value {
+                    Some(value) => given.contains(&format!("{argument}:\"{value}\"")),
+                    None => !given.contains(&format!("{argument}:")),
+                }),
+            }
+        })
     }
 
     /// Returns true if the action failed transiently. `by_default` keeps the answer of the default rules.

@@ -49,6 +49,8 @@ impl Default for TransientRules {
                 "connection reset",
                 "connection refused",
                 "connection error",
+                "can't connect to",
+                "can't reach",
                 "overloaded",
             ]),
         }

@@ -8,7 +8,7 @@ use crate::detect::finding::Finding;
 use crate::detect::shared::{
     Attempt, Check, Excuse, FailureKind, Part, Shown, after_colon, diagnoses, is_blank,
 };
-use crate::trace::{Action, Status};
+use crate::trace::{Action, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -64,7 +64,9 @@ impl Checks {
             }
             self.scripts.extend(part.script.clone());
         }
-        let Some(check) = told.check else { return false };
+        // A check that the user refused did not run.
+        let ran = action.reason != Some(UnknownReason::Refused);
+        let Some(check) = told.check.filter(|_| ran) else { return false };
         let is_test = matches!(check, Check::Tests | Check::Form);
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
         let passed = failure.is_none() && (action.status == Status::Ok || is_free_of_errors(attempt, action));

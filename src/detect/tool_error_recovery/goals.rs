@@ -160,11 +160,10 @@ impl Goals {
         for part in &call.parts {
             let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
-                // Calls of the same turn were sent before the failure was known.
-                let Some(goal) = self.all.get(place).filter(|goal| !goal.turns.contains(&attempt.turn))
-                else {
-                    continue;
-                };
+                // Calls of the same turn were sent before the failure was known; they may still do what failed.
+                let does_it = |goal: &Goal| goal.does == Does::Write && !goal.targets.is_disjoint(&mine);
+                let counts = |goal: &&Goal| !goal.turns.contains(&attempt.turn) || does_it(goal);
+                let Some(goal) = self.all.get(place).filter(counts) else { continue };
                 let state = if is_install(part) {
                     if goal.targets.is_disjoint(&installed(&call.text)) {
                         continue;

@@ -12,7 +12,7 @@ use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
 use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, ShownLines, UserSays, found_nothing,
+    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, Report, ShownLines, UserSays, found_nothing,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step};
 
@@ -114,7 +114,8 @@ impl Waste {
             self.failed_in = here;
             // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
-            let excused = (is_sent_before || failure.is_report) && !again
+            let counts = failure.report == Some(Report::Counted);
+            let excused = (is_sent_before || failure.report.is_some()) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }

@@ -56,12 +56,13 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     })
 }
 
-/// `{"output": …, "metadata": {"exit_code": …}}`.
+/// `{"output": …, "metadata": {"exit_code": …}}`, or `{"exit_code": …, "output": …}`.
 fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
     let members = Members::of(&mut json);
     let is_all = members.whole().is_some() && json.peek_byte().is_none();
-    let code = is_failure_code(members.object("metadata").get("exit_code").filter(|_| is_all)?)?;
+    let code = members.object("metadata").get("exit_code").or_else(|| members.get("exit_code"));
+    let code = is_failure_code(code.filter(|_| is_all)?)?;
     Some((Outcome::exit_code(code), members.get("output")?.string()?.into_owned()))
 }
 

@@ -31,7 +31,7 @@ pub(in crate::read) const ARGUMENTS: [&str; 11] = [
     "tool_args",
     "action_args",
 ];
-const OUTPUTS: [&str; 10] = [
+const OUTPUTS: [&str; 11] = [
     "output",
     "result",
     "content",
@@ -41,6 +41,7 @@ const OUTPUTS: [&str; 10] = [
     "tool_response",
     "value",
     "observation",
+    "toolResult",
     "text",
 ];
 /// An observation may be what the agent saw before it acted.
@@ -56,8 +57,17 @@ pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
     "output",
 ];
 /// Keys of the answer of a call next to its arguments.
-pub(in crate::read) const ANSWERS: [&str; 8] =
-    ["output", "result", "response", "tool_output", "toolOutput", "tool_response", "observation", "error"];
+pub(in crate::read) const ANSWERS: [&str; 9] = [
+    "output",
+    "result",
+    "response",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "observation",
+    "toolResult",
+    "error",
+];
 pub(in crate::read) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
