@@ -81,12 +81,7 @@ impl SkipIndex {
         if extent.close.saturating_sub(from) >= BLOCK
             && let Some(entry) = self.strings.get(from / BLOCK)
         {
-            let spelling = match extent.escapes {
-                Escapes::None => 1,
-                Escapes::Plain => 2,
-                Escapes::Usual => 3,
-                Escapes::Ambiguous => 4,
-            };
+            let spelling = 1 + extent.escapes as u64;
             entry.set((extent.close as u64) << 9 | ((from % BLOCK) as u64) << 3 | spelling);
         }
     }

@@ -181,16 +181,8 @@ impl<'s> Window<'s> {
 
     /// Makes a window over a stream, which is read as needed. Holds at most `limit` bytes.
     pub(crate) fn over_stream(input: impl Read + 's, limit: usize) -> Self {
-        Self {
-            bytes: Bytes::Stream(Stream { input: Box::new(input), buffer: Vec::new(), held: 0 }),
-            start: 0,
-            given_up: 0,
-            ended: false,
-            fault: None,
-            limit,
-            origin: Place::START,
-            counted: Cell::new((0, Place::START)),
-        }
+        let stream = Stream { input: Box::new(input), buffer: Vec::new(), held: 0 };
+        Self { ended: false, limit, ..Self::whole(Bytes::Stream(stream), Place::START) }
     }
 
     fn held(&self) -> &[u8] {

@@ -109,26 +109,12 @@ pub(super) struct FoundFile {
     pub(super) pieces: Option<Arc<[Piece]>>,
 }
 
-/// The target of a path.
-#[derive(Clone, Copy)]
-struct Target {
-    is_directory: bool,
-    is_file: bool,
-    size: u64,
-}
-
-impl Target {
-    fn of(metadata: &Metadata) -> Self {
-        Self { is_directory: metadata.is_dir(), is_file: metadata.is_file(), size: metadata.len() }
-    }
-}
-
 /// The directory's description of an entry that is not a link.
 struct Entry {
     place: PathBuf,
     is_directory: bool,
     /// Read only if the name is that of an input.
-    target: Option<io::Result<Target>>,
+    target: Option<io::Result<Metadata>>,
 }
 
 /// The state of a search.
@@ -260,22 +246,22 @@ impl Found {
         asked_for: bool,
     ) {
         let (place, target) = entry.map_or((None, None), |entry| (Some(entry.place), entry.target));
-        let look = || fs::metadata(&path).map(|metadata| Target::of(&metadata));
-        let target = match target.unwrap_or_else(look) {
+        let target = match target.unwrap_or_else(|| fs::metadata(&path)) {
             Ok(target) => target,
             Err(error) => return self.errors.push(Error::from(error).in_file(&path)),
         };
         let place = place.unwrap_or_else(|| fs::canonicalize(&path).unwrap_or_else(|_| path.clone()));
-        if target.is_directory {
+        if target.is_dir() {
             if visited.insert(place.clone()) {
                 self.enter(&path, &place, visited);
             }
-        } else if !target.is_file && !asked_for {
+        } else if !target.is_file() && !asked_for {
             let what = "neither a file nor a directory; it is read only where it is named itself";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
         } else if self.is_new(place) {
-            let size = if target.is_file { target.size } else { 0 };
-            self.files.push(FoundFile { path, size, is_regular: target.is_file, pieces: None });
+            let is_regular = target.is_file();
+            let size = if is_regular { target.len() } else { 0 };
+            self.files.push(FoundFile { path, size, is_regular, pieces: None });
         }
     }
 
@@ -304,7 +290,7 @@ impl Found {
                     let entry = kind.map(|kind| Entry {
                         place: place.join(&name),
                         is_directory: kind.is_dir(),
-                        target: is_input(Path::new(&name)).then(|| Ok(Target::of(&entry.metadata()?))),
+                        target: is_input(Path::new(&name)).then(|| entry.metadata()),
                     });
                     inner.push((name, entry));
                 }

@@ -23,14 +23,7 @@ fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut sessions = Sessions {
-        runs: Recordings::of_agent("acp"),
-        open: TextMap::default(),
-        requests: TextMap::default(),
-        prompts: TextMap::default(),
-        current: None,
-        others: 0,
-    };
+    let mut sessions = Sessions { runs: Recordings::of_agent("acp"), ..Sessions::default() };
     document.each().for_each(|message| sessions.message(&message));
     let open: Vec<_> = sessions.open.keys().cloned().collect();
     for session in open {
@@ -40,6 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.runs.give(runs);
 }
 
+#[derive(Default)]
 struct Sessions<'a> {
     runs: Recordings<'a>,
     open: TextMap<Option<Cow<'a, str>>, Open<'a>>,

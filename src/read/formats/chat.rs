@@ -74,8 +74,9 @@ fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)>
 const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
 
 /// The kind of the elements of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::read) enum Form {
+    #[default]
     Messages,
     Items,
 }

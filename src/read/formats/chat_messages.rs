@@ -15,6 +15,7 @@ use crate::read::text_calls;
 const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
 
 /// A chat that is being read.
+#[derive(Default)]
 pub(in crate::read) struct Conversation<'a> {
     pub(in crate::read) assembler: Assembler<'a>,
     form: Form,
@@ -39,21 +40,7 @@ pub(in crate::read) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(in crate::read) fn new(form: Form) -> Self {
-        Self {
-            assembler: Assembler::default(),
-            form,
-            place: 0,
-            open_turn: None,
-            turns: 0,
-            usage: None,
-            whole_usage: None,
-            time: None,
-            in_order: InOrder::default(),
-            sub_agents: Vec::new(),
-            has_blocks: false,
-            exit_status: None,
-            unknown: 0,
-        }
+        Self { form, ..Self::default() }
     }
 
     pub(in crate::read) fn format(&self) -> Format {

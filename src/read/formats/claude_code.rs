@@ -92,6 +92,7 @@ impl<'a> Sessions<'a> {
 }
 
 /// A trace that is being read.
+#[derive(Default)]
 struct Session<'a> {
     run: Recording<'a>,
     uuids: TextSet<Cow<'a, str>>,
@@ -123,16 +124,7 @@ impl<'a> Session<'a> {
             None => session.clone(),
         };
         run.metadata.parent = session.filter(|_| part.is_some());
-        Self {
-            run,
-            uuids: TextSet::default(),
-            calls: TextMap::default(),
-            answered: TextSet::default(),
-            turns: TextMap::default(),
-            usages: Vec::new(),
-            turns_of_calls: Vec::new(),
-            settled: 0,
-        }
+        Self { run, ..Self::default() }
     }
 
     /// Returns the next turn, to which a user message leads.

@@ -48,6 +48,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 /// A conversation that is being read.
+#[derive(Default)]
 pub(super) struct Conversation<'a> {
     run: Recording<'a>,
     /// The turns of the model's responses.
@@ -60,12 +61,7 @@ pub(super) struct Conversation<'a> {
 
 impl<'a> Conversation<'a> {
     pub(super) fn new() -> Self {
-        Self {
-            run: Recording::of_agent("openhands"),
-            turns: BTreeMap::new(),
-            turn: 0,
-            reported: BTreeMap::new(),
-        }
+        Self { run: Recording::of_agent("openhands"), ..Self::default() }
     }
 
     /// Emits the trace. `metadata` comes from outside the events.

@@ -268,6 +268,7 @@ impl<K: Eq + Hash, V> Ordered<K, V> {
 }
 
 /// Runs by id.
+#[derive(Default)]
 pub(super) struct Recordings<'a> {
     agent: &'static str,
     runs: Ordered<Option<Cow<'a, str>>, Recording<'a>>,
