@@ -18,12 +18,16 @@ pub(super) enum Cell {
     Signed(f64, usize),
     /// A share, shown as a percentage.
     Share(f64),
+    /// A difference of shares, shown in percentage points.
+    Points(f64),
     /// A p-value.
     P(f64),
     /// An interval of numbers with this many decimals.
     Interval(Interval, usize),
     /// An interval of signed numbers with this many decimals.
     SignedInterval(Interval, usize),
+    /// An interval of differences of shares, shown in percentage points.
+    PointsInterval(Interval),
     /// No value.
     Missing,
 }
@@ -67,11 +71,13 @@ impl Cell {
             Self::Real(value, decimals) => format!("{value:.decimals$}"),
             Self::Signed(value, decimals) => format!("{value:+.decimals$}"),
             Self::Share(share) => format!("{:.1}%", 100.0 * share),
+            Self::Points(difference) => format!("{:+.1} pp", 100.0 * difference),
             Self::P(p) if *p <= 0.0 => "0".to_owned(),
             Self::P(p) if *p < 1e-4 => format!("{p:.0e}"),
             Self::P(p) => format!("{p:.4}"),
             Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),
             Self::SignedInterval(i, decimals) => format!("[{:+.decimals$},{:+.decimals$}]", i.low, i.high),
+            Self::PointsInterval(i) => format!("[{:+.1},{:+.1}]", 100.0 * i.low, 100.0 * i.high),
             Self::Missing => DASH.to_owned(),
         }
     }

@@ -1,6 +1,6 @@
 //! Renders a comparison of two agents.
 
-use super::cell::{Cell, ci};
+use super::cell::Cell;
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::table::Table;
@@ -45,8 +45,8 @@ fn verdict(comparison: &Comparison) -> String {
         "{second} {word} {first}: success {} against {}, difference {} {} over {} tasks.",
         Cell::Share(success.second).shown(),
         Cell::Share(success.first).shown(),
-        Cell::Signed(success.difference, 3).shown(),
-        Cell::SignedInterval(interval, 3).shown(),
+        Cell::Points(success.difference).shown(),
+        Cell::PointsInterval(interval).shown(),
         comparison.tasks,
     )
 }
@@ -69,19 +69,30 @@ fn differences(comparison: &Comparison) -> Table {
     let measures = comparison.measures.iter().map(|one| (measure_name(one.measure), &one.difference));
     for (name, found) in outcomes.chain(measures) {
         let decimals = if found.first.abs().max(found.second.abs()) < 10.0 { 3 } else { 1 };
-        let ci = |interval| Cell::of(interval, |interval| Cell::SignedInterval(interval, decimals));
+        let is_share = matches!(name.as_str(), "success" | "recovery rate");
+        let mean = |mean| if is_share { Cell::Share(mean) } else { Cell::Real(mean, decimals) };
+        let change = |by| if is_share { Cell::Points(by) } else { Cell::Signed(by, decimals) };
+        let ci = |interval| {
+            Cell::of(interval, |interval| {
+                if is_share {
+                    Cell::PointsInterval(interval)
+                } else {
+                    Cell::SignedInterval(interval, decimals)
+                }
+            })
+        };
         table.row([
             Cell::text(name),
-            Cell::Real(found.first, decimals),
-            Cell::Real(found.second, decimals),
-            Cell::Signed(found.difference, decimals),
+            mean(found.first),
+            mean(found.second),
+            change(found.difference),
             ci(interval(found)),
             Cell::Count(found.bootstrap.clusters),
             ci(found.ci95),
         ]);
     }
     table.note(format!(
-        "95% CI: {} resamples of whole tasks, widened for their number, seed {}. Recovery rate: share of a run's failed \
+        "pp: percentage points. 95% CI: {} resamples of whole tasks, widened for their number, seed {}. Recovery rate: share of a run's failed \
          calls after which the same tool succeeded, in runs with failed calls. Seconds and tokens: runs that record them.",
         comparison.resamples, comparison.seed
     ));
@@ -148,11 +159,13 @@ fn detectors(comparison: &Comparison) -> Table {
         .column("second #", |one| rate(&one.second))
         .column("second_ci95=95% CI ~ +", |one| wilson(&one.second))
         .column("difference #", |one| {
-            Cell::of(one.difference.as_ref(), |found| Cell::Signed(found.difference, 3))
+            Cell::of(one.difference.as_ref(), |found| Cell::Points(found.difference))
         })
-        .column("difference_ci95=95% CI, by task ~", |one| ci(one.difference.as_ref().and_then(interval)))
+        .column("difference_ci95=95% CI, by task ~", |one| {
+            Cell::of(one.difference.as_ref().and_then(interval), Cell::PointsInterval)
+        })
         .noted(
-            "95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of \
+            "pp: percentage points. 95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of \
              detectors: of twenty that do not differ, one would exclude 0 by chance.",
         )
 }

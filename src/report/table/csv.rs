@@ -29,10 +29,14 @@ impl Table {
                 match cell {
                     Cell::Text(text) => record.push(csv_text(text)),
                     Cell::Count(count) => record.push(count.to_string()),
-                    Cell::Real(value, _) | Cell::Signed(value, _) | Cell::Share(value) | Cell::P(value) => {
+                    Cell::Real(value, _)
+                    | Cell::Signed(value, _)
+                    | Cell::Share(value)
+                    | Cell::Points(value)
+                    | Cell::P(value) => {
                         record.push(value.to_string());
                     }
-                    Cell::Interval(i, _) | Cell::SignedInterval(i, _) => {
+                    Cell::Interval(i, _) | Cell::SignedInterval(i, _) | Cell::PointsInterval(i) => {
                         record.extend([i.low.to_string(), i.high.to_string()]);
                     }
                     Cell::Missing if interval => record.extend([String::new(), String::new()]),

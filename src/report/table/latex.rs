@@ -45,7 +45,7 @@ impl Table {
         let line = |cells: Vec<String>| format!("{} \\\\\n", cells.join(" & "));
         let cell = |cell: &Cell| match cell {
             Cell::Missing => "--".to_owned(),
-            Cell::Share(_) | Cell::Count(_) => latex_text(&cell.shown()),
+            Cell::Share(_) | Cell::Count(_) | Cell::Points(_) => latex_text(&cell.shown()),
             Cell::Text(text) => latex_breakable(text),
             number => format!("${}$", number.shown()),
         };
