@@ -1,12 +1,13 @@
 //! The tables of a calibration.
 
-use super::cell::{Cell, counted, interval, real};
+use super::cell::{Cell, counted};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::draw::shown;
 use super::gate::thresholds;
 use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
+use crate::stats::Interval;
 
 /// Returns a calibration as a document: the figures of each detector. The full text adds the shortfall from the next
 /// tier, figures by difficulty and domain, intervals, and flipped and wrong verdicts.
@@ -38,6 +39,15 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
         document.chart(sweep_chart(sweep)).table(sweep_table(sweep));
     }
     document
+}
+
+/// Creates a cell with a figure. Two decimals are more than some fifty entries bear out.
+fn real(value: Option<f64>) -> Cell {
+    Cell::real(value, 2)
+}
+
+fn interval(interval: Option<Interval>) -> Cell {
+    Cell::of(interval, |interval| Cell::Interval(interval, 2))
 }
 
 fn f1_chart(report: &CalibrationReport) -> Chart {
