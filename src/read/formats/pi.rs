@@ -63,6 +63,20 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     for branch in branches.into_values() {
         branch.run.give(runs);
     }
+    // What a sub-agent did stands in the answer to the call that started it.
+    let is_told = |line: &&Members<'_>| {
+        line.name("type").is_some_and(|kind| kind == "message" || Some(&*kind) == whole)
+    };
+    for line in lines.iter().filter(is_told) {
+        for result in line.object("message").object("details").objects("results") {
+            let messages = result.list("messages");
+            if !messages.is_empty() {
+                let mut branch = Branch::new(None, id.clone());
+                messages.into_iter().for_each(|message| branch.message(Some(message), None));
+                branch.run.give(runs);
+            }
+        }
+    }
 }
 
 /// Returns for each line the first line of its abandoned branch; `None` if it leads to the last entry.
