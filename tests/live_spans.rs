@@ -326,9 +326,9 @@ fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
     spans.push(agent(1, 0, 1, 60, "clerk"));
     let mut traces = assembler();
     for (number, span) in (0..).zip(&spans) {
-        send(&mut traces, (100 + 2 * number) * SECOND, std::slice::from_ref(span));
+        send(&mut traces, (100 + 5 * number) * SECOND, std::slice::from_ref(span));
     }
-    traces.advance(200 * SECOND);
+    traces.advance(300 * SECOND);
     let (updates, closed) = drain(&mut traces);
     let grown = [UpdateKind::Grown; 4];
     assert_eq!(kinds(&updates), [&[UpdateKind::Opened], &grown[..], &[UpdateKind::Withdrawn]].concat());

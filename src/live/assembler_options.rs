@@ -64,7 +64,7 @@ const PACE: u64 = 200_000;
 /// How many times the delay of its last judgement a trace waits for the next, and how long at most. If the caller falls
 /// behind, each trace is judged less often.
 const PATIENCE: u64 = 4;
-const MOST_PATIENCE: u64 = 2_000_000_000;
+const MOST_PATIENCE: u64 = 4_000_000_000;
 
 impl AssemblerOptions {
     /// Returns when to judge a trace again, from the arrival of its last piece, its last judgement, how late that was,

@@ -63,7 +63,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     for branch in branches.into_values() {
         branch.run.give(runs);
     }
-    // What a sub-agent did stands in the answer to the call that started it.
+    // The messages of a sub-agent stand in the answer to the call that started it.
     let is_told = |line: &&Members<'_>| {
         line.name("type").is_some_and(|kind| kind == "message" || Some(&*kind) == whole)
     };
