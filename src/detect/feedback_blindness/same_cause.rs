@@ -108,6 +108,7 @@ impl Blindness {
         }
         let report = blind.filter(|_| !refused.is_reported);
         refused.is_reported |= blind.is_some();
+        let all_equal = refused.latest.iter().all(is_equal);
         refused.latest.truncate(REMEMBERED - 1);
         refused.latest.push_front(now);
         let elsewhere = report.is_none();
@@ -117,7 +118,7 @@ impl Blindness {
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match refused.turns {
             0..=2 => String::new(),
-            times if is_equal => format!(", {times} times by now"),
+            times if is_equal && all_equal => format!(", {times} times by now"),
             times => format!(", {times} calls by now"),
         };
         let message = if elsewhere {
@@ -178,7 +179,8 @@ impl Refusal {
                 FailureKind::Usage if call.is_shell => true,
                 // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => {
-                    !call.parts.iter().any(|part| is_probe(&part.shown))
+                    let sets_path = call.text.contains("export path=");
+                    !sets_path && !call.parts.iter().any(|part| is_probe(&part.shown))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && self.writes_as(now),

@@ -90,8 +90,8 @@ impl Span {
         let shown = self.shown.as_ref().map_or_else(String::new, Shown::to_string);
         let what = match kind {
             LoopKind::RepeatedFailure => {
-                let is_line = self.call.as_ref().is_some_and(|call| call.call.is_shell);
-                let subject = if self.varied && is_line {
+                let has_target = |call: &Arc<Facts>| call.call.is_shell || call.call.target.is_some();
+                let subject = if self.varied && self.call.as_ref().is_some_and(has_target) {
                     format!("{count} calls like {shown} failed")
                 } else {
                     format!("{shown} failed {count} times")

@@ -17,6 +17,8 @@ const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "com
 #[rustfmt::skip]
 const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
     "relativepath", "uri", "url"];
+/// Arguments that name the directory in which a command line runs.
+const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
 /// Arguments that say how a call is made, and not what it does.
 #[rustfmt::skip]
 const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
@@ -46,6 +48,8 @@ fn folded(name: &str) -> Cow<'_, str> {
 pub(super) struct Given<'a> {
     pub(super) line: Option<Cow<'a, str>>,
     pub(super) subcommand: Option<String>,
+    /// The directory in which a command line runs.
+    pub(super) place: Option<Cow<'a, str>>,
     pub(super) target: Option<Cow<'a, str>>,
     /// A text that begins like a patch.
     pub(super) patch: Option<Cow<'a, str>>,
@@ -83,6 +87,8 @@ impl<'a> Given<'a> {
                 *slot = command_line(value.checked()?);
             } else if let Some(slot) = slot(&TARGETS).and_then(|at| targets.get_mut(at)) {
                 *slot = value.checked()?.string();
+            } else if PLACES.contains(&&*name) {
+                given.place = value.checked()?.string();
             } else {
                 let value = value.checked()?;
                 match value.items().and_then(|items| items.first().copied()) {

@@ -82,7 +82,8 @@ impl Call {
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
-            call.key = digests.arguments.map(|_| with_place(Digest::of_text(&call.text)));
+            let there = given.place.as_deref().map_or(Digest::NONE, Digest::of_text);
+            call.key = digests.arguments.map(|_| with_place(Digest::of_text(&call.text).and(there)));
             return call;
         }
         let (does, program) = match &given.subcommand {
@@ -130,6 +131,10 @@ impl Call {
                 let meaning = Meaning::of(command.program());
                 apart |= command.apart;
                 if !tells(command, meaning) {
+                    // `export PATH=… && make` is not `make`.
+                    if meaning.is(Meaning::SETS) {
+                        append(&mut text, command);
+                    }
                     continue;
                 }
                 let does = Does::of_command(command, meaning, tool);

@@ -62,7 +62,7 @@ impl Does {
             "sed" if command.arguments().any(edits) => return Self::Write,
             "git" if Meaning::of(subcommand()).is(Meaning::GIT_READS) => return Self::Read,
             "git" => return Self::Write,
-            "curl" if command.arguments().any(sends) => return Self::Write,
+            "curl" if command.arguments().any(sends) || saves(command) => return Self::Write,
             _ => {}
         }
         if meaning.is(Meaning::INSTALLER) {
@@ -101,6 +101,20 @@ fn sends(argument: &str) -> bool {
     matches!(method, "DELETE" | "PATCH" | "POST" | "PUT")
         || matches!(argument, "-d" | "-F" | "-T" | "--form" | "--json" | "--upload-file")
         || argument.starts_with("--data")
+}
+
+/// Returns true if `curl` saves what it fetches.
+fn saves(command: &Command<'_>) -> bool {
+    let mut arguments = command.arguments();
+    let names_file = |file: Option<&str>| file.is_some_and(|file| !matches!(file, "-" | "/dev/null"));
+    while let Some(argument) = arguments.next() {
+        if matches!(argument, "-O" | "--remote-name")
+            || matches!(argument, "-o" | "--output") && names_file(arguments.next())
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns true for a client of a database with a statement that changes it.
@@ -182,7 +196,7 @@ impl Check {
         {
             return (Some(Self::Snippet), None);
         }
-        let words = || command.words().filter(|word| !word.starts_with('-')).take(7);
+        let words = || command.words().filter(|word| !word.starts_with('-')).take(10);
         let is_local = |path: &str| ["./", "../", "/"].iter().any(|start| path.starts_with(start));
         let is_system =
             |path: &str| ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| path.starts_with(start));

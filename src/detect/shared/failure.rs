@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use super::call::Call;
 use super::does::{Check, Does, is_search};
 use super::failure_phrases::{
-    ASSERTS, CAUSE, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES,
-    JSON_TEXT, KILLED, MISSING, NO_TESTS, NONE, NOTHING, RAN, RED, STATES, TYPED, USAGE,
+    ASSERTS, CAUSE, CLEAN, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, HINTS, JSON_HINTS, JSON_NO_TESTS,
+    JSON_STATES, JSON_TEXT, KILLED, MISSING, NO_TESTS, NONE, NOTHING, RAN, RED, STATES, TYPED, USAGE,
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
@@ -293,7 +293,7 @@ fn complains(line: &str, call: &Call) -> bool {
             && COMPLAINS.is_match(line)
             && (!NONE.is_match(line) || TYPED.is_match(line) || STATES.is_match(line))
     };
-    if !says_so() && !names_itself(line, call) {
+    if CLEAN.is_match(line) || !says_so() && !names_itself(line, call) {
         return false;
     }
     let lower = line.to_lowercase();

@@ -9,6 +9,9 @@ static STARTS: Pattern = Pattern::new(
     r"(?i)^\W{0,3}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
 );
 pub(super) static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
+/// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
+pub(super) static CLEAN: Pattern =
+    Pattern::new(r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b");
 /// A line that begins with the type of an error.
 pub(super) static TYPED: Pattern =
     Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
@@ -24,14 +27,15 @@ pub(super) static RED: Pattern = Pattern::new(
 );
 /// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` of a difference.
 pub(super) static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
-pub(super) static COUNTS: Pattern = Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b");
+pub(super) static COUNTS: Pattern =
+    Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=");
 /// A failed assertion of pytest.
 pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
 /// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
 pub(super) static DIAGNOSTIC: Pattern =
     Pattern::new(r"^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
 /// A line that counts tests that ran.
-pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b");
+pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b|^Ran [1-9]\d* tests?\b");
 /// A line that says that no test ran.
 pub(super) static NO_TESTS: Pattern = Pattern::new(
     r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
@@ -57,7 +61,7 @@ pub(super) static USAGE: Pattern = Pattern::new(
     r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
 );
 static REFUSED: Pattern = Pattern::new(
-    r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|not a git repository|doesn't want to proceed|does not have permission",
+    r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
 );
 /// Statements of a cause.
 pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);

@@ -117,7 +117,7 @@ impl NoCall {
             if is_refusal(text, step.actor()) {
                 (true, Digest::of_text(&text.head(HEAD).replace(|c: char| c.is_ascii_digit(), "0")))
             } else {
-                (false, text.start_digest(HEAD))
+                (false, Digest::of_text(&text.to_str()))
             }
         })?;
         if spoken.is_none() && !refused {

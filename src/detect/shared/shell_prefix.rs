@@ -18,12 +18,13 @@ struct Wrapper {
 const VALUED: &[&str] = &["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
 
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 4] = [
+const WRAPPERS: [Wrapper; 5] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
             "time", "xvfb-run"],
         subcommand: "", valued: VALUED, words: 0,
     },
+    Wrapper { names: &["cmd", "cmd.exe"], subcommand: "/c", valued: &[], words: 0 },
     Wrapper { names: &["timeout"], subcommand: "", valued: VALUED, words: 1 },
     Wrapper {
         names: &["xargs"], subcommand: "", valued: &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"], words: 0,

@@ -50,6 +50,8 @@ impl Default for TransientRules {
                 "connection refused",
                 "connection error",
                 "can't connect to",
+                "cannot connect to",
+                "failed to connect",
                 "can't reach",
                 "overloaded",
             ]),

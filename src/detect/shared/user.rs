@@ -20,17 +20,24 @@ pub(crate) struct UserSays {
     /// The step of the last message.
     pub(crate) latest: u64,
     text: Vec<u8>,
+    /// Whether the last message sums up a session that went on without its earlier messages.
+    pub(crate) resumes: bool,
 }
+
+/// How such a message begins.
+const RESUMES: &str = "This session is being continued from a previous conversation";
 
 impl UserSays {
     /// Takes the next step.
     pub(crate) fn observe(&mut self, step: &Step<'_>) {
+        self.resumes = false;
         let Event::Message(text) = step.event() else { return };
         let is_short = text.len() <= 100;
         if step.actor() != Actor::User || text.is_empty() || is_short && COURTESY.is_match(&text.to_str()) {
             return;
         }
         self.messages += 1;
+        self.resumes = text.starts_with(RESUMES);
         self.latest = step.index();
         self.text.clear();
         self.text.extend_from_slice(text.start(REMEMBERED));

@@ -116,7 +116,7 @@ impl WasteReason {
             Self::NothingNew => "showed lines seen before",
             Self::NothingFound => "searched and found nothing",
             Self::SameResult => "gave the same result as before",
-            Self::NoCall => "held no call that the harness found",
+            Self::NoCall => "sent back by the harness",
         }
     }
 

@@ -213,6 +213,10 @@ impl Fold for Waste {
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else {
             self.user.observe(step);
+            // The agent does not know any more what it saw.
+            if self.user.resumes {
+                (self.seen, self.shown) = (DigestMap::default(), ShownLines::default());
+            }
         }
         if let Some((attempt, _)) = self.attempts.answered(step)
             && let Some(reason) = self.reason(&attempt, None)

@@ -273,6 +273,11 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     let model = metadata.model.clone();
     runs.give_unrouted(&mut conversation.assembler, metadata, reward);
     for (name, mut chat) in conversation.take_sub_agents() {
+        // Claude Code sums up a session, and answers a side question, on a copy of it.
+        if ["subagent-acompact-", "subagent-aside_question-"].iter().any(|start| name.starts_with(start)) {
+            runs.pass_over("elements of copies of the chat", chat.elements());
+            continue;
+        }
         let metadata = Metadata {
             id: Some(format!("{parent}/{name}")),
             parent: Some(parent.clone()),

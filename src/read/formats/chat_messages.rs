@@ -63,6 +63,11 @@ impl<'a> Conversation<'a> {
         self.unknown + self.sub_agents.iter().map(|(_, chat)| chat.unknown()).sum::<u64>()
     }
 
+    /// Returns the number of elements.
+    pub(in crate::read) fn elements(&self) -> u64 {
+        self.place
+    }
+
     /// Returns the chats of sub-agents, with their names.
     pub(in crate::read) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
         std::mem::take(&mut self.sub_agents)

@@ -72,7 +72,9 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             let messages = result.list("messages");
             if !messages.is_empty() {
                 let mut branch = Branch::new(None, id.clone());
-                messages.into_iter().for_each(|message| branch.message(Some(message), None));
+                for message in messages {
+                    branch.message(Some(message), None);
+                }
                 branch.run.give(runs);
             }
         }
