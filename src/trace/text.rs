@@ -102,6 +102,11 @@ impl<'a> Text<'a> {
         spelling.get(..bytes).unwrap_or(spelling)
     }
 
+    /// Returns the digest of the first bytes of its spelling.
+    pub(crate) fn start_digest(&self, bytes: usize) -> Digest {
+        Digest::of_spelling(self.start(bytes))
+    }
+
     /// Returns the last lines of the text that fit into about `bytes` bytes, or all of a shorter text.
     pub(crate) fn tail(&self, bytes: usize) -> Cow<'a, str> {
         match self.0 {

@@ -49,7 +49,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) step: u64,
     /// The answer.
     pub(crate) last: u64,
-    /// Digest of the beginning of the answer, with its numbers masked: equal for answers of one template.
+    /// Digest of the beginning of the answer and its length, or of the beginning of a refusal with its numbers masked:
+    /// equal for answers of one template.
     pub(crate) answer: Digest,
     /// The beginning of the answer.
     pub(crate) head: Cow<'a, str>,
@@ -117,7 +118,7 @@ impl NoCall {
             if is_refusal(text, step.actor()) {
                 (true, Digest::of_text(&text.head(HEAD).replace(|c: char| c.is_ascii_digit(), "0")))
             } else {
-                (false, Digest::of_text(&text.to_str()))
+                (false, text.start_digest(HEAD).and(Digest::of_text(&text.len().to_string())))
             }
         })?;
         if spoken.is_none() && !refused {

@@ -7,8 +7,8 @@ use super::shell::last_part;
 /// Programs that run the command after them.
 struct Wrapper {
     names: &'static [&'static str],
-    /// The subcommand that must follow; empty if none.
-    subcommand: &'static str,
+    /// The subcommand that must follow, word by word.
+    subcommand: &'static [&'static str],
     /// Options that take a value.
     valued: &'static [&'static str],
     /// The number of their own words after the options.
@@ -17,21 +17,27 @@ struct Wrapper {
 
 const VALUED: &[&str] = &["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kill-after"];
 
+const IN_CONTAINER: &[&str] = &["-e", "-u", "-w", "--env", "--index", "--user", "--workdir"];
+
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 5] = [
+const WRAPPERS: [Wrapper; 8] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
             "time", "xvfb-run"],
-        subcommand: "", valued: VALUED, words: 0,
+        subcommand: &[], valued: VALUED, words: 0,
     },
-    Wrapper { names: &["cmd", "cmd.exe"], subcommand: "/c", valued: &[], words: 0 },
-    Wrapper { names: &["timeout"], subcommand: "", valued: VALUED, words: 1 },
+    Wrapper { names: &["cmd", "cmd.exe"], subcommand: &["/c"], valued: &[], words: 0 },
+    Wrapper { names: &["timeout"], subcommand: &[], valued: VALUED, words: 1 },
     Wrapper {
-        names: &["xargs"], subcommand: "", valued: &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"], words: 0,
+        names: &["xargs"], subcommand: &[], valued: &["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"], words: 0,
     },
+    // In a container: `docker compose exec -T app pytest`.
+    Wrapper { names: &["docker", "podman"], subcommand: &["exec"], valued: IN_CONTAINER, words: 1 },
+    Wrapper { names: &["docker", "podman"], subcommand: &["compose", "exec"], valued: IN_CONTAINER, words: 1 },
+    Wrapper { names: &["docker-compose"], subcommand: &["exec"], valued: IN_CONTAINER, words: 1 },
     // In its environment: `uv run pytest`.
     Wrapper {
-        names: &["hatch", "pdm", "pipenv", "poetry", "uv"], subcommand: "run",
+        names: &["hatch", "pdm", "pipenv", "poetry", "uv"], subcommand: &["run"],
         valued: &["-p", "--python", "--with", "--extra", "--group", "--env-file", "--project"], words: 0,
     },
 ];
@@ -48,7 +54,7 @@ pub(super) fn before_program(words: &[Cow<'_, str>]) -> usize {
             1
         } else if name.starts_with("python") && next == "-m" && installer(second) == "pip" {
             2
-        } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.fits(name, next)) {
+        } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.fits(name, after)) {
             1 + wrapper.own_words(after)
         } else {
             break;
@@ -58,16 +64,17 @@ pub(super) fn before_program(words: &[Cow<'_, str>]) -> usize {
 }
 
 impl Wrapper {
-    fn fits(&self, name: &str, next: &str) -> bool {
+    fn fits(&self, name: &str, after: &[Cow<'_, str>]) -> bool {
+        let words = after.iter().map(|word| &**word);
         // `command -v git` asks for a program and runs none.
         self.names.contains(&name)
-            && (self.subcommand.is_empty() || self.subcommand == next)
-            && !(name == "command" && next.starts_with('-'))
+            && words.take(self.subcommand.len()).eq(self.subcommand.iter().copied())
+            && !(name == "command" && after.first().is_some_and(|next| next.starts_with('-')))
     }
 
     /// Returns how many of the words after its name are its own.
     fn own_words(&self, words: &[Cow<'_, str>]) -> usize {
-        let mut own = usize::from(!self.subcommand.is_empty());
+        let mut own = self.subcommand.len();
         while let Some(option) = words.get(own).filter(|word| word.starts_with('-')) {
             own += 1 + usize::from(self.valued.contains(&&**option));
         }

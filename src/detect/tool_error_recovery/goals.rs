@@ -125,7 +125,7 @@ impl Goals {
             self.handed_over = Some((attempt.step, self.new_look));
         }
         let known = call.key.is_some_and(|key| self.looked_up.contains(&key));
-        if call.does == Does::Read && !call.is_shell && !failed && !known {
+        if call.does == Does::Read && !failed && !known {
             self.new_look = Some(attempt.step);
             self.looked_up.extend(call.key);
         }
