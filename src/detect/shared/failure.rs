@@ -293,7 +293,7 @@ fn complains(line: &str, call: &Call) -> bool {
             && COMPLAINS.is_match(line)
             && (!NONE.is_match(line) || TYPED.is_match(line) || STATES.is_match(line))
     };
-    if CLEAN.is_match(line) || !says_so() && !names_itself(line, call) {
+    if !says_so() && !names_itself(line, call) {
         return false;
     }
     let lower = line.to_lowercase();
@@ -301,7 +301,10 @@ fn complains(line: &str, call: &Call) -> bool {
     let is_help = || {
         lower.contains("usage") && call.text.split(' ').any(|word| matches!(word, "--help" | "-h" | "help"))
     };
-    !lower.contains("warning") && !is_help() && (call.text.is_empty() || !call.text.contains(&lower))
+    !lower.contains("warning")
+        && !CLEAN.is_match(line)
+        && !is_help()
+        && (call.text.is_empty() || !call.text.contains(&lower))
 }
 
 /// Returns true if a line begins with a program of the command line: `grep: Unmatched ( or \(`.
