@@ -28,9 +28,9 @@ use crate::trace::{Metadata, StepInput, WireStep};
 /// is withdrawn.
 ///
 /// **Spans.** Model spans often end after the tools that they called. The spans that enclose a step, which show which
-/// run it belongs to, end last. A trace of spans is judged within `settle` after spans arrive. When it closes, some
-/// time after its root span has ended, it is judged like a file of these spans. If enclosing spans have not arrived
-/// yet, steps below different ones provisionally count as different runs.
+/// run it belongs to, end last. A trace of spans is judged within `settle` after spans arrive, or later if the caller
+/// is late. When it closes, some time after its root span has ended, it is judged like a file of these spans. If
+/// enclosing spans have not arrived yet, steps below different ones provisionally count as different runs.
 ///
 /// When a trace closes, its verdicts are the same as those of a batch over the same run. Every finding that was opened
 /// either appears in these verdicts, has been merged into one that does, or is withdrawn.

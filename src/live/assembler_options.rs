@@ -61,8 +61,8 @@ impl Default for AssemblerOptions {
 /// The time that each piece of a trace adds between two judgements. Judging takes some 10 µs for each piece, so a trace
 /// uses at most a twentieth of a processor.
 const PACE: u64 = 200_000;
-/// How many times the delay of its last judgement a trace waits for the next, and how long at most. If the caller falls
-/// behind, each trace is judged less often.
+/// How many times the delay of its last judgement a trace waits for the next, and how long at most. If the caller is
+/// late, each trace is judged less often.
 const PATIENCE: u64 = 4;
 const MOST_PATIENCE: u64 = 4_000_000_000;
 
