@@ -172,8 +172,8 @@ pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &
     }
 }
 
-/// The kind of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The kind of a check, from what tells least of the code under work to what tells most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Check {
     /// Code given on the command line.
     Snippet,
@@ -181,7 +181,7 @@ pub(crate) enum Check {
     Script,
     /// The form of the code: a linter, a type checker.
     Form,
-    /// Tests or a build.
+    Build,
     Tests,
 }
 
@@ -218,6 +218,8 @@ impl Check {
             Some(Self::Form)
         } else if said.is(Meaning::CHECKS) {
             Some(Self::Tests)
+        } else if said.is(Meaning::CHECKS_BUILD) {
+            Some(Self::Build)
         } else {
             script.as_ref().map(|_| Self::Script)
         };

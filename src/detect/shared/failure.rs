@@ -105,7 +105,7 @@ impl Failure {
             return None;
         }
         let told = telling(call, &answer, &all);
-        let checks = call.parts.iter().any(|part| matches!(part.check, Some(Check::Tests | Check::Form)));
+        let checks = call.parts.iter().any(|part| part.check >= Some(Check::Form));
         let is_report = checks && all.iter().any(|line| RAN.is_match(line));
         // `Usage: …` before `Error: …` tells no cause.
         let has_error = told.iter().any(|line| line.starts_with("Error"));

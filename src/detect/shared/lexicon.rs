@@ -7,7 +7,7 @@ use crate::trace::TextMap;
 
 /// The lists that contain a word, one bit for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Meaning(u32);
+pub(crate) struct Meaning(u64);
 
 /// Declares the lists. Words have at most 15 letters.
 macro_rules! lists {
@@ -17,7 +17,7 @@ macro_rules! lists {
         enum Bit { $($name),+ }
 
         impl Meaning {
-            $($(#[$docs])+ pub(crate) const $name: Self = Self(1 << Bit::$name as u32);)+
+            $($(#[$docs])+ pub(crate) const $name: Self = Self(1 << Bit::$name as u64);)+
         }
 
         const LISTS: &[(Meaning, &str)] = &[$((Meaning::$name, $words)),+];
@@ -91,9 +91,11 @@ lists! {
     /// A subcommand of installers that reads.
     LISTS: "freeze list search show";
     /// A program, script or subcommand that checks code.
-    CHECKS: "build cc check clang clippy cmake cobc compile compileall ctest django doctest eslint flake8 g++ gcc jest \
-        javac karma lint make mocha mypy nose nosetests nox pest phpunit py_compile pyright pytest rspec ruff runtests rustc \
-        spec test tests tox tsc typecheck unittest verify vet vitest";
+    CHECKS: "check clippy compileall ctest django doctest eslint flake8 jest karma lint mocha mypy nose \
+        nosetests nox pest phpunit py_compile pyright pytest rspec ruff runtests spec test tests tox tsc \
+        typecheck unittest verify vet vitest";
+    /// A build, unless another word says what it checks.
+    CHECKS_BUILD: "build cc clang cmake cobc compile g++ gcc javac make rustc";
     /// A check of form alone, such as a linter.
     CHECKS_FORM: "bandit black clippy compileall eslint flake8 hadolint isort lint mypy phpstan prettier py_compile \
         pylint pyright rubocop ruff shellcheck tsc typecheck yamllint";

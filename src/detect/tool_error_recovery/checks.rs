@@ -67,7 +67,7 @@ impl Checks {
         // A check that the user refused did not run.
         let ran = action.reason != Some(UnknownReason::Refused);
         let Some(check) = told.check.filter(|_| ran) else { return false };
-        let is_test = matches!(check, Check::Tests | Check::Form);
+        let is_test = check >= Check::Form;
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
         let passed = failure.is_none() && (action.status == Status::Ok || is_free_of_errors(attempt, action));
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
@@ -92,6 +92,10 @@ impl Checks {
                 }
                 None if passed && check == Check::Form => {
                     since.failed.retain(|failed| failed.check != Check::Form);
+                }
+                // A build tells nothing of tests.
+                None if passed && check == Check::Build => {
+                    since.failed.retain(|failed| failed.check == Check::Tests);
                 }
                 None if passed => *since = Since::default(),
                 _ => {}
@@ -120,7 +124,8 @@ impl Checks {
         let (count, line) = (self.failing().len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
         let failed = if last.ran { "failed" } else { "could not run" };
-        let message = format!("{} {failed},{of} and no check passed after it{line}", last.shown);
+        let none = if last.check == Check::Tests { "no test" } else { "no check" };
+        let message = format!("{} {failed},{of} and {none} passed after it{line}", last.shown);
         Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
     }
 

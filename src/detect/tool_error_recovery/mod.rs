@@ -234,7 +234,7 @@ impl Recovery {
                 if told.check != Some(Check::Form) {
                     self.unsent.passed();
                 }
-                if told.check == Some(Check::Tests) || imports {
+                if told.check >= Some(Check::Build) || imports {
                     self.goals.reach_all(INSTALL);
                 }
                 self.goals.success(attempt, action, known);

@@ -104,7 +104,7 @@ impl Waste {
         let moment = (self.user.messages, self.actions);
         let shows_nothing_new =
             call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
-        let checks = |part: &Part| matches!(part.check, Some(Check::Tests | Check::Form));
+        let checks = |part: &Part| part.check >= Some(Check::Form);
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
