@@ -138,6 +138,9 @@ pub struct WastedActionsEvidence {
     pub actions: u64,
     /// The number of wasted actions by reason.
     pub reasons: BTreeMap<WasteReason, u64>,
+    /// The steps of the first wasted actions by reason, at most 20 each.
+    #[serde(default)]
+    pub steps: BTreeMap<WasteReason, Vec<u64>>,
     /// The tools with the most wasted actions, at most ten.
     pub by_tool: Vec<WastedTool>,
 }

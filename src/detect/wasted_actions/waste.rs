@@ -18,6 +18,9 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Step};
 
 /// The tool of turns without a call.
 const NO_CALL: &str = "no call";
+/// How many steps are remembered for each reason, and how many of them a message names.
+const STEPS: usize = 20;
+const NAMED: usize = 3;
 
 /// Counts the wasted actions of a trace.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ pub(in crate::detect) struct Waste {
     halves: u64,
     pub(in crate::detect) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
+    /// By reason, the steps of the first [`STEPS`].
+    steps: BTreeMap<WasteReason, Vec<u64>>,
     by_tool: BTreeMap<String, u64>,
 }
 
@@ -77,6 +82,7 @@ impl Waste {
             halves: 0,
             place: None,
             reasons: BTreeMap::new(),
+            steps: BTreeMap::new(),
             by_tool: BTreeMap::new(),
         }
     }
@@ -84,6 +90,8 @@ impl Waste {
     fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
         self.halves += reason.halves();
         *self.reasons.entry(reason).or_default() += 1;
+        let steps = self.steps.entry(reason).or_default();
+        steps.extend((steps.len() < STEPS).then_some(step));
         *self.by_tool.entry(tool.to_owned()).or_default() += 1;
         self.place = Some((self.place.map_or(step, |(first, _)| first.min(step)), step));
     }
@@ -168,6 +176,16 @@ impl Waste {
         wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * self.actions as f64
     }
 
+    /// Returns how many actions were wasted for a reason, and the steps of the first: `4 failed (steps 3, 9, 14, …)`.
+    fn told(&self, reason: WasteReason) -> String {
+        let count = self.reasons.get(&reason).copied().unwrap_or(0);
+        let steps = self.steps.get(&reason).map(Vec::as_slice).unwrap_or_default();
+        let named: Vec<String> = steps.iter().take(NAMED).map(u64::to_string).collect();
+        let word = if count == 1 { "step" } else { "steps" };
+        let more = if count > NAMED as u64 { ", …" } else { "" };
+        format!("{count} {} ({word} {}{more})", reason.told(), named.join(", "))
+    }
+
     fn finding(&self, place: (u64, u64)) -> Finding {
         let mut by_tool: Vec<WastedTool> = self
             .by_tool
@@ -177,8 +195,7 @@ impl Waste {
         by_tool.sort_by_key(|tool| Reverse(tool.wasted));
         by_tool.truncate(10);
         let count = self.number();
-        let reasons: Vec<String> =
-            self.reasons.iter().map(|(reason, count)| format!("{count} {}", reason.told())).collect();
+        let reasons: Vec<String> = self.reasons.keys().map(|reason| self.told(*reason)).collect();
         let most = match by_tool.first() {
             Some(most) if by_tool.len() > 1 && 2 * most.wasted > count && most.tool != NO_CALL => {
                 format!("; most by `{}`", most.tool)
@@ -192,6 +209,7 @@ impl Waste {
             wasted: self.wasted(),
             actions: self.actions,
             reasons: self.reasons.clone(),
+            steps: self.steps.clone(),
             by_tool,
         };
         Finding::new(
@@ -278,7 +296,8 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests =
             self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
-        let texts = self.by_tool.len() * 96 + self.user.memory();
+        let texts =
+            self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
         digests + self.shown.memory() + self.attempts.memory() + texts
     }
 }
