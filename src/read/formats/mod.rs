@@ -39,6 +39,7 @@ pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
 pub(super) mod copilot_debug;
 pub(super) mod crewai;
+pub(super) mod cursor;
 pub(super) mod events;
 pub(super) mod events_object;
 mod events_what;
@@ -144,6 +145,7 @@ super::format::formats! {
     WhoAndWhen => who_and_when, "who-and-when",
         "conversations of several agents, of the benchmark Who&When or Magentic-One";
     ClineUi => cline_ui, "cline-ui", "messages that Cline and Roo Code show (ui_messages.json)";
+    Cursor => cursor, "cursor", "chats of the Cursor editor: bubbles of a chat, or rows of its database";
     Antigravity => antigravity, "antigravity", "steps of Antigravity conversations";
     Activities => activities, "activities",
         "transcripts of the Microsoft 365 Agents SDK and the Bot Framework";
