@@ -1,5 +1,7 @@
-//! Antigravity: the steps of a conversation. A planner step has calls without ids; the steps after it are their
-//! answers, in order.
+//! Antigravity: the steps of a conversation. A planner step has calls without ids. The steps up to the next
+//! planner step answer them: the type of a step says which tool it is from.
+
+use std::collections::BTreeSet;
 
 use super::prelude::*;
 
@@ -16,11 +18,31 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");
-    document.each().for_each(|step| read_step(&step, &mut run));
+    let mut open = Vec::new();
+    for step in steps_in_order(document, &mut run) {
+        read_step(&step, &mut run, &mut open);
+    }
     run.give(runs);
 }
 
-fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
+/// Returns the steps without copies, in their order. A resumed session may append earlier steps again, and concurrent
+/// steps may be out of order.
+fn steps_in_order<'a>(document: &Document<'a>, run: &mut Recording<'_>) -> Vec<Members<'a>> {
+    let mut steps: Vec<_> = document.each().collect();
+    let (all, mut known) = (steps.len(), BTreeSet::new());
+    steps.retain(|step| !step.has("step_index") || known.insert(step.whole().map(Raw::bytes)));
+    run.pass_over("copies of steps", (all - steps.len()) as u64);
+    let places: BTreeSet<_> = steps.iter().map(|step| step.integer("step_index")).collect();
+    if places.len() == steps.len() {
+        steps.sort_by_key(|step| step.integer("step_index"));
+    }
+    steps
+}
+
+/// An unanswered call of the last planner step, with its tool.
+type Open<'a> = (CallNumber, Cow<'a, str>);
+
+fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Open<'a>>) {
     run.turn(step.time("created_at"));
     run.model(step.name("model"));
     run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
@@ -32,14 +54,15 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
             let is_call = kind == "TOOL_CALL";
             let is_user = source.is_some_and(|source| source.starts_with("USER"));
             run.say(if is_user { Actor::User } else { Actor::Agent }, text(content));
-            for call in calls(step, run) {
-                // Steps of this type record the status of the call, but not its output.
-                let is_done = is_call && step.name("status").as_deref() == Some("DONE");
-                if let Some(error) = error {
+            *open = calls(step, run);
+            // Steps of this type record the status of the call, but not its output.
+            let is_done = is_call && step.name("status").as_deref() == Some("DONE");
+            if let Some(error) = error {
+                for (call, _) in open.drain(..) {
                     run.answer_call(call, words::result(error), Outcome::flag(true));
-                } else if is_done {
-                    run.answer_in_part(call, Outcome::flag(false));
                 }
+            } else if is_done {
+                open.drain(..).for_each(|(call, _)| run.answer_in_part(call, Outcome::flag(false)));
             }
         }
         (
@@ -52,20 +75,60 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
             ),
             _,
         ) => {}
-        (Some("SYSTEM_MESSAGE"), _) | (Some(_), Some("SYSTEM")) => run.say(Actor::System, text(content)),
+        (Some("ERROR_MESSAGE"), _) if !open.is_empty() => {
+            let (call, _) = open.remove(0);
+            run.answer_call(call, text(error.or(content)), Outcome::flag(true));
+        }
         (Some("ERROR_MESSAGE"), _) => run.say(Actor::Environment, text(error.or(content))),
-        (Some(_), Some("MODEL")) => {
-            let failed = step.name("status").as_deref() == Some("ERROR") || error.is_some();
-            calls(step, run);
-            run.answer(None, None, error.or(content).and_then(words::result), Outcome::flag(failed));
+        (Some("SYSTEM_MESSAGE"), _) | (Some(_), Some("SYSTEM")) => run.say(Actor::System, text(content)),
+        (Some(kind), Some("MODEL")) => {
+            open.extend(calls(step, run));
+            let observation = error.or(content).and_then(words::result);
+            let outcome = match step.name("status").as_deref() {
+                _ if error.is_some() => Outcome::flag(true),
+                Some("ERROR") => Outcome::flag(true),
+                Some("RUNNING") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+                _ if observation.as_ref().is_some_and(failed) => Outcome::exit_code(true),
+                _ => Outcome::flag(false),
+            };
+            let own = open.iter().position(|(_, tool)| type_of(tool, kind) == Some(kind));
+            match own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none())) {
+                Some(place) => run.answer_call(open.remove(place).0, observation, outcome),
+                None => run.answer_with(None, outcome.answer(observation.into())),
+            }
         }
         _ => run.pass_over("steps of other types", 1),
     }
 }
 
-fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<CallNumber> {
-    let calls = step.objects("tool_calls");
-    calls
-        .map(|call| run.call(call.ident("id"), call.name("name"), call.first(&["args", "arguments"])))
-        .collect()
+fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {
+    let calls = step.objects("tool_calls").map(|call| {
+        let tool = call.name("name");
+        let number = run.call(call.ident("id"), tool.clone(), call.first(&["args", "arguments"]));
+        (number, tool.unwrap_or_default())
+    });
+    calls.collect()
+}
+
+/// Returns the type of the steps with the results of a tool, if it is known. Some tools have the type `kind` if their
+/// name is the same.
+fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
+    match tool {
+        "list_dir" => Some("LIST_DIRECTORY"),
+        "replace_file_content" | "multi_replace_file_content" | "write_to_file" => Some("CODE_ACTION"),
+        "run_command" => Some("RUN_COMMAND"),
+        "view_file" => Some("VIEW_FILE"),
+        "grep_search" => Some("GREP_SEARCH"),
+        tool => kind.eq_ignore_ascii_case(tool).then_some(kind),
+    }
+}
+
+/// Number of first lines of a result that may have the exit code.
+const HEADER_LINES: usize = 8;
+
+/// Returns true if the header of a result has an exit code other than 0.
+fn failed(observation: &TextCow<'_>) -> bool {
+    let text = observation.text().to_str();
+    let mut lines = text.lines().take(HEADER_LINES).map(str::trim).take_while(|line| *line != "Output:");
+    lines.any(|line| words::exit_line(line, "The command failed with exit code: ") == Some(true))
 }
