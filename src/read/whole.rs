@@ -10,7 +10,7 @@ use super::session;
 use super::window::{Place, Window};
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Raw, SkipIndex};
+use crate::json::{Json, Raw, SkipIndex};
 use crate::trace::RunSummary;
 
 /// Reads an input that must be seen as a whole. `index` has the known ends of its first values.
@@ -79,12 +79,47 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
         }
         Ok(None) => {
             let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
+            if read_after_text(window, wanted, runs) {
+                return;
+            }
             if !is_empty || !read_damaged(window, wanted, runs) {
                 fail_at_start(recognise::unrecognised(&parsed.document, wanted), window, runs);
             }
         }
         Err(error) => fail_at_start(error, window, runs),
     }
+}
+
+/// Number of lines of text that may precede a document.
+const LINES_OF_TEXT: u64 = 8;
+
+/// Reads a document after lines of text, as a command prints them before its output. Returns false if no format claims
+/// the rest of the input.
+fn read_after_text(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
+    let bytes = window.unread();
+    let is_json = |text: &[u8]| Json::new(text).is_sound();
+    let mut start = 0;
+    for count in 1..=LINES_OF_TEXT {
+        let rest = bytes.get(start..).unwrap_or_default();
+        let Some(end) = memchr::memchr(b'\n', rest) else { return false };
+        let (line, rest) = rest.split_at(end + 1);
+        start += end + 1;
+        if is_json(line) {
+            return false;
+        }
+        if is_json(rest) {
+            let index = SkipIndex::of_length(rest.len());
+            let parsed = Parsed::of(rest, Some(&index));
+            let is_read =
+                parsed.value.is_some() && matches!(recognise::claimed(&parsed.document, wanted), Ok(Some(_)));
+            if is_read {
+                runs.pass_over("lines of text before the document", count);
+                read_document(&parsed, &Window::over_part(rest, window.place(start)), wanted, runs);
+            }
+            return is_read;
+        }
+    }
+    false
 }
 
 /// Finds the format or the nested documents of a whole input, or else the format of its only line.

@@ -1,4 +1,5 @@
-//! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its result.
+//! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its result. Dumps
+//! of its store have the facts of a message in the message itself.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -6,24 +7,37 @@ use std::sync::LazyLock;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Object(All(&[
-        In("info", &Is(Kind::String, &["id"])),
-        Holds("messages", &All(&[Is(Kind::Object, &["info"]), Is(Kind::List, &["parts"])])),
-    ]))],
+    signature: &[
+        Shape::Object(All(&[
+            In("info", &Is(Kind::String, &["id"])),
+            Holds("messages", &All(&[Is(Kind::Object, &["info"]), Is(Kind::List, &["parts"])])),
+        ])),
+        Shape::Object(All(&[
+            In("session", &Is(Kind::String, &["id"])),
+            Holds(
+                "messages",
+                &All(&[
+                    Is(Kind::String, &["role"]),
+                    In("time", &Has(&["created"])),
+                    Is(Kind::List, &["parts"]),
+                ]),
+            ),
+        ])),
+    ],
     reader: Reader::Document(read),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     let mut run = Recording::of_agent("opencode");
-    let info = members.object("info");
-    run.metadata.id = info.name("id").map(Cow::into_owned);
-    run.metadata.parent = info.name("parentID").map(Cow::into_owned);
+    let session = members.object(if members.has("info") { "info" } else { "session" });
+    run.metadata.id = session.name("id").map(Cow::into_owned);
+    run.metadata.parent = session.name("parentID").or_else(|| session.name("parent_id")).map(Cow::into_owned);
     for (turn, message) in (0..).zip(members.list("messages")) {
         run.pass_over("messages that are not objects", u64::from(message.kind() != Kind::Object));
         let message = Members::from(message);
         let parts: Vec<_> = message.objects("parts").map(Part).collect();
-        add(Info::of(&message.object("info")), &parts, turn, &mut run);
+        add(Info::of(&message.within("info")), &parts, turn, &mut run);
     }
     run.give(runs);
 }
