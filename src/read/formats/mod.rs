@@ -64,6 +64,7 @@ pub(super) mod llm_code;
 mod llm_stream;
 pub(super) mod mastra;
 pub(super) mod mini_swe_agent;
+pub(super) mod minimax;
 pub(super) mod mlflow;
 pub(super) mod moatless;
 pub(super) mod native;
@@ -107,6 +108,7 @@ super::format::formats! {
     GeminiCli => gemini_cli, "gemini-cli", "sessions of the Gemini CLI: a document, or a message per line";
     QwenCode => qwen, "qwen-code", "sessions of Qwen Code";
     OpenCode => opencode, "opencode", "sessions exported by OpenCode";
+    MiniMax => minimax, "minimax", "sessions of MiniMax Agent";
     SweAgent => swe_agent, "swe-agent", "trajectories of SWE-agent (.traj)";
     OpenHands => openhands, "openhands",
         "event logs of OpenHands: a list, or an object with the list under `trajectory`";

@@ -1,0 +1,69 @@
+//! Sessions of `MiniMax` Agent (Mavis): one document of messages. A call has its result.
+
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition = Definition {
+    signature: &[Shape::Object(All(&[
+        In("session", &Is(Kind::String, &["session_id"])),
+        Holds(
+            "messages",
+            &Any(&[
+                Has(&["msg_id", "msg_type", "msg_content"]),
+                Holds("tool_calls", &Has(&["tool_name", "tool_call_args"])),
+            ]),
+        ),
+    ]))],
+    reader: Reader::Document(read),
+};
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
+    let session = members.object("session");
+    let mut run = Recording::of_agent("minimax");
+    run.metadata.id = session.name("session_id").map(Cow::into_owned);
+    run.model(session.name("effective_model"));
+    let messages: Vec<_> = members.objects("messages").collect();
+    let of_agent = Says("role", &["assistant"]);
+    let responses = messages.iter().filter(|message| of_agent.fits(message)).count();
+    // Token counts have no ids: they are in the order of the responses, unless some are missing.
+    let counts = Some(members.list("tokenUsage")).filter(|counts| counts.len() == responses);
+    let mut usage = counts.into_iter().flatten().map(|count| usage(&Members::from(count)));
+    for message in &messages {
+        run.turn(message.get("timestamp").and_then(time::of_milliseconds));
+        let text = message.text("msg_content");
+        match message.name("role").as_deref() {
+            Some("user") => run.say(Actor::User, text),
+            Some("assistant") => {
+                run.spent(usage.next());
+                run.say(Actor::Agent, text);
+                message.objects("tool_calls").for_each(|call| read_call(&call, &mut run));
+            }
+            _ => run.pass_over("messages of other roles", 1),
+        }
+    }
+    run.give(runs);
+}
+
+fn read_call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
+    let number = run.call(call.name("tool_call_id"), call.name("tool_name"), call.get("tool_call_args"));
+    let outcome = match call.integer("tool_call_status") {
+        Some(2) => Outcome::flag(false),
+        Some(3) => Outcome::flag(true),
+        _ => Outcome::UNMARKED,
+    };
+    let observation = call.result("tool_call_result_data");
+    if observation.is_some() || outcome != Outcome::UNMARKED {
+        run.answer_call(number, observation, outcome);
+    }
+}
+
+/// Cached and reasoning tokens are counted separately.
+fn usage(counts: &Members<'_>) -> Usage {
+    let [read, write] = ["cache_read_tokens", "cache_write_tokens"].map(|key| counts.count(key));
+    Usage {
+        duration_ns: None,
+        input_tokens: tokens::sum([counts.count("input_tokens"), read, write]),
+        output_tokens: tokens::sum([counts.count("output_tokens"), counts.count("reasoning_tokens")]),
+        cached_tokens: read,
+    }
+}
