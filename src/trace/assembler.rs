@@ -24,7 +24,7 @@ const BATCH: usize = 64;
 const MOST_WAITING: usize = 1 << 24;
 
 /// The number of a call within its run, for answers without an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(u64);
 
 /// A queue of the steps of one run after the other. A step leaves the queue once it and all steps before it are

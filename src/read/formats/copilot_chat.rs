@@ -39,7 +39,8 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut main = begin(id.clone(), None);
     let mut helpers: BTreeMap<Cow<'_, str>, Recording<'_>> = BTreeMap::new();
     for request in members.objects("requests") {
-        let calls = self::request(&request, &mut main);
+        let mut calls = self::request(&request, &mut main);
+        add_shown(&mut calls, &request, &mut main);
         for part in parts(&request, true) {
             let of_call = part.name("toolCallId").and_then(|id| calls.get(&id).copied());
             let helper = part.name("subAgentInvocationId");
@@ -101,6 +102,37 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
     calls
 }
 
+/// Adds the ids that VS Code made up for displayed invocations, each to the first call of its tool that is displayed
+/// nowhere else.
+fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
+    let own = parts(request, true).filter(|part| !part.has("subAgentInvocationId"));
+    let shown: Vec<_> =
+        own.filter_map(|part| Some((part.name("toolCallId")?, part.name("toolId")?))).collect();
+    let is_hidden = |id: &Cow<'_, str>| shown.iter().all(|(other, _)| other != id);
+    let mut hidden: Vec<_> =
+        calls.iter().filter(|(id, _)| is_hidden(id)).map(|(_, number)| *number).collect();
+    hidden.sort_unstable();
+    for (id, tool) in shown.into_iter().filter(|(id, _)| is_uuid(id)) {
+        let is_of_tool =
+            |call: &CallNumber| run.call_mut(*call).is_some_and(|call| is_same_tool(&tool, &call.name));
+        if let Some(place) = hidden.iter().position(is_of_tool) {
+            calls.entry(id).or_insert(hidden.remove(place));
+        }
+    }
+}
+
+/// Returns true if an id looks like a UUID.
+fn is_uuid(id: &str) -> bool {
+    id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Returns true if one name of a tool begins with the other: `copilot_listDirectory` is `list_dir`.
+fn is_same_tool(shown: &str, called: &str) -> bool {
+    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    let (shown, called) = (plain(shown.strip_prefix("copilot_").unwrap_or(shown)), plain(called));
+    shown.starts_with(&called) || called.starts_with(&shown)
+}
+
 /// Reads a displayed tool invocation: of a known call, or a call of its own.
 fn invocation<'a>(part: &Members<'a>, known: Option<CallNumber>, run: &mut Recording<'a>) {
     let outcome = shown(part);
@@ -122,26 +154,25 @@ fn invocation<'a>(part: &Members<'a>, known: Option<CallNumber>, run: &mut Recor
 /// Assigns the results of a request to its calls.
 fn answer<'a>(calls: &Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
     let result = request.object("result");
-    let mut shown: BTreeMap<_, _> =
-        parts(request, true).filter_map(|part| Some((part.name("toolCallId")?, shown(&part)?))).collect();
+    let of_call = |part: Members<'a>| Some((*calls.get(&part.name("toolCallId")?)?, shown(&part)?));
+    let mut shown: BTreeMap<_, _> = parts(request, true).filter_map(of_call).collect();
     for (id, result) in result.object("metadata").object("toolCallResults").iter() {
         let id = short(id);
         let text = log::text_of(result);
         let flag = ["isError", "hasError"].iter().any(|key| is_true(result.member(key)));
-        let marked = shown.remove(id).or_else(|| flag.then(|| Outcome::flag(true)));
+        let call = calls.get(id);
+        let marked = call.and_then(|call| shown.remove(call)).or_else(|| flag.then(|| Outcome::flag(true)));
         let outcome =
             marked.unwrap_or_else(|| text.as_ref().map_or(Outcome::UNMARKED, |text| told(text.text())));
         let answer = outcome.answer(text.into());
-        match calls.get(id) {
+        match call {
             Some(number) => _ = run.steps.answer_call(*number, answer),
             None => run.answer_with(None, answer),
         }
     }
     // A refused call may have no result.
-    for (id, outcome) in shown {
-        if let Some(number) = calls.get(&id) {
-            run.answer_call(*number, None, outcome);
-        }
+    for (call, outcome) in shown {
+        run.answer_call(call, None, outcome);
     }
     run.metadata.termination = is_true(request.get("isCanceled")).then(|| "canceled".to_owned());
     if result.has("errorDetails") {
