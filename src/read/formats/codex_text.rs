@@ -46,7 +46,10 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         }
         b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
             let (outcome, output) = header(text);
-            (outcome, output.map(TextCow::from))
+            match output.filter(|_| text.starts_with("Script completed")).and_then(of_command) {
+                Some((outcome, output)) => (outcome, Some(output.into())),
+                None => (outcome, output.map(TextCow::from)),
+            }
         }
         b'a' if text.starts_with("aborted by user") => {
             (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
@@ -56,14 +59,29 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     })
 }
 
-/// `{"output": …, "metadata": {"exit_code": …}}`, or `{"exit_code": …, "output": …}`.
+/// `{"output": …, "metadata": {"exit_code": …}}`, `{"exit_code": …, "output": …}`, or `{"chunk_id": …, "session_id": …,
+/// "output": …}` of a command that still runs.
 fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
     let members = Members::of(&mut json);
     let is_all = members.whole().is_some() && json.peek_byte().is_none();
     let code = members.object("metadata").get("exit_code").or_else(|| members.get("exit_code"));
-    let code = is_failure_code(code.filter(|_| is_all)?)?;
-    Some((Outcome::exit_code(code), members.get("output")?.string()?.into_owned()))
+    let outcome = match code {
+        _ if !is_all => return None,
+        Some(code) => Outcome::exit_code(is_failure_code(code)?),
+        None if members.has("chunk_id") && members.has("session_id") => {
+            Outcome::unknown(UnknownReason::Running, Provenance::Text)
+        }
+        None => return None,
+    };
+    Some((outcome, members.get("output")?.string()?.into_owned()))
+}
+
+/// Reads the output of a script that is the result of one command.
+fn of_command(output: Text<'_>) -> Option<(Outcome, String)> {
+    let text = output.to_str();
+    let text = text.trim_start();
+    if text.starts_with('{') && text.contains("\"chunk_id\"") { enclosed(text) } else { None }
 }
 
 /// The beginning of a list of parts in Python's spelling.
