@@ -10,8 +10,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Report, Shown, UserSays,
-    after_colon, no_call, shell,
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, Part, ProgressTracker, Report, Shown,
+    UserSays, after_colon, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step};
 
@@ -29,6 +29,8 @@ pub(super) struct Blindness {
     /// By tool and cause.
     refused: DigestMap<Refused>,
     barred: Barred,
+    /// By tool that writes, the number of the latest call that succeeded.
+    written: DigestMap<u64>,
     user: UserSays,
     findings: Vec<Finding>,
 }
@@ -66,6 +68,7 @@ impl Blindness {
             changes: VecDeque::new(),
             refused: DigestMap::default(),
             barred: Barred::default(),
+            written: DigestMap::default(),
             user: UserSays::default(),
             findings: Vec::new(),
         }
@@ -91,6 +94,9 @@ impl Blindness {
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
         };
+        // The user may have done something in between.
+        let spoke = |earlier: &&Refusal| call.is_shell && self.user.latest > earlier.step;
+        let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier));
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         let mut blind =
@@ -101,7 +107,9 @@ impl Blindness {
             let given = !call.is_shell
                 && last.is_some_and(|last| self.user.latest > last.step)
                 && self.user.gave(action);
-            refused.turns = if given { 1 } else { refused.turns + 1 };
+            let written = self.written.get(&Digest::of_text(program));
+            let went_through = written.is_some_and(|number| last.is_some_and(|last| last.number < *number));
+            refused.turns = if given || went_through { 1 } else { refused.turns + 1 };
         }
         if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
@@ -161,9 +169,12 @@ impl Refusal {
     /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
     fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        let runs = |shown: &str| before.parts.iter().any(|part| *part.shown == *shown);
-        let same_command =
-            call.is_shell && failure.is_flagged && call.parts.iter().any(|part| runs(&part.shown));
+        // Of a long command only the beginning is known. A line cut down to what only looks is another try.
+        let runs = |part: &Part| {
+            !part.shown.ends_with('…') && before.parts.iter().any(|other| other.shown == part.shown)
+        };
+        let is_narrowed = call.does == Does::Read && call.parts.len() < before.parts.len();
+        let same_command = call.is_shell && failure.is_flagged && !is_narrowed && call.parts.iter().any(runs);
         self.writes_as(now) || same_command && self.wording == now.wording
     }
 
@@ -171,7 +182,10 @@ impl Refusal {
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // Another view of the same failure is news: `pytest | tail` after `pytest`.
-        let is_report = matches!(failure.kind, FailureKind::NoTests | FailureKind::Other);
+        let is_report = matches!(
+            failure.kind,
+            FailureKind::NoTests | FailureKind::Done | FailureKind::NoTool | FailureKind::Other
+        );
         let same_line = !is_report || !call.is_shell || self.call.line == now.call.line;
         let same_call = call.key.is_some() && before.key == call.key && same_line;
         same_call
@@ -211,7 +225,7 @@ fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
 
 impl Fold for Blindness {
     fn observe(&mut self, step: &Step<'_>) {
-        if let Some(attempt) = self.no_call.observe(step) {
+        if let Some(attempt) = self.no_call.observe(step).filter(|attempt| attempt.refused) {
             self.no_call(&attempt);
         } else {
             self.user.observe(step);
@@ -227,6 +241,13 @@ impl Fold for Blindness {
         self.number += 1;
         if let Some(failure) = attempt.failure() {
             self.refusal(&attempt, failure, action);
+        }
+        let does = attempt.call.call.does;
+        if attempt.failure().is_none() && matches!(does, Does::Run | Does::Write) {
+            self.barred = Barred::default();
+            if does == Does::Write && !attempt.call.call.is_shell {
+                self.written.insert(Digest::of_text(&attempt.call.call.program), self.number);
+            }
         }
         if attempt.changes {
             self.changes.truncate(REMEMBERED - 1);

@@ -26,6 +26,8 @@ pub(super) struct Span {
     /// The number of ways in which it failed, and whether the calls differ.
     pub(super) ways: u64,
     pub(super) varied: bool,
+    /// Whether the harness refused the turns without a call.
+    pub(super) refused: bool,
     /// The step at which it was found, and those of merged loops.
     pub(super) found: u64,
     pub(super) merged: Vec<u64>,
@@ -44,6 +46,7 @@ impl Span {
             said: String::new(),
             ways: 1,
             varied: false,
+            refused: false,
             found: place.1,
             merged: Vec::new(),
         }
@@ -56,7 +59,8 @@ impl Span {
 
     pub(super) fn of_no_call(attempt: &no_call::Attempt<'_>) -> Self {
         let place = (attempt.row_start, attempt.last);
-        Self { said: excerpt(&attempt.head, 100), ..Self::new(LoopKind::NoCall, attempt.row, place) }
+        let said = excerpt(&attempt.head, 100);
+        Self { said, refused: attempt.refused, ..Self::new(LoopKind::NoCall, attempt.row, place) }
     }
 
     pub(super) fn certain_if(mut self, is_certain: bool) -> Self {
@@ -107,7 +111,12 @@ impl Span {
                 format!("{subject} {how} (steps {first}-{last}){most}{}", after_colon(said))
             }
             LoopKind::NoCall => {
-                format!("the harness sent back {count} turns (steps {first}-{last}){}", after_colon(said))
+                let (place, said) = (format!("(steps {first}-{last})"), after_colon(said));
+                if self.refused {
+                    format!("the harness sent back {count} turns {place}{said}")
+                } else {
+                    format!("{count} turns without a call got the same message {place}{said}")
+                }
             }
             LoopKind::IdleLooks => {
                 format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
 use super::does::Does;
+use super::failure_phrases::KILLED;
 use super::phrases::Hints;
 use super::{Call, Facts, Failure, PassedOver, Shown, facts, said};
 use crate::trace::{
@@ -289,9 +290,12 @@ fn is_final(action: &Action<'_>) -> bool {
 
 /// Returns true if a command was stopped at a time limit, as opposed to a timeout of a remote service.
 fn is_time_limit(answer: &Facts, action: &Action<'_>) -> bool {
-    let text = action.error_type.unwrap_or_default().to_lowercase()
-        + &action.observation.present().map_or_else(String::new, |answer| answer.head(300).to_lowercase());
-    answer.call.does == Does::Run && ["timeout", "timed out"].iter().any(|phrase| text.contains(phrase))
+    let says_so = |text: &str| ["timeout", "timed out"].iter().any(|phrase| text.contains(phrase));
+    let answered =
+        || action.observation.present().map_or_else(String::new, |answer| answer.head(300).to_lowercase());
+    let is_stopped = |text: &str| if answer.call.is_shell { says_so(text) } else { KILLED.is_match(text) };
+    answer.call.does == Does::Run
+        && (action.error_type.is_some_and(|kind| says_so(&kind.to_lowercase())) || is_stopped(&answered()))
 }
 
 /// Returns the id of the session in which a command was left running: `session fast-lagoon`, `session ID 28895`.

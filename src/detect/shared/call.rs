@@ -49,6 +49,8 @@ pub(crate) struct Part {
     pub(crate) check: Option<Check>,
     /// Whether it runs even if the part before it failed.
     pub(crate) apart: bool,
+    /// Whether another part reads what it prints, and its own status is lost.
+    pub(crate) feeds: bool,
     /// Whether its complaints are thrown away.
     pub(crate) silenced: bool,
 }
@@ -103,6 +105,7 @@ impl Call {
             script: None,
             check: tool.check,
             apart: false,
+            feeds: false,
             silenced: false,
         };
         Self {
@@ -125,7 +128,8 @@ impl Call {
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
             // Of a tool that is called like a program: what follows its first line is text.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
-            let (mut parts, mut text) = (Vec::with_capacity(4), String::with_capacity(line.len()));
+            let (mut parts, mut text): (Vec<Part>, _) =
+                (Vec::with_capacity(4), String::with_capacity(line.len()));
             let (mut target, mut apart) = (None, false);
             for command in told {
                 let meaning = Meaning::of(command.program());
@@ -149,6 +153,9 @@ impl Call {
                 append(&mut text, command);
                 let added = text.get(start..).unwrap_or_default();
                 let added = added.strip_prefix(SEPARATOR).unwrap_or(added);
+                if let Some(before) = parts.last_mut().filter(|_| command.piped) {
+                    before.feeds = true;
+                }
                 parts.push(Part {
                     place: parts.len(),
                     does,
@@ -158,6 +165,7 @@ impl Call {
                     script,
                     check,
                     apart: std::mem::take(&mut apart),
+                    feeds: false,
                     silenced: command.is_silenced(),
                 });
                 target = target.or_else(|| target_of(command).map(str::to_owned));
@@ -210,7 +218,8 @@ impl Call {
     /// Returns the parts that decide the status of a command line, last first: those that `&&` joins to the last one.
     fn deciding(&self) -> impl Iterator<Item = &Part> {
         let mut is_over = false;
-        self.parts.iter().rev().take_while(move |part| !std::mem::replace(&mut is_over, part.apart))
+        let joined = self.parts.iter().rev();
+        joined.take_while(move |part| !std::mem::replace(&mut is_over, part.apart)).filter(|part| !part.feeds)
     }
 
     /// Returns true if a failure without a word may be an answer: a part that decides the status tests or searches, and
@@ -226,7 +235,9 @@ impl Call {
     /// has no say in it.
     pub(crate) fn ends_asking(&self) -> bool {
         let asks = |part: &Part| {
-            is_search(&part.program) || matches!(part.name(), "fuser" | "kill" | "killall" | "pkill")
+            part.does == Does::Read
+                || is_search(&part.program)
+                || matches!(part.name(), "fuser" | "kill" | "killall" | "pkill")
         };
         !self.parts.is_empty() && self.deciding().all(asks)
     }
@@ -236,16 +247,31 @@ impl Call {
         // `javac: no source files`, `/bin/bash: line 3: javac: command not found`
         let blames = |part: &Part| line.rsplit(": ").skip(1).any(|name| name == part.name());
         let is_silent = |part: &&Part| line.is_empty() && (part.silenced || part.does == Does::Run);
-        let named = self.parts.iter().find(|part| blames(part));
+        let mut deciding: Vec<&Part> = self.deciding().collect();
+        deciding.reverse();
+        let named = deciding.into_iter().chain(&self.parts).find(|part| blames(part));
+        let named = named.or_else(|| self.parts.first().filter(|_| is_unparsed(line)));
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }
+}
+
+/// Returns true if a shell says that it could not parse a line, and ran nothing of it.
+pub(super) fn is_unparsed(line: &str) -> bool {
+    ["syntax error near unexpected", "syntax error: unexpected", "Syntax error: "]
+        .iter()
+        .any(|said| line.contains(said))
+        && line.contains("sh: ")
 }
 
 /// Returns true if a simple command says what a line does: it is not a filter at its end, and does not only set the
 /// scene.
 fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
-    let is_aside =
-        command.is_empty() || meaning.is(Meaning::SCENE) || command.piped && meaning.is(Meaning::FILTER);
+    // `$gh = "C:\bin\gh.exe"` of PowerShell.
+    let is_assignment = command.program().starts_with('$') && command.arguments().next() == Some("=");
+    let is_aside = is_assignment
+        || command.is_empty()
+        || meaning.is(Meaning::SCENE)
+        || command.piped && meaning.is(Meaning::FILTER);
     command.writes.is_some() || !is_aside
 }
 

@@ -6,13 +6,16 @@
 
 use std::borrow::Cow;
 
-use super::call::Call;
+use super::arguments::each_text;
+use super::call::{Call, is_unparsed};
 use super::does::{Check, Does, is_search};
 use super::failure_phrases::{
-    ASSERTS, CAUSE, CLEAN, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, HINTS, JSON_HINTS, JSON_NO_TESTS,
-    JSON_STATES, JSON_TEXT, KILLED, MISSING, NO_TESTS, NONE, NOTHING, RAN, RED, STATES, TYPED, USAGE,
+    ASSERTS, CAUSE, CLEAN, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS,
+    JSON_STATES, JSON_TEXT, KILLED, MISSING, NO_TESTS, NO_TOOL, NONE, NOTHING, RAISED, RAN, RED, STATES,
+    TYPED, USAGE,
 };
 use super::lexicon::{Meaning, words};
+use super::phrases::Pattern;
 use super::shell::last_part;
 use super::text::{exit_code, lines, plain, template, without_numbers};
 use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
@@ -60,6 +63,10 @@ pub(crate) enum FailureKind {
     Refused,
     /// A run of tests that ran none.
     NoTests,
+    /// The wanted state is there already.
+    Done,
+    /// The harness does not know the tool.
+    NoTool,
     /// Anything else.
     Other,
 }
@@ -69,6 +76,8 @@ const HEAD: usize = 400;
 const TAIL: usize = 2_000;
 /// How much of the end mostly holds the last lines.
 const END: usize = 500;
+/// The longest output, in lines, whose last line may say what failed in other words.
+const SILENT: usize = 3;
 /// The exit code of `xargs` if a command that it ran did not end with 0.
 const XARGS: i64 = 123;
 
@@ -81,6 +90,9 @@ impl Failure {
         let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
         let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
         let ended_well = is_trusted && action.status == Status::Ok;
+        if is_error && !call.is_shell && interrupts(action) {
+            return None;
+        }
         let was_stopped = action.reason == Some(UnknownReason::Interrupted);
         let states = |answer| {
             call.does != Does::Note
@@ -139,12 +151,21 @@ impl Failure {
             shown.filter(|_| killed).and_then(|line| line.get(line.rfind("timed out")?..)?.split('<').next());
         let shown = timed_out.or(shown).unwrap_or_default();
         // `Validation failed for tool "edit":` goes on in the next line.
+        // Of a long output that states no error, the last lines say nothing.
+        let is_told = |line: &&str| tells(line, call) || RAISED.is_match(line);
+        let is_silent = call.is_shell && all.len() > SILENT && !told.iter().any(is_told);
         let next = all.iter().skip_while(|line| **line != shown).nth(1).filter(|_| shown.ends_with(':'));
-        let shown = next.map_or(Cow::Borrowed(shown), |next| format!("{shown} {next}").into());
+        let shown = match next {
+            _ if is_silent => code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into()),
+            Some(next) => format!("{shown} {next}").into(),
+            None => Cow::Borrowed(shown),
+        };
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
             _ if !call.is_shell && checks && JSON_NO_TESTS.is_match(&answer) => FailureKind::NoTests,
+            _ if !call.is_shell && NO_TOOL.is_match(&shown) => FailureKind::NoTool,
+            None if DONE.is_match(&shown) => FailureKind::Done,
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
         };
@@ -167,6 +188,11 @@ impl Failure {
         })
     }
 
+    /// Returns true if a shell says that it could not parse the line, and ran nothing of it.
+    pub(crate) fn is_unparsed(&self) -> bool {
+        is_unparsed(&self.line)
+    }
+
     /// Returns true if it says that this program is not there.
     pub(crate) fn misses(&self, program: &str) -> bool {
         matches!(&self.kind, FailureKind::Missing(name) if name == program)
@@ -176,6 +202,13 @@ impl Failure {
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
+}
+
+/// Returns true if a call only sends an interrupt: what it stops was meant to end.
+fn interrupts(action: &Action<'_>) -> bool {
+    let mut interrupts = false;
+    each_text(action, |_, text, _| interrupts |= matches!(text, "\u{3}" | "^C" | "C-c" | "ctrl+c"));
+    interrupts
 }
 
 /// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
@@ -189,7 +222,7 @@ fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
         return !all.first().is_some_and(complains);
     }
     let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    // `ssh -T` authenticates and exits with 1, as there is no shell.
+    // `ssh -T` authenticates and exits with 1, for want of a shell.
     let succeeds = || all.iter().any(|line| line.contains("successfully"));
     let may_say_no = call.may_say_no() && is_short() || has_code && (call.ends_asking() || succeeds());
     may_say_no && !all.iter().any(|line| complains(line, call))
@@ -318,27 +351,31 @@ fn names_itself(line: &str, call: &Call) -> bool {
 /// Returns the lines of a failed answer that tell what failed, at most eight.
 fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
     let traceback = all.iter().rposition(|line| line.starts_with("Traceback (most recent"));
-    if let Some(raised) = traceback.and_then(|at| all.iter().skip(at).rfind(|line| TYPED.is_match(line))) {
-        return vec![raised];
+    if let Some(at) = traceback {
+        let raised = |pattern: &Pattern| all.iter().skip(at).rfind(|line| pattern.is_match(line));
+        if let Some(raised) = raised(&TYPED).or_else(|| raised(&RAISED)) {
+            return vec![raised];
+        }
     }
     let mut told: Vec<&str> = Vec::new();
     if answer.trim_start().starts_with('{') {
         told.extend(JSON_TEXT.groups(first_chars(answer, 1_000)).take(8));
     }
     if told.is_empty() {
-        let tells = |line: &&&str| {
-            let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
-            (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))
-                && (complains(line, call) || RED.is_match(line) || DIAGNOSTIC.is_match(line))
-                && !line.starts_with("Traceback")
-        };
-        told.extend(all.iter().filter(tells).take(8));
+        told.extend(all.iter().filter(|line| tells(line, call) && !line.starts_with("Traceback")).take(8));
     }
     if told.is_empty() {
         let skipped = if call.is_shell { all.len().saturating_sub(2) } else { 0 };
         told.extend(all.iter().skip(skipped).take(2));
     }
     told
+}
+
+/// Returns true if a line of a failed answer tells that something failed, or where.
+fn tells(line: &str, call: &Call) -> bool {
+    let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
+    (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))
+        && (complains(line, call) || RED.is_match(line) || DIAGNOSTIC.is_match(line))
 }
 
 /// Returns the lines of a test report that say how the tests failed, at most 60.

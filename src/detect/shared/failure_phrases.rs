@@ -6,7 +6,7 @@ use super::phrases::{Hints, Pattern};
 
 /// A line that begins by stating a failure; `errors: 0` states none.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,3}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
+    r"(?i)^\W{0,5}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
 );
 pub(super) static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
 /// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
@@ -15,6 +15,8 @@ pub(super) static CLEAN: Pattern =
 /// A line that begins with the type of an error.
 pub(super) static TYPED: Pattern =
     Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
+/// A line of a traceback that begins with an exception of any name.
+pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:: |$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
     r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
@@ -59,6 +61,14 @@ pub(super) static MISSING: Pattern = Pattern::new(
 );
 pub(super) static USAGE: Pattern = Pattern::new(
     r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
+);
+/// Answers of a harness that has no tool of this name.
+pub(super) static NO_TOOL: Pattern = Pattern::new(
+    r"(?i)\b(?:unknown|no such|invalid) (?:tool|function)\b|\b(?:tool|function) \S{0,60} ?(?:was )?not found|is not a valid tool",
+);
+/// Statements that the wanted state is there already.
+pub(super) static DONE: Pattern = Pattern::new(
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.{0,40} running",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",

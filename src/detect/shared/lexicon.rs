@@ -69,7 +69,7 @@ lists! {
     /// A subcommand that changes what later commands find.
     ALTERS: "clean codegen down generate init migrate reset restart seed start stop typegen up";
     /// A program that only prepares for others.
-    SCENE: ". : alias case cd declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
+    SCENE: ". : alias break case cd continue declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
         ulimit unset wait";
     /// The first word of a client of a database.
     DATABASE: "clickhouse duckdb mariadb mysql psql sqlite3";

@@ -162,7 +162,13 @@ impl fmt::Display for Shown {
         match (part.filter(|_| call.is_shell), &call.target) {
             // A tool that is called like a program is named on its line.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
-            (Some(part), _) => write!(f, "`{name}: {}`", part.shown),
+            (Some(part), _) => {
+                // A line that did not parse has more to it.
+                let is_part = call.parts.len() > 1
+                    && !part.shown.ends_with('…')
+                    && failure.as_ref().is_some_and(|failure| failure.is_unparsed());
+                write!(f, "`{name}: {}{}`", part.shown, if is_part { " …" } else { "" })
+            }
             (None, Some(target)) => write!(f, "`{name} {}`", short_path(target)),
             (None, None) => write!(f, "`{name}`"),
         }

@@ -148,10 +148,10 @@ impl PassedOver {
         })
     }
 
-    /// Returns true if the action failed transiently. `by_default` keeps the answer of the default rules.
+    /// Returns true if an action that failed did so transiently. `by_default` keeps the answer of the default rules.
     pub(in crate::detect) fn is_transient(&self, action: &Action<'_>, by_default: &OnceLock<bool>) -> bool {
         self.transient.as_ref().is_some_and(|rules| {
-            let matches = || rules.matches(action);
+            let matches = || rules.is_transient(action);
             if rules.are_default { *by_default.get_or_init(matches) } else { matches() }
         })
     }

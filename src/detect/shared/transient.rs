@@ -97,14 +97,8 @@ impl Matcher {
         }
     }
 
-    /// Returns true if the action of this step failed, and failed transiently.
-    #[inline]
-    pub(in crate::detect) fn matches(&self, action: &Action<'_>) -> bool {
-        action.status == Status::Error && self.is_transient(action)
-    }
-
     /// Returns true if an action that failed did so transiently.
-    fn is_transient(&self, action: &Action<'_>) -> bool {
+    pub(in crate::detect) fn is_transient(&self, action: &Action<'_>) -> bool {
         if let Some(error_type) = action.error_type {
             let plain = plain_type(error_type);
             if self.error_types.iter().any(|known| plain.contains(known)) {

@@ -8,7 +8,8 @@ use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Does, Lines, Part, Phrases, Shown, after_colon, identifiers, installed, installs,
+    Attempt, Check, Does, FailureKind, Lines, Part, Phrases, Shown, after_colon, identifiers, installed,
+    installs,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -64,6 +65,8 @@ pub(super) struct Goals {
     /// The latest new look-up, the latest hand-over to a human and the look-up before it.
     new_look: Option<u64>,
     handed_over: Option<(u64, Option<u64>)>,
+    /// The step of the user's latest message.
+    pub(super) asked: u64,
     /// The latest message of the agent, and the latest that admits a failure.
     spoke: Option<u64>,
     admitted: Option<u64>,
@@ -95,6 +98,7 @@ impl Goals {
             looked_up: DigestSet::default(),
             new_look: None,
             handed_over: None,
+            asked: 0,
             spoke: None,
             admitted: None,
             unadmitted: false,
@@ -231,7 +235,8 @@ impl Goals {
         });
         let Some(goal) = self.all.get_mut(place) else { return };
         self.waiting += usize::from(!goal.is_waiting());
-        self.unadmitted |= !goal.is_shell && goal.does != Does::Read;
+        let is_there = attempt.failure().is_some_and(|failure| failure.kind != FailureKind::NoTool);
+        self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
@@ -264,7 +269,9 @@ impl Goals {
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
-        if turns >= 2 {
+        if turns >= 2 && goal.is_shell && self.asked > last {
+            None
+        } else if turns >= 2 {
             Some(OpenReason::NeverThrough)
         } else if is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look)) {
             Some(OpenReason::HandedOver)

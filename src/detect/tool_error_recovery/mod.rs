@@ -19,7 +19,10 @@ use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
 use super::measures::Measure;
 use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
-use super::shared::{Attempt, Attempts, Check, Does, Part, PassedOver, PollingCall, TransientRules};
+use super::shared::{
+    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, PollingCall,
+    TransientRules,
+};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step};
@@ -192,6 +195,7 @@ struct Recovery {
     goals: Goals,
     checks: Checks,
     unsent: Unsent,
+    no_call: NoCall,
 }
 
 impl Recovery {
@@ -203,12 +207,16 @@ impl Recovery {
             goals: Goals::new(rule.config.min_attempts),
             checks: Checks::default(),
             unsent: Unsent::default(),
+            no_call: NoCall::default(),
         }
     }
 
     fn attempt(&mut self, attempt: &Attempt, action: &Action<'_>) {
         let call = &attempt.call.call;
-        let failed = attempt.failure().is_some();
+        let kind = attempt.failure().map(|failure| &failure.kind);
+        let failed = kind.is_some();
+        // A command that waits for something may be stopped at a time limit.
+        let is_wait = kind == Some(&FailureKind::Killed) && attempt.excuse == Some(Excuse::Waiting);
         let is_note = call.does == Does::Note && action.status != Status::Error;
         // The part that the answer belongs to: the part that failed, or else the last check, the last part that does
         // more than read, or the last part.
@@ -218,11 +226,19 @@ impl Recovery {
             .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| call.parts.last());
+        // Of several alike that `&&` joins, the first is shown.
+        let first =
+            |told: &Part| call.parts.iter().find(|part| call.is_strict && part.program == told.program);
+        let told = told.map(|told| first(told).filter(|_| failed && failed_part.is_none()).unwrap_or(told));
         let Some(mut told) = told.filter(|_| !is_note).map(Cow::Borrowed) else { return };
         if told.check.is_none() && told.does == Does::Run && self.checks.is_linter(&told, failed, action) {
             told.to_mut().check = Some(Check::Form);
         }
         let told = &told;
+        // `curl` that neither sends nor saves only looks, if it is there.
+        let fetches =
+            told.does == Does::Run && told.name() == "curl" && !matches!(kind, Some(FailureKind::Missing(_)));
+        let looks = call.is_shell && (told.does == Does::Read || fetches);
         let known = self.goals.observe(attempt, told);
         let passed = self.checks.observe(attempt, told, action);
         if told.check.is_some() {
@@ -239,10 +255,12 @@ impl Recovery {
                 }
                 self.goals.success(attempt, action, known);
             }
-        } else if failed && action.status == Status::Error && !(call.is_shell && told.does == Does::Read) {
-            self.goals.failure(attempt, told, action);
-        } else if !failed && action.status == Status::Ok {
+        } else if !failed && action.status != Status::Unknown
+            || kind == Some(&FailureKind::Done) && call.is_shell
+        {
             self.goals.success(attempt, action, known);
+        } else if failed && action.status == Status::Error && !looks && !is_wait {
+            self.goals.failure(attempt, told, action);
         }
     }
 }
@@ -250,10 +268,14 @@ impl Recovery {
 impl Fold for Recovery {
     fn observe(&mut self, step: &Step<'_>) {
         self.rate.observe(step);
+        let is_sent_back = self.no_call.observe(step).is_some();
         if self.actors.include(Actor::Agent) {
             self.unsent.observe(step);
         }
         if let Event::Message(text) = step.event() {
+            if step.actor() == Actor::User && !is_sent_back {
+                self.goals.asked = step.index();
+            }
             if step.actor() == Actor::Agent {
                 self.goals.message(step.index(), *text);
             }

@@ -226,7 +226,7 @@ impl Waste {
 
 impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
-        if let Some(refused) = self.no_call.observe(step) {
+        if let Some(refused) = self.no_call.observe(step).filter(|attempt| attempt.refused) {
             self.actions += 1;
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else {
