@@ -60,10 +60,14 @@ impl Tally {
     /// Reports calls in these bytes that were not read, given what had been read before them.
     pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
         let actions = runs.tally().actions - self.actions;
-        let Some(format) = runs.reading.format.filter(|_| self.is_suspicious(bytes.len(), runs)) else {
-            return;
-        };
-        if runs.is_recount || runs.reading.set_aside.is_some() || !may_hold_calls(bytes) {
+        let format = runs.reading.format;
+        let is_known = format.is_some() || runs.reading.is_mixed;
+        if !is_known
+            || !self.is_suspicious(bytes.len(), runs)
+            || runs.is_recount
+            || runs.reading.set_aside.is_some()
+            || !may_hold_calls(bytes)
+        {
             return;
         }
         let found = Found::of(bytes);
@@ -222,9 +226,9 @@ impl Found {
 }
 
 /// Returns the ids of the calls that are read in these bytes.
-fn ids_read(bytes: &[u8], format: Format, options: &ReadOptions) -> DigestSet {
+fn ids_read(bytes: &[u8], format: Option<Format>, options: &ReadOptions) -> DigestSet {
     let mut ids = Ids::default();
-    let options = ReadOptions { format: Some(format), ..options.clone() };
+    let options = ReadOptions { format: format.or(options.format), ..options.clone() };
     let context = InputContext { is_recount: true, ..InputContext::default() };
     read_window(&mut Window::over_slice(bytes), &context, &options, &mut ids);
     ids.0
