@@ -3,14 +3,20 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Object(All(&[
-        Has(&["task", "provider"]),
-        Any(&[Is(Kind::List, &["agent_steps"]), Is(Kind::List, &["llm_interaction"])]),
-    ]))],
+    signature: &[
+        Shape::Object(All(&[
+            Has(&["task", "provider"]),
+            Any(&[Is(Kind::List, &["agent_steps"]), Is(Kind::List, &["llm_interaction"])]),
+        ])),
+        Shape::Object(All(&[
+            Has(&["task", "agent_id"]),
+            Holds("steps", &Has(&["messages", "tool_calls", "tool_results"])),
+        ])),
+    ],
     reader: Reader::Document(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
     let Document::Object(trajectory) = document else { return };
     let mut run = Recording::of_agent("trae-agent");
     run.model(trajectory.name("model"));
@@ -19,13 +25,22 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         Some(false) => Some("failure".to_owned()),
         None => None,
     };
-    run.say(Actor::User, trajectory.text("task"));
     let mut steps = trajectory.list("agent_steps");
     // The Rust port keeps each step in its interaction with the model.
     steps.extend(trajectory.list("llm_interaction").into_iter().filter_map(|step| step.member("steps")));
+    steps.extend(trajectory.list("steps"));
+    // The TypeScript port has the task in each step, and only the last one in the trajectory.
+    let asked =
+        |step: Option<Raw<'a>>| step.and_then(|step| step.member("task")).or_else(|| trajectory.get("task"));
+    let mut task = asked(steps.first().copied());
+    run.say(Actor::User, text(task));
     for item in steps {
-        let item = Members::from(item);
-        step(&item, &mut run);
+        let next = asked(Some(item));
+        if next.map(Raw::bytes) != task.map(Raw::bytes) {
+            task = next;
+            run.say(Actor::User, text(task));
+        }
+        step(&Members::from(item), &mut run);
     }
     run.give(runs);
 }
@@ -34,15 +49,17 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let response = step.object("llm_response");
     run.turn(step.time("timestamp"));
     run.spent(response.usage("usage"));
-    run.say(Actor::Agent, response.text("content"));
+    run.say(Actor::Agent, response.text("content").or_else(|| step.text("llm_response_content")));
     let mut calls = step.list("tool_calls");
     if calls.is_empty() {
         calls = response.list("tool_calls");
     }
-    for call in calls.into_iter().map(Members::from) {
-        run.call(id(&call), call.name("name"), call.first(&["arguments", "input"]));
-    }
-    for result in step.objects("tool_results") {
+    let calls = calls.into_iter().map(Members::from).map(|call| {
+        let function = call.within("function");
+        run.call(id(&call), function.name("name"), function.first(&["arguments", "input"]))
+    });
+    let calls: Vec<_> = calls.collect();
+    for (place, result) in step.objects("tool_results").enumerate() {
         let failed = result.flag("success").map(|success| !success);
         let error = result.get("error").filter(|_| result.name("error").is_some());
         let observed = match (failed, error) {
@@ -50,12 +67,16 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
             _ => result.present("result"),
         };
         let outcome = Outcome::of_flag(failed.or(error.map(|_| true)));
-        run.answer(id(&result), result.name("name").as_ref(), observed.and_then(words::result), outcome);
+        let (id, observed) = (id(&result), observed.and_then(words::result));
+        match calls.get(place).filter(|_| id.is_none()) {
+            Some(call) => run.answer_call(*call, observed, outcome),
+            None => run.answer(id, result.name("name").as_ref(), observed, outcome),
+        }
     }
     run.say(Actor::Environment, step.text("error"));
     run.say(Actor::Environment, step.text("reflection"));
 }
 
 fn id<'a>(value: &Members<'a>) -> Option<Cow<'a, str>> {
-    value.ident("call_id").or_else(|| value.ident("id"))
+    ["call_id", "id", "tool_call_id"].iter().find_map(|key| value.ident(key))
 }
