@@ -14,8 +14,8 @@ use crate::trace::{
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
-        Shape::Object(Has(&["episodes"])),
-        Shape::Lines(MayBeList("episodes")),
+        Shape::Object(All(&[Has(&["episodes"]), Not(&OTHERS)])),
+        Shape::Lines(All(&[MayBeList("episodes"), Not(&OTHERS)])),
         // Claude Code sessions have snapshots as well, in lines with a type.
         Shape::Each(All(&[Any(&[EPISODE, Has(&["failure_instances"])]), Not(&Is(Kind::String, &["type"]))])),
     ],
@@ -29,6 +29,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         run,
     }),
 };
+
+/// Other tools have episodes as well.
+const OTHERS: Mark =
+    Every("episodes", &Not(&Any(&[Has(&["snapshot"]), Has(&["failure_instances"]), Has(&["milestones"])])));
 
 /// Other tools have snapshots as well: a snapshot alone must show its steps.
 const EPISODE: Mark = All(&[
