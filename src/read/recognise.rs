@@ -40,7 +40,7 @@ pub(super) enum Recognised {
 
 /// Finds the format of an input. Consumes nothing but a byte order mark.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
-    fill_once(window, 4)?;
+    fill_once(window, SQLITE.len())?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
     }
@@ -156,9 +156,13 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
+/// The beginning of a `SQLite` database, the longest that decides.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
 /// Describes an input that is not text in UTF-8.
 fn no_text(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
+        _ if bytes.starts_with(SQLITE) => "the input is a SQLite database; export its sessions as JSON",
         [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",

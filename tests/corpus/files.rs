@@ -66,6 +66,7 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
     for (name, content, said) in [
         ("gzip.json", gzip(run("a").as_bytes()), "name it `.gz`"),
         ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
+        ("crush.json", [b"SQLite format 3\0\x10\0\x01".to_vec(), vec![0; 100]].concat(), "SQLite"),
         ("marked.json", [vec![0xff, 0xfe], utf16.clone()].concat(), "UTF-16"),
         ("unmarked.json", utf16, "UTF-16"),
         ("plain.json.gz", run("a").into_bytes(), "gzip"),
