@@ -103,8 +103,11 @@ impl Span {
                 let (how, most) = match ways {
                     1 => ("in the same way".to_owned(), ""),
                     ways => {
-                        let most =
-                            if said.is_empty() { ", most often without a word" } else { ", most often" };
+                        let most = if said.is_empty() {
+                            ", most often with no error stated"
+                        } else {
+                            ", most often"
+                        };
                         (format!("in {ways} ways without a success"), most)
                     }
                 };

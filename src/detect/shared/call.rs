@@ -249,7 +249,7 @@ impl Call {
         let is_silent = |part: &&Part| line.is_empty() && (part.silenced || part.does == Does::Run);
         let mut deciding: Vec<&Part> = self.deciding().collect();
         deciding.reverse();
-        let named = deciding.into_iter().chain(&self.parts).find(|part| blames(part));
+        let named = deciding.into_iter().chain(self.parts.iter().rev()).find(|part| blames(part));
         let named = named.or_else(|| self.parts.first().filter(|_| is_unparsed(line)));
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }

@@ -145,10 +145,17 @@ fn writes_files(command: &Command<'_>) -> bool {
     if command.heredoc.is_empty() { command.arguments().any(writes) } else { writes(&command.heredoc) }
 }
 
+/// The longest name of a program.
+const LONGEST: usize = 60;
+
 /// Returns the program of a simple command as rules name it, with the subcommand if that decides what it
 /// does: `pytest`, `python -m unittest`, `git commit`, `npm test`.
 pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &str) -> Cow<'c, str> {
     let name = command.program();
+    // A line that does not parse may have anything there.
+    if name.len() > LONGEST || name.contains(char::is_whitespace) {
+        return "".into();
+    }
     let mut rest = command.arguments();
     if name.starts_with("python") || name.starts_with("pypy") {
         return match (rest.find(|word| *word == "-m"), rest.next()) {

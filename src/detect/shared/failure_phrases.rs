@@ -6,7 +6,7 @@ use super::phrases::{Hints, Pattern};
 
 /// A line that begins by stating a failure; `errors: 0` states none.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,5}(?:error|fatal|failed|failure|exception|err!|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
+    r"(?i)^\W{0,5}(?:error|fatal|failed|failure|exception|err!|err_\w+|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
 );
 pub(super) static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
 /// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
@@ -82,7 +82,7 @@ pub(super) static NOTHING: Pattern =
 /// Substrings of every text that states a failure. Most answers hold none and are skipped quickly.
 #[rustfmt::skip]
 pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
-    "rror", "RROR", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
+    "rror", "RROR", "ERR_", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
     "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));

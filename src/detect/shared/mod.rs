@@ -23,6 +23,7 @@ mod tool;
 mod transient;
 mod user;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -46,6 +47,7 @@ use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;
 
+use crate::json::Json;
 use crate::trace::{
     Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason, canonical_text,
     first_chars,
@@ -151,10 +153,14 @@ impl fmt::Display for Shown {
         let Facts { tool, call, failure, .. } = &*self.call;
         let name = quoted(tool);
         if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
-            return write!(f, "`{name} {}`", excerpt(&json, 60));
+            return match sole_text(&json) {
+                // A query, or code.
+                Some(text) => write!(f, "`{name}: {}`", excerpt(&text, 60)),
+                None => write!(f, "`{name} {}`", excerpt(&json, 60)),
+            };
         }
         let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));
-        let main = || call.parts.iter().find(|part| part.program == call.program);
+        let main = || call.parts.iter().find(|part| part.program == call.program).or(call.parts.first());
         let part = match self.part {
             Some(place) => call.parts.get(place),
             None => failed().or_else(main),
@@ -188,6 +194,17 @@ pub(super) fn excerpt(text: &str, chars: usize) -> String {
     let start = first_chars(&line, chars);
     let is_whole = start.len() == line.len() && head.len() == text.len();
     if is_whole { line } else { format!("{}…", start.trim_end()) }
+}
+
+/// Returns the text of the only argument, if it is of several words.
+fn sole_text(json: &str) -> Option<String> {
+    let (mut count, mut sole) = (0, None);
+    let read = Json::new(json.as_bytes()).members(|_, value| {
+        count += 1;
+        sole = value.checked()?.string().map(Cow::into_owned);
+        Ok(())
+    });
+    sole.filter(|text| read.is_ok() && count == 1 && text.trim().contains(char::is_whitespace))
 }
 
 /// Returns a path as messages show it: of a long one, its end.

@@ -66,8 +66,11 @@ impl Command<'_> {
     }
 }
 
-/// Returns the program at a path.
+/// Returns the program at a path. A whole command in quotes is none.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
+    if path.contains(['|', ';', '(', '"', '\'', '\n']) {
+        return path.clone();
+    }
     match path {
         Cow::Borrowed(path) => Cow::Borrowed(installer(last_part(path))),
         Cow::Owned(path) => Cow::Owned(installer(last_part(path)).to_owned()),
