@@ -272,7 +272,8 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// The formats that record a message several times: their readers use one copy and do not check the others.
-const REPEATING: [Format; 4] = [Format::Langfuse, Format::LlmCalls, Format::Mastra, Format::Pi];
+const REPEATING: [Format; 5] =
+    [Format::Langfuse, Format::LlmCalls, Format::Mastra, Format::Pi, Format::TraeAgent];
 
 #[test]
 fn a_number_among_messages_steps_or_events_is_reported() {

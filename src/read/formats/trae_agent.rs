@@ -35,6 +35,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
     let mut task = asked(steps.first().copied());
     run.say(Actor::User, text(task));
     for item in steps {
+        run.pass_over("steps that are not objects", u64::from(item.kind() != Kind::Object));
         let next = asked(Some(item));
         if next.map(Raw::bytes) != task.map(Raw::bytes) {
             task = next;
