@@ -35,7 +35,10 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
     let mut task = asked(steps.first().copied());
     run.say(Actor::User, text(task));
     for item in steps {
-        run.pass_over("steps that are not objects", u64::from(item.kind() != Kind::Object));
+        if item.kind() != Kind::Object {
+            run.pass_over("steps that are not objects", 1);
+            continue;
+        }
         let next = asked(Some(item));
         if next.map(Raw::bytes) != task.map(Raw::bytes) {
             task = next;
