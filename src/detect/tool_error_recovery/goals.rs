@@ -65,8 +65,6 @@ pub(super) struct Goals {
     /// The latest new look-up, the latest hand-over to a human and the look-up before it.
     new_look: Option<u64>,
     handed_over: Option<(u64, Option<u64>)>,
-    /// The step of the user's latest message.
-    pub(super) asked: u64,
     /// The latest message of the agent, and the latest that admits a failure.
     spoke: Option<u64>,
     admitted: Option<u64>,
@@ -98,7 +96,6 @@ impl Goals {
             looked_up: DigestSet::default(),
             new_look: None,
             handed_over: None,
-            asked: 0,
             spoke: None,
             admitted: None,
             unadmitted: false,
@@ -254,8 +251,8 @@ impl Goals {
         }
     }
 
-    /// Why a goal is left open at the end, if it is.
-    fn open_reason(&self, goal: &Goal) -> Option<OpenReason> {
+    /// Why a goal is left open at the end, if it is. `asked` is the step of the user's latest request.
+    fn open_reason(&self, goal: &Goal, asked: u64) -> Option<OpenReason> {
         if !goal.is_waiting() {
             return None;
         }
@@ -269,7 +266,7 @@ impl Goals {
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
-        if turns >= 2 && goal.is_shell && self.asked > last {
+        if turns >= 2 && goal.is_shell && asked > last {
             None
         } else if turns >= 2 {
             Some(OpenReason::NeverThrough)
@@ -285,10 +282,10 @@ impl Goals {
     }
 
     /// Returns the open goals, those in vain of one tool and those that end the run as one.
-    pub(super) fn findings(&self) -> Vec<Finding> {
+    pub(super) fn findings(&self, asked: u64) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
-            let Some(reason) = self.open_reason(goal) else { continue };
+            let Some(reason) = self.open_reason(goal, asked) else { continue };
             let joins = |group: &&mut (OpenReason, Group<'_>)| {
                 group.0 == reason
                     && match reason {
@@ -333,10 +330,10 @@ impl Goals {
     }
     /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
     /// do not count.
-    pub(super) fn counts(&self) -> (u64, u64, u64) {
+    pub(super) fn counts(&self, asked: u64) -> (u64, u64, u64) {
         let (mut all, mut reached, mut open) = (0, 0, 0);
         for goal in &self.all {
-            let is_open = self.open_reason(goal).is_some();
+            let is_open = self.open_reason(goal, asked).is_some();
             let counts = goal.does != Does::Read || is_open;
             all += u64::from(counts);
             reached += u64::from(counts && goal.state == GoalState::Reached);
@@ -346,8 +343,9 @@ impl Goals {
     }
 
     /// Returns the goals that wait and are not open yet.
-    pub(super) fn near_misses(&self) -> Vec<NearMiss> {
-        let waiting = self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal).is_none());
+    pub(super) fn near_misses(&self, asked: u64) -> Vec<NearMiss> {
+        let waiting =
+            self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, asked).is_none());
         let near = waiting.map(|goal| {
             // A look-up is in vain when the same call has failed twice, anything else when it was tried twice.
             let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };

@@ -21,7 +21,7 @@ use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, PollingCall,
-    TransientRules,
+    TransientRules, UserSays,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -196,6 +196,7 @@ struct Recovery {
     checks: Checks,
     unsent: Unsent,
     no_call: NoCall,
+    user: UserSays,
 }
 
 impl Recovery {
@@ -208,6 +209,7 @@ impl Recovery {
             checks: Checks::default(),
             unsent: Unsent::default(),
             no_call: NoCall::default(),
+            user: UserSays::default(),
         }
     }
 
@@ -273,8 +275,8 @@ impl Fold for Recovery {
             self.unsent.observe(step);
         }
         if let Event::Message(text) = step.event() {
-            if step.actor() == Actor::User && !is_sent_back {
-                self.goals.asked = step.index();
+            if !is_sent_back {
+                self.user.observe(step);
             }
             if step.actor() == Actor::Agent {
                 self.goals.message(step.index(), *text);
@@ -295,13 +297,13 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let mut findings = self.goals.findings();
+        let mut findings = self.goals.findings(self.user.latest);
         let failing = self.checks.finding();
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
         findings.extend(self.unsent.findings());
         findings.sort_by_key(|finding| (finding.first, finding.last));
-        let (goals, reached, open) = self.goals.counts();
+        let (goals, reached, open) = self.goals.counts(self.user.latest);
         // All checks together are one goal.
         let goals = goals + a_check_failed + self.unsent.all;
         let reached =
@@ -323,7 +325,7 @@ impl Fold for Recovery {
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
-        self.goals.near_misses()
+        self.goals.near_misses(self.user.latest)
     }
 
     fn memory(&self) -> usize {
