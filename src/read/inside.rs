@@ -95,6 +95,7 @@ fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom)
         return Ok(false);
     }
     Ok(asked.generic().is_some() && events::shows_a_run(&document)
+        || events::lists_calls(&document)
         || by == ByWhom::Any && asked.last().is_some()
         || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())
 }

@@ -7,7 +7,7 @@
 use super::Format;
 use super::document::Document;
 use super::format::{Reader, RecordReader};
-use super::formats::unread;
+use super::formats::{events, unread};
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
@@ -288,9 +288,10 @@ impl Asked<'_, '_> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 
-    /// Returns the specific or the first generic format that claims the document.
+    /// Returns the specific or the first generic format that claims the document, or that of a run that lists its calls.
     fn decisive(&self) -> Result<Option<Format>> {
-        Ok(self.specific()?.or_else(|| self.generic()))
+        let listed = || self.last().filter(|_| events::lists_calls(self.document));
+        Ok(self.specific()?.or_else(|| self.generic()).or_else(listed))
     }
 
     /// Returns the first of the formats that are asked last.

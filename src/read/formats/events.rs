@@ -29,7 +29,13 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
             if is_event && !holds_answers(members) || is_turn(members) {
                 Vec::new()
             } else {
-                members.iter().find_map(|(key, value)| of_key(key, value)).unwrap_or_default()
+                // Without answers, a list next to answered calls is not the run.
+                let are_answered = holds_answers(members);
+                let is_run = |events: &Vec<Raw<'_>>| {
+                    !are_answered || events.iter().any(|event| Event::of(*event).is_answered())
+                };
+                let mut lists = members.iter().filter_map(|(key, value)| of_key(key, value));
+                lists.find(is_run).unwrap_or_default()
             }
         }
         document if are_events(document.items()) => document.items().to_vec(),
@@ -49,8 +55,7 @@ fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
-    // Each is a run.
-    if items.first().is_some_and(|item| is_listed(&Members::from(*item))) {
+    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item))) {
         return false;
     }
     let (mut asked, mut said) = (false, false);
@@ -71,6 +76,15 @@ fn is_turn(object: &Members<'_>) -> bool {
     const NUMBERS: [&str; 6] = ["turn", "turn_id", "turn_number", "turn_index", "iteration", "round"];
     NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object) && !is_listed(object)
 }
+
+/// Returns true if an object is a run of its own, with its answered calls and its task or transcript.
+fn is_whole_run(object: &Members<'_>) -> bool {
+    let has_transcript =
+        || TRANSCRIPTS.iter().any(|key| object.get(key).and_then(|list| of_key(key, list)).is_some());
+    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript()
+}
+
+const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
 
 /// A run that is being read, with its open calls by id.
 struct Run<'a> {
@@ -213,6 +227,11 @@ impl<'a> Run<'a> {
 pub(in crate::read) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
 const SAID: [&str; 6] = ["final_answer", "final_text", "final_response", "answer", "output", "response"];
 
+/// Returns true if a document is a run with a list of its answered calls.
+pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
+    matches!(document, Document::Object(object) if is_listed(object))
+}
+
 /// Returns true if an object is a run with a list of its calls.
 fn is_listed(object: &Members<'_>) -> bool {
     holds_answers(object) && ASKED.iter().any(|key| object.has(key))
@@ -230,6 +249,10 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     }
     run.recording.turn(None);
     run.recording.say(Actor::Agent, text(&SAID));
+    for log in [object.clone(), object.object("conversation_log")] {
+        let apart: usize = TRANSCRIPTS.iter().map(|key| log.list(key).len()).sum();
+        run.recording.pass_over("messages of a transcript without its calls", apart as u64);
+    }
     run
 }
 

@@ -119,6 +119,11 @@ pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
     LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
 }
 
+/// Returns true if an object has the name of a tool and its arguments.
+fn is_named_call(object: &Members<'_>) -> bool {
+    NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
+}
+
 /// An object with the objects inside it that belong to the event, the innermost last.
 pub(in crate::read) struct Event<'a> {
     pub(in crate::read) layers: Vec<Members<'a>>,
@@ -142,7 +147,9 @@ impl<'a> Event<'a> {
             } else if let Some(key) = known(&RESULT_KEYS) {
                 by_place = Some(What::Result);
                 key
-            } else if let Some(key) = known(&INNER) {
+            } else if let Some(key) =
+                known(&INNER).filter(|key| !ANSWERS.contains(key) || !is_named_call(last))
+            {
                 key
             } else {
                 break;
@@ -285,6 +292,18 @@ impl<'a> Event<'a> {
         let is_long = time.integer().is_some_and(|number| number > 99_999_999_999);
         time::of_string(time)
             .or_else(|| if is_long { time::of_milliseconds(time) } else { time::of_seconds(time) })
+    }
+
+    /// Returns true if it is an answer, or a call with its answer.
+    pub(in crate::read) fn is_answered(&self) -> bool {
+        match self.what {
+            Some(What::Result | What::Tool) => true,
+            Some(What::Call | What::Step) => self.get_next_to(&ANSWERS).is_some(),
+            _ => {
+                self.layers.iter().any(holds_answers)
+                    || self.blocks().iter().any(|block| block.what == Some(What::Result))
+            }
+        }
     }
 
     /// Returns the text of a result and its outcome.

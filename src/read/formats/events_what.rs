@@ -29,7 +29,7 @@ impl What {
             normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
         }
         Some(match &*normal {
-            "user" | "human" | "user_prompt_submit" => Self::Message(Actor::User),
+            "user" | "human" | "persona" | "user_prompt_submit" => Self::Message(Actor::User),
             "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
                 Self::Message(Actor::Agent)
             }
