@@ -20,13 +20,19 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
+/// A task of tau-bench, whose actions are its reference.
+const TASK: Mark = All(&[
+    Has(&["instruction", "actions", "outputs"]),
+    Not(&Holds("actions", &Any(&[Has(&["observation"]), Has(&["result"]), Has(&["output"])]))),
+]);
+
 /// Returns the events of a document; none if they do not show a run of an agent.
 fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
             // An event is not a document of events.
             let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
-            if is_event && !holds_answers(members) || is_turn(members) {
+            if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
                 Vec::new()
             } else {
                 // Without answers, a list next to answered calls is not the run.
@@ -43,11 +49,13 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     }
 }
 
-/// Returns the events in a list under a key. Answers of a model are not a run.
+/// Returns the events in a list under a key. Answers of a model are not a run, nor are the reference actions of a task.
 fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     let is_other =
         matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
-    let items = value.items().filter(|_| !is_other && !LISTS_OF_CALLS.contains(&key))?;
+    let is_reference =
+        ["gold", "expected", "reference", "ground_truth"].iter().any(|mark| key.starts_with(mark));
+    let items = value.items().filter(|_| !is_other && !is_reference && !LISTS_OF_CALLS.contains(&key))?;
     are_events(&items).then_some(items)
 }
 
