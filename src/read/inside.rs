@@ -40,8 +40,17 @@ pub(super) enum ByWhom {
 }
 
 /// Keys that name runs.
-const RUNS: [&str; 8] =
-    ["attempts", "episodes", "results", "rollouts", "runs", "trajectories", "trajectory", "trials"];
+const RUNS: [&str; 9] = [
+    "attempts",
+    "conversations",
+    "episodes",
+    "results",
+    "rollouts",
+    "runs",
+    "trajectories",
+    "trajectory",
+    "trials",
+];
 
 /// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
 /// of an object of objects. One unclaimed item makes a list something else, unless `by` any format others are claimed.
