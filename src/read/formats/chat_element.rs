@@ -84,6 +84,13 @@ impl<'a> Element<'a> {
                     found.has_body = true;
                     return found.calls(value);
                 }
+                b"tool_call" => {
+                    let call = ToolCall::read(value)?.call;
+                    if call.is_some() && found.tool_calls.is_empty() {
+                        found.tool_calls.push(call);
+                    }
+                    return Ok(());
+                }
                 b"function_call" => {
                     found.has_body = true;
                     &mut found.function_call
