@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::{Map, Value};
+
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -104,10 +106,31 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
 fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {
     let calls = step.objects("tool_calls").map(|call| {
         let tool = call.name("name");
-        let number = run.call(call.ident("id"), tool.clone(), call.first(&["args", "arguments"]));
+        let arguments = call.first(&["args", "arguments"]);
+        let number = run.call(call.ident("id"), tool.clone(), arguments);
+        if let Some((call, decoded)) = run.call_mut(number).zip(arguments.and_then(decoded)) {
+            call.arguments = decoded;
+        }
         (number, tool.unwrap_or_default())
     });
     calls.collect()
+}
+
+/// Returns arguments whose values are strings of JSON (`"\"git status\""`, `"10"`), decoded. Truncated values stay as
+/// they are.
+fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
+    let mut object: Map<String, Value> = serde_json::from_str(&arguments.spelling()).ok()?;
+    let mut has_text = false;
+    for value in object.values_mut() {
+        let text = value.as_str()?;
+        match serde_json::from_str(text) {
+            Ok(inner) => *value = inner,
+            Err(_) if text.contains("\n<truncated ") => {}
+            Err(_) => return None,
+        }
+        has_text |= value.is_string();
+    }
+    has_text.then(|| common::arguments_of_value(&Value::Object(object)))
 }
 
 /// Returns the type of the steps with the results of a tool, if it is known. Some tools have the type `kind` if their
