@@ -157,7 +157,12 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
 /// Returns true if an object around messages or items is of another kind.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
-        || FOREIGN.iter().any(|key| members.has(key))
+        || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
+}
+
+/// Returns true if messages have the answers of tools: steps next to them are copies.
+fn is_answered(members: &Members<'_>) -> bool {
+    members.objects("messages").any(|message| message.name("role").as_deref() == Some("tool"))
 }
 
 /// Returns the elements of an object, and their kind.
@@ -225,6 +230,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             };
             let usage = members.usage("usage");
             let conversation = converse(&source, form, usage)?;
+            runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
             give(conversation, metadata(members), members.number("reward"), runs);
         }
     }
