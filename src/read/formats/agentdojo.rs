@@ -7,7 +7,8 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["messages"]),
-        Has(&["suite_name", "pipeline_name", "user_task_id"]),
+        Has(&["suite_name", "pipeline_name"]),
+        Any(&[Has(&["user_task_id"]), Has(&["task_id"])]),
     ]))],
     reader: Reader::Document(read),
 };
@@ -17,21 +18,24 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut task = Task::default();
     members.objects("messages").for_each(|message| task.message(&message));
     let text = |key: &str| members.name(key).map(Cow::into_owned);
+    let evaluation = members.object("evaluation");
+    let judged = |key: &str| members.flag(key).or_else(|| evaluation.flag(key));
     let place = ["suite_name", "user_task_id", "attack_type", "injection_task_id"];
     let mut metadata = Metadata {
-        id: Some(place.iter().filter_map(|key| members.name(key)).collect::<Vec<_>>().join("/")),
+        id: text("run_id")
+            .or_else(|| Some(place.iter().filter_map(|key| members.name(key)).collect::<Vec<_>>().join("/"))),
         model: text("pipeline_name").map(Into::into),
         domain: text("suite_name").map(Into::into),
-        task: text("user_task_id"),
+        task: text("user_task_id").or_else(|| text("task_id")),
         termination: text("error"),
         ..Metadata::default()
     };
     for key in ["attack_type", "injection_task_id"] {
         metadata.labels.extend(text(key).map(|value| (key.to_owned(), value)));
     }
-    metadata.labels.extend(members.flag("security").map(|value| ("security".to_owned(), value.to_string())));
+    metadata.labels.extend(judged("security").map(|value| ("security".to_owned(), value.to_string())));
     task.run.metadata = metadata;
-    task.run.reward = members.flag("utility").map(|useful| f64::from(u8::from(useful)));
+    task.run.reward = judged("utility").map(|useful| f64::from(u8::from(useful)));
     task.run.give(runs);
 }
 
