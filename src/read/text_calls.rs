@@ -40,11 +40,11 @@ const fn defined(
 }
 
 /// The most specific first.
-static GRAMMARS: [Grammar; 13] = [
+static GRAMMARS: [Grammar; 14] = [
     defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
         is_in_environment: true,
-        ..defined(&["\"action\"", "\"command\""], text_grammars::object, &[])
+        ..defined(&["\"action\"", "\"command\"", "\"tool_name\""], text_grammars::object, &[])
     },
     Grammar { prompt: None, answer: Some("exitcode: "), ..defined(&["```"], text_grammars::scripts, &[]) },
     defined(&["<function=", "<invoke name="], text_grammars::functions, &[]),
@@ -54,6 +54,8 @@ static GRAMMARS: [Grammar; 13] = [
     defined(&["<action>"], text_grammars::action_tags, &["</action>"]),
     defined(&["next action I will perform is"], text_grammars::performed, &[]),
     Grammar { prompt: None, ..defined(&["```"], text_grammars::command_blocks, &[]) },
+    // MedAgentBench.
+    defined(&["GET ", "POST "], text_grammars::requests, &["\nGET url", "\nPOST url"]),
     // The database of AgentBench.
     defined(&["Action: Operation"], text_grammars::react, &[]),
     defined(&["ACTION"], text_grammars::react, &["ACTION:", "THOUGHT:"]),
@@ -251,12 +253,13 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
 }
 
 /// Beginnings of texts that report a failure.
-const FAILURES: [&str; 11] = [
+const FAILURES: [&str; 12] = [
     "Error:",
     "ERROR:",
     "[ERROR]",
     "<error>",
     "Error executing",
+    "Error in sending the ",
     "Error reading",
     "Traceback (most recent call last)",
     "The tool execution failed",

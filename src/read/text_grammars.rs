@@ -34,8 +34,8 @@ impl Written {
 
     /// Returns a call from an object with a name and arguments.
     fn of_object(object: &Map<String, Value>) -> Option<Self> {
-        let of = |keys: [&str; 4]| keys.into_iter().find_map(|key| object.get(key));
-        let name = of(["name", "action", "tool", "function"])?.as_str()?;
+        let of = |keys: [&str; 5]| keys.into_iter().find_map(|key| object.get(key));
+        let name = of(["name", "action", "tool", "tool_name", "function"])?.as_str()?;
         let arguments = ["arguments", "action_input", "parameters", "args", "kwargs", "input", "tool_input"];
         Some(match arguments.into_iter().find_map(|key| object.get(key)) {
             Some(Value::String(text)) => Self::new(name, text.clone()),
@@ -123,18 +123,33 @@ pub(super) fn keystrokes(text: &str) -> Vec<Written> {
     if typed.is_empty() { Vec::new() } else { vec![Written::of_text("bash_command", "keystrokes", &typed)] }
 }
 
-/// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`, or `{"command": {"name", "args"}}`.
+/// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`, `{"tool_name", "arguments"}`, or
+/// `{"command": {"name", "args"}}`.
 pub(super) fn object(text: &str) -> Vec<Written> {
     let object: Map<String, Value> = serde_json::from_str(unfenced(text)).unwrap_or_default();
     let inner = object.get("command").and_then(Value::as_object);
     let has_input =
         ["action_input", "input", "arguments", "args", "parameters"].map(|key| object.contains_key(key));
+    let is_named = ["action", "tool_name"].iter().any(|key| object.contains_key(*key));
     let call = match inner {
-        None if has_input.contains(&true) && object.contains_key("action") => Written::of_object(&object),
+        None if has_input.contains(&true) && is_named => Written::of_object(&object),
         None => None,
         Some(inner) => Written::of_object(inner),
     };
     call.into_iter().filter(|call| is_name(&call.name)).collect()
+}
+
+/// A text that is a request: `GET http://…`, or `POST http://…` with a body in the lines below.
+pub(super) fn requests(text: &str) -> Vec<Written> {
+    let request = || {
+        let (method, rest) = trim(text).split_once(' ')?;
+        let (url, body) = rest.split_once('\n').unwrap_or((rest, ""));
+        let url = trim(url);
+        let is_url = url.starts_with("http://") || url.starts_with("https://");
+        let pairs = [("url", url), ("body", trim(body))].into_iter().filter(|(_, value)| !value.is_empty());
+        (is_url && matches!(method, "GET" | "POST")).then(|| Written::of_pairs(method, pairs))
+    };
+    request().into_iter().collect()
 }
 
 /// `<action>…</action>`.
@@ -302,8 +317,9 @@ pub(super) struct Result<'t> {
 }
 
 /// Prefixes that harnesses write before an answer. The answer includes prefixes with a meaning of their own.
-const BEFORE: [(&str, bool); 10] = [
+const BEFORE: [(&str, bool); 11] = [
     ("API output: ", false),
+    ("Result: ", false),
     ("OBSERVATION:", false),
     ("Observation:", false),
     ("Observation: ", false),
