@@ -10,8 +10,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, NoCall, Part, ProgressTracker, Report, Shown,
-    UserSays, after_colon, no_call, shell,
+    Attempt, Attempts, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker, Report,
+    Shown, UserSays, after_colon, installed, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step};
 
@@ -29,6 +29,8 @@ pub(super) struct Blindness {
     /// By tool and cause.
     refused: DigestMap<Refused>,
     barred: Barred,
+    /// The number of the latest attempt that ran something.
+    ran: u64,
     /// By tool that writes, the number of the latest call that succeeded.
     written: DigestMap<u64>,
     user: UserSays,
@@ -68,6 +70,7 @@ impl Blindness {
             changes: VecDeque::new(),
             refused: DigestMap::default(),
             barred: Barred::default(),
+            ran: 0,
             written: DigestMap::default(),
             user: UserSays::default(),
             findings: Vec::new(),
@@ -95,8 +98,11 @@ impl Blindness {
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
         };
         // The user may have done something in between.
-        let spoke = |earlier: &&Refusal| call.is_shell && self.user.latest > earlier.step;
-        let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier));
+        let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
+        // What ran in between may have made what a look did not find.
+        let looks_again =
+            |earlier: &Refusal| call.is_shell && call.does == Does::Read && self.ran > earlier.number;
+        let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier) && !looks_again(earlier));
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         let mut blind =
@@ -187,7 +193,8 @@ impl Refusal {
             FailureKind::NoTests | FailureKind::Done | FailureKind::NoTool | FailureKind::Other
         );
         let same_line = !is_report || !call.is_shell || self.call.line == now.call.line;
-        let same_call = call.key.is_some() && before.key == call.key && same_line;
+        let same_call =
+            call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
         same_call
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
@@ -211,6 +218,16 @@ fn is_probe(command: &str) -> bool {
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }
 
+/// Returns true if a command line installs all that a project needs (`uv sync`, `npm ci`): it names no package, or only
+/// files and folders.
+fn installs_all(text: &str) -> bool {
+    let installs =
+        |command: &str| ["ci", "install", "sync"].contains(&command.split(' ').nth(1).unwrap_or_default());
+    let packages = installed(text);
+    let is_file = |name: &String| name.contains(['.', '/']) || Meaning::of(name).is(Meaning::INSTALLER);
+    text.split(" ; ").any(installs) && !packages.is_empty() && packages.iter().all(is_file)
+}
+
 /// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it, or
 /// edit the script that failed earlier.
 fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
@@ -220,7 +237,9 @@ fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
     let target = change.call.target.as_deref().map(str::to_lowercase);
     let is_run =
         |target: &str| failure.is_raised() && earlier.call.call.text.contains(shell::last_part(target));
-    change.call.text.contains(name) || target.is_some_and(|target| target.contains(name) || is_run(&target))
+    installs_all(&change.call.text)
+        || change.call.text.contains(name)
+        || target.is_some_and(|target| target.contains(name) || is_run(&target))
 }
 
 impl Fold for Blindness {
@@ -243,6 +262,9 @@ impl Fold for Blindness {
             self.refusal(&attempt, failure, action);
         }
         let does = attempt.call.call.does;
+        if does == Does::Run {
+            self.ran = self.number;
+        }
         if attempt.failure().is_none() && matches!(does, Does::Run | Does::Write) {
             self.barred = Barred::default();
             if does == Does::Write && !attempt.call.call.is_shell {

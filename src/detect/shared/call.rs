@@ -30,6 +30,8 @@ pub(crate) struct Call {
     /// Equal for calls that do the same: tool, place and normal text or arguments. `None` if the arguments were not
     /// recorded.
     pub(crate) key: Option<Digest>,
+    /// The digest of the variables that are set for its commands: `JDK=21 make`.
+    pub(crate) assigned: Digest,
 }
 
 /// One simple command of a command line, or a whole call.
@@ -117,6 +119,7 @@ impl Call {
             target: target.map(str::to_owned),
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
+            assigned: Digest::NONE,
         }
     }
 
@@ -130,7 +133,7 @@ impl Call {
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text): (Vec<Part>, _) =
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
-            let (mut target, mut apart) = (None, false);
+            let (mut target, mut apart, mut assigned) = (None, false, Digest::NONE);
             for command in told {
                 let meaning = Meaning::of(command.program());
                 apart |= command.apart;
@@ -149,6 +152,7 @@ impl Call {
                     Does::Write => written_file(command),
                     _ => None,
                 };
+                assigned = command.assigned.iter().fold(assigned, |all, one| all.and(Digest::of_text(one)));
                 let start = text.len();
                 append(&mut text, command);
                 let added = text.get(start..).unwrap_or_default();
@@ -199,6 +203,7 @@ impl Call {
                 target,
                 text,
                 key: None,
+                assigned,
             }
         })
     }

@@ -11,8 +11,8 @@ use super::call::{Call, is_unparsed};
 use super::does::{Check, Does, is_search};
 use super::failure_phrases::{
     ASSERTS, CAUSE, CLEAN, COMPLAINS, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS,
-    JSON_STATES, JSON_TEXT, KILLED, MISSING, NO_TESTS, NO_TOOL, NONE, NOTHING, RAISED, RAN, RED, STATES,
-    TYPED, USAGE,
+    JSON_STATES, JSON_TEXT, KILLED, MISSING, NO_TESTS, NO_TOOL, NONE, NOTHING, RAISED, RAN, RED, SHAPE,
+    STATES, TYPED, USAGE,
 };
 use super::lexicon::{Meaning, words};
 use super::phrases::Pattern;
@@ -90,10 +90,8 @@ impl Failure {
         let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
         let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
         let ended_well = is_trusted && action.status == Status::Ok;
-        if is_error && !call.is_shell && interrupts(action) {
-            return None;
-        }
-        let was_stopped = action.reason == Some(UnknownReason::Interrupted);
+        let was_stopped =
+            action.reason == Some(UnknownReason::Interrupted) || answer.is_some_and(was_aborted);
         let states = |answer| {
             call.does != Does::Note
                 && !ended_well
@@ -101,7 +99,8 @@ impl Failure {
                 && states_failure(call, answer)
                 && !is_echo(call, action, answer)
         };
-        if !is_error && !answer.is_some_and(states) {
+        let is_meant = || was_stopped || !call.is_shell && interrupts(action);
+        if (!is_error || is_meant()) && !answer.is_some_and(states) {
             return None;
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
@@ -204,6 +203,15 @@ impl Failure {
     }
 }
 
+/// Returns true if the last line of an answer says that the user stopped the call.
+fn was_aborted(answer: Text<'_>) -> bool {
+    const SAYS: &str = "aborted by user";
+    let spelling = answer.spelling();
+    let end = spelling.get(spelling.len().saturating_sub(80)..).unwrap_or_default();
+    memchr::memmem::find(end, SAYS.as_bytes()).is_some()
+        && lines(&answer.tail(80)).next_back().is_some_and(|line| line.starts_with(SAYS))
+}
+
 /// Returns true if a call only sends an interrupt: what it stops was meant to end.
 fn interrupts(action: &Action<'_>) -> bool {
     let mut interrupts = false;
@@ -266,7 +274,13 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     if let Some(name) = MISSING.group(line).filter(|_| call.is_shell) {
         return FailureKind::Missing(last_part(name).to_lowercase());
     }
-    if USAGE.is_match(line) { FailureKind::Usage } else { FailureKind::Refused }
+    if USAGE.is_match(line) || !call.is_shell && SHAPE.is_match(line) {
+        FailureKind::Usage
+    } else if SHAPE.is_match(line) {
+        FailureKind::Other
+    } else {
+        FailureKind::Refused
+    }
 }
 
 /// Returns true if the text of an answer states a failure. What is read may say anything, so only an answer that is no

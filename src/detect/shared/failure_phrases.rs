@@ -33,9 +33,9 @@ pub(super) static COUNTS: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=");
 /// A failed assertion of pytest.
 pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
-/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`.
+/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`, `--> src/a.rs:3:7`.
 pub(super) static DIAGNOSTIC: Pattern =
-    Pattern::new(r"^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
+    Pattern::new(r"^--> \S+:\d+:\d+|^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
 /// A line that counts tests that ran.
 pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b|^Ran [1-9]\d* tests?\b");
 /// A line that says that no test ran.
@@ -60,7 +60,11 @@ pub(super) static MISSING: Pattern = Pattern::new(
     r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
 );
 pub(super) static USAGE: Pattern = Pattern::new(
-    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized",
+);
+/// Statements that the arguments of a structured call do not fit.
+pub(super) static SHAPE: Pattern = Pattern::new(
+    r"(?i)validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
 );
 /// Answers of a harness that has no tool of this name.
 pub(super) static NO_TOOL: Pattern = Pattern::new(
@@ -74,7 +78,7 @@ static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
 );
 /// Statements of a cause.
-pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &REFUSED]);
+pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &REFUSED]);
 /// An answer that says that nothing was found.
 pub(super) static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");

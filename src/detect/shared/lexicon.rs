@@ -60,12 +60,12 @@ lists! {
     /// In the name of an argument: it names what a call is not about.
     ASIDE: "account card customer method pay payment session timeout user";
     /// A program that reads.
-    READS: "[ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
+    READS: "Get-ChildItem Get-Command Get-Content Get-Item Select-String Test-Path [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
         id jq less ls lsof more nl od printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
         tree type uname uniq wc whereis which whoami xxd";
     /// A program that changes something. A program in neither list runs something.
-    WRITES: "apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
-        systemctl tar tee touch truncate unzip useradd";
+    WRITES: "Add-Content Copy-Item Move-Item New-Item Out-File Remove-Item Set-Content Stop-Process apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
+        systemctl tar taskkill tee touch truncate unzip useradd";
     /// A subcommand that changes what later commands find.
     ALTERS: "clean codegen down generate init migrate reset restart seed start stop typegen up";
     /// A program that only prepares for others.
@@ -102,7 +102,7 @@ lists! {
     /// A program that runs a script or code that it is given.
     INTERPRETER: "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx";
     /// A program or tool that fails, or answers nothing, if it finds nothing.
-    SEARCHES: "[ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which";
+    SEARCHES: "Select-String Test-Path [ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which";
 }
 
 /// All words of the lists, and the lengths of words by first byte, which rule out most other words without a look-up.

@@ -33,7 +33,7 @@ pub(crate) use attempts::{Attempt, Attempts, Excuse};
 pub(crate) use call::{Call, Part};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
-pub(crate) use does::{Check, Does, installed, installs};
+pub(crate) use does::{Check, Does, installed, installs, is_search};
 pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing};
 pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};

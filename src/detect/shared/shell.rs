@@ -5,13 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::shell_prefix::{before_program, installer};
+use super::shell_prefix::{before_program, installer, is_assignment};
 
 /// One simple command.
 #[derive(Debug, Default)]
 pub(crate) struct Command<'l> {
     /// The program as it was spelled, with its folder.
     pub(crate) path: Cow<'l, str>,
+    /// The assignments in front of it: `JDK=21`.
+    pub(crate) assigned: Vec<Cow<'l, str>>,
     /// The program and the words after it, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front
     /// are dropped. Empty if the command only redirects.
     words: Vec<Cow<'l, str>>,
@@ -72,9 +74,14 @@ fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
         return path.clone();
     }
     match path {
-        Cow::Borrowed(path) => Cow::Borrowed(installer(last_part(path))),
-        Cow::Owned(path) => Cow::Owned(installer(last_part(path)).to_owned()),
+        Cow::Borrowed(path) => Cow::Borrowed(program_of_path(path)),
+        Cow::Owned(path) => Cow::Owned(program_of_path(path).to_owned()),
     }
+}
+
+fn program_of_path(path: &str) -> &str {
+    let program = last_part(path);
+    installer(program.strip_suffix(".exe").unwrap_or(program))
 }
 
 /// Calls `visit` with the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
@@ -101,8 +108,8 @@ fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
 
 /// Returns the last part of a path.
 pub(crate) fn last_part(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    let slash = path.bytes().rposition(|byte| byte == b'/');
+    let path = path.trim_end_matches(['/', '\\']);
+    let slash = path.bytes().rposition(|byte| matches!(byte, b'/' | b'\\'));
     slash.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
@@ -155,6 +162,7 @@ impl<'l> Lexer<'l> {
             let c = self.rest.chars().next().unwrap_or_default();
             let after = self.after(c.len_utf8());
             match c {
+                '@' if self.word.is_none() && self.here_string() => {}
                 '\\' => self.escaped(),
                 '\'' | '"' | '`' => self.quoted(first),
                 '$' if after.starts_with('(') => self.substitution(),
@@ -212,8 +220,11 @@ impl<'l> Lexer<'l> {
         self.rest = self.after(bytes);
     }
 
-    /// Takes the character after a backslash.
+    /// Takes the character after a backslash, and the backslash itself in a path of Windows.
     fn escaped(&mut self) {
+        if self.after(1).starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return self.push(1);
+        }
         self.rest = self.after(1);
         match self.rest.chars().next() {
             None => {}
@@ -244,6 +255,21 @@ impl<'l> Lexer<'l> {
                 _ => self.push(1),
             }
         }
+    }
+
+    /// Takes a text of PowerShell between `@'` or `@"` at the end of a line and the same at the start of one.
+    fn here_string(&mut self) -> bool {
+        let Some(quote) = self.after(1).chars().next().filter(|c| matches!(c, '\'' | '"')) else {
+            return false;
+        };
+        let text = self.after(2).trim_start_matches(['\r', ' ']);
+        let Some(text) = text.strip_prefix('\n') else { return false };
+        let end = format!("\n{quote}@");
+        let Some(length) = text.find(&end) else { return false };
+        self.rest = text;
+        self.push(length);
+        self.rest = self.after(end.len());
+        true
     }
 
     /// Takes a `$(…)` as it is written.
@@ -305,7 +331,8 @@ impl<'l> Lexer<'l> {
             return;
         }
         let mut command = std::mem::replace(&mut self.current, Command { piped: pipe, ..Command::default() });
-        command.words.drain(..before_program(&command.words));
+        let before = command.words.drain(..before_program(&command.words));
+        command.assigned = before.filter(|word| is_assignment(word)).collect();
         if let Some(first) = command.words.first_mut() {
             let program = program_at(first);
             command.path = std::mem::replace(first, program);
@@ -353,6 +380,6 @@ impl Word<'_> {
 fn is_special(byte: u8) -> bool {
     matches!(
         byte,
-        b'\t'..=b'\r' | b' ' | b'\\' | b'\'' | b'"' | b'`' | b'$' | b'#' | b'<' | b'>' | b'&' | b';' | b'|' | b'(' | b')' | 128..
+        b'\t'..=b'\r' | b' ' | b'@' | b'\\' | b'\'' | b'"' | b'`' | b'$' | b'#' | b'<' | b'>' | b'&' | b';' | b'|' | b'(' | b')' | 128..
     )
 }

@@ -19,8 +19,23 @@ const VALUED: &[&str] = &["-u", "-g", "-k", "-n", "-s", "-C", "--signal", "--kil
 
 const IN_CONTAINER: &[&str] = &["-e", "-u", "-w", "--env", "--index", "--user", "--workdir"];
 
+const OF_CONTAINER: &[&str] = &[
+    "-e",
+    "-p",
+    "-u",
+    "-v",
+    "-w",
+    "--entrypoint",
+    "--env",
+    "--mount",
+    "--name",
+    "--network",
+    "--platform",
+    "--user",
+];
+
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 8] = [
+const WRAPPERS: [Wrapper; 9] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
             "time", "xvfb-run"],
@@ -34,6 +49,7 @@ const WRAPPERS: [Wrapper; 8] = [
     // In a container: `docker compose exec -T app pytest`.
     Wrapper { names: &["docker", "podman"], subcommand: &["exec"], valued: IN_CONTAINER, words: 1 },
     Wrapper { names: &["docker", "podman"], subcommand: &["compose", "exec"], valued: IN_CONTAINER, words: 1 },
+    Wrapper { names: &["docker", "podman"], subcommand: &["run"], valued: OF_CONTAINER, words: 1 },
     Wrapper { names: &["docker-compose"], subcommand: &["exec"], valued: IN_CONTAINER, words: 1 },
     // In its environment: `uv run pytest`.
     Wrapper {
@@ -55,7 +71,12 @@ pub(super) fn before_program(words: &[Cow<'_, str>]) -> usize {
         } else if name.starts_with("python") && next == "-m" && installer(second) == "pip" {
             2
         } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.fits(name, after)) {
-            1 + wrapper.own_words(after)
+            // `docker run -d postgres` names no program.
+            let program = 1 + wrapper.own_words(after);
+            if wrapper.words > 0 && after.get(program - 1).is_none_or(|word| word.starts_with('-')) {
+                break;
+            }
+            program
         } else {
             break;
         };
@@ -82,7 +103,7 @@ impl Wrapper {
     }
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(super) fn is_assignment(word: &str) -> bool {
     let Some(equals) = memchr::memchr(b'=', word.as_bytes()) else { return false };
     let name = word.get(..equals).unwrap_or_default();
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -8,8 +8,8 @@ use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Does, FailureKind, Lines, Part, Phrases, Shown, after_colon, identifiers, installed,
-    installs,
+    Attempt, Check, Does, FailureKind, Lines, Part, Phrases, Shown, after_colon, found_nothing, identifiers,
+    installed, installs, is_search, words,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -158,6 +158,16 @@ impl Goals {
         }
         let call = &attempt.call.call;
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
+        // `find` does what the tool could not.
+        let finds = call.is_shell && call.parts.iter().any(|part| is_search(&part.program));
+        if finds && !found_nothing(call, action) {
+            let is_done = |goal: &Goal| goal.is_waiting() && !goal.is_shell && finds_files(&goal.program);
+            let done: Vec<_> =
+                (0..self.all.len()).filter(|at| self.all.get(*at).is_some_and(is_done)).collect();
+            for goal in done {
+                self.reach(goal, GoalState::Reached);
+            }
+        }
         for part in &call.parts {
             let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
@@ -389,6 +399,14 @@ pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
         _ => part.program.to_string(),
     };
     key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
+}
+
+/// Returns true if a tool looks for files, or text in them: `glob`, `find_file`.
+fn finds_files(name: &str) -> bool {
+    let has = |wanted: &[&str]| {
+        words(name).any(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
+    };
+    has(&["glob", "grep"]) || has(&["find", "search"]) && has(&["file", "files"])
 }
 
 fn is_install(part: &Part) -> bool {

@@ -14,10 +14,12 @@ use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Attempts, Check, Does, Excuse, NoCall, Part, Report, ShownLines, UserSays, found_nothing,
 };
-use crate::trace::{Action, Digest, DigestMap, DigestSet, Step};
+use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// The tool of turns without a call.
 const NO_CALL: &str = "no call";
+/// The smallest share of all actions that is too much.
+const SHARE: f64 = 0.1;
 /// How many steps are remembered for each reason, and how many of them a message names.
 const STEPS: usize = 20;
 const NAMED: usize = 3;
@@ -40,6 +42,8 @@ pub(in crate::detect) struct Waste {
     seen: DigestMap<Seen>,
     failures: DigestSet,
     shown: ShownLines,
+    /// Whether the last call that does more than look changed something, and no search found nothing since.
+    has_written: bool,
     /// The turn of the latest search that found nothing.
     searched_in: Option<u64>,
     /// The turn and program of the latest failure.
@@ -78,6 +82,7 @@ impl Waste {
             failures: DigestSet::default(),
             shown: ShownLines::default(),
             failed_in: None,
+            has_written: false,
             searched_in: None,
             halves: 0,
             place: None,
@@ -123,7 +128,9 @@ impl Waste {
             // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
             let counts = failure.report == Some(Report::Counted);
-            let excused = (is_sent_before || failure.report.is_some()) && (!again || counts)
+            let is_refused = action.is_some_and(|action| action.reason == Some(UnknownReason::Refused));
+            let excused = is_refused
+                || (is_sent_before || failure.report.is_some()) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
@@ -148,7 +155,9 @@ impl Waste {
             // Searches of one turn look for one thing.
             _ if action.is_some_and(|action| found_nothing(call, action)) => {
                 let is_first = self.searched_in.replace(now.turn) != Some(now.turn);
-                is_first.then_some(WasteReason::NothingFound)
+                // The first one after a change may confirm that something is gone.
+                let confirms = is_first && std::mem::take(&mut self.has_written);
+                (is_first && !confirms).then_some(WasteReason::NothingFound)
             }
             // That a check still passes is news.
             Some(_) if call.does == Does::Run && !call.parts.iter().all(checks) => {
@@ -172,8 +181,9 @@ impl Waste {
     /// Returns true if enough is wasted to detect it.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
-        let wasted = self.wasted();
-        wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * self.actions as f64
+        let (wasted, actions) = (self.wasted(), self.actions as f64);
+        let is_share = self.config.min_impact == 0.0 || wasted >= SHARE * actions;
+        wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * actions && is_share
     }
 
     /// Returns how many actions were wasted for a reason, and the steps of the first: `4 failed (steps 3, 9, 14, …)`.
@@ -254,6 +264,9 @@ impl Fold for Waste {
             self.changes += u64::from(attempt.changes);
             let writes = attempt.call.call.does == Does::Write && attempt.failure().is_none();
             self.writes += u64::from(writes);
+            if attempt.call.call.does != Does::Read {
+                self.has_written = writes;
+            }
         }
     }
 
