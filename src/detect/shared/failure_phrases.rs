@@ -68,11 +68,11 @@ pub(super) static SHAPE: Pattern = Pattern::new(
 );
 /// Answers of a harness that has no tool of this name.
 pub(super) static NO_TOOL: Pattern = Pattern::new(
-    r"(?i)\b(?:unknown|no such|invalid) (?:tool|function)\b|\b(?:tool|function) \S{0,60} ?(?:was )?not found|is not a valid tool",
+    r"(?i)\b(?:unknown|no such|invalid) (?:tool|function)\b|\b(?:tool|function) (?:\S+ )?(?:was )?not found|is not a valid tool",
 );
 /// Statements that the wanted state is there already.
 pub(super) static DONE: Pattern = Pattern::new(
-    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.{0,40} running",
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.* running",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
