@@ -188,11 +188,11 @@ impl Refusal {
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // Another view of the same failure is news: `pytest | tail` after `pytest`.
-        let is_report = matches!(
+        let has_cause = matches!(
             failure.kind,
-            FailureKind::NoTests | FailureKind::Done | FailureKind::NoTool | FailureKind::Other
+            FailureKind::Killed | FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused
         );
-        let same_line = !is_report || !call.is_shell || self.call.line == now.call.line;
+        let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
         let same_call =
             call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
         same_call

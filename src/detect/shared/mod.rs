@@ -9,6 +9,7 @@ mod call;
 pub(super) mod call_form;
 mod does;
 mod failure;
+mod failure_lines;
 mod failure_phrases;
 mod history;
 mod lexicon;

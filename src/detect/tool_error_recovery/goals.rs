@@ -4,12 +4,13 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use super::purpose::{finds_files, is_install, key, key_of};
 use super::{OpenReason, finding};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Does, FailureKind, Lines, Part, Phrases, Shown, after_colon, found_nothing, identifiers,
-    installed, installs, is_search, words,
+    Attempt, Does, FailureKind, Lines, Part, Phrases, Shown, after_colon, found_nothing, identifiers,
+    installed, is_search,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -74,10 +75,6 @@ pub(super) struct Goals {
     tail: Vec<u64>,
 }
 
-/// The key of goals to change a file.
-pub(super) const CHANGE: &str = "change";
-/// The key of goals to install something, by any installer.
-pub(super) const INSTALL: &str = "install";
 /// Words by which an agent admits a failure, in lower case.
 #[rustfmt::skip]
 static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apolog", "unfortunat", "unable", "cannot",
@@ -385,34 +382,4 @@ impl<'g> Group<'g> {
         let goal = if other.goal.place.1 >= self.goal.place.1 { other.goal } else { self.goal };
         *self = Self { goal, place, failures };
     }
-}
-
-/// Returns the key of goals with one purpose.
-pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
-    if is_install(part) {
-        return key_of("", INSTALL);
-    }
-    let key = match (&part.file, &part.script, part.check) {
-        (Some(_), ..) => CHANGE.to_owned(),
-        (None, Some(script), _) => format!("{} {script}", part.program),
-        (None, None, Some(Check::Snippet)) => format!("{} -c", part.program),
-        _ => part.program.to_string(),
-    };
-    key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
-}
-
-/// Returns true if a tool looks for files, or text in them: `glob`, `find_file`.
-fn finds_files(name: &str) -> bool {
-    let has = |wanted: &[&str]| {
-        words(name).any(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
-    };
-    has(&["glob", "grep"]) || has(&["find", "search"]) && has(&["file", "files"])
-}
-
-fn is_install(part: &Part) -> bool {
-    part.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
-}
-
-fn key_of(shell: &str, key: &str) -> Digest {
-    Digest::of_text(shell).and(Digest::of_text(key))
 }

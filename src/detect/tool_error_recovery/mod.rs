@@ -2,6 +2,7 @@
 
 mod checks;
 mod goals;
+mod purpose;
 mod unsent;
 
 use std::borrow::Cow;
@@ -9,7 +10,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
-use goals::{CHANGE, Goals, INSTALL};
+use goals::Goals;
+use purpose::{CHANGE, INSTALL};
 use unsent::Unsent;
 
 use super::Evidence;
@@ -329,7 +331,7 @@ impl Fold for Recovery {
     }
 
     fn memory(&self) -> usize {
-        let failures = self.goals.memory() + self.checks.memory();
-        self.rate.memory() + self.attempts.memory() + self.unsent.memory() + failures
+        let failures = self.goals.memory() + self.checks.memory() + self.unsent.memory();
+        self.rate.memory() + self.attempts.memory() + self.user.memory() + failures
     }
 }

@@ -1,0 +1,38 @@
+//! The purpose of a call, by which failures belong to one goal.
+
+use crate::detect::shared::{Check, Part, installs, words};
+use crate::trace::Digest;
+
+/// The key of goals to change a file.
+pub(super) const CHANGE: &str = "change";
+/// The key of goals to install something, by any installer.
+pub(super) const INSTALL: &str = "install";
+/// Returns the key of goals with one purpose.
+pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
+    if is_install(part) {
+        return key_of("", INSTALL);
+    }
+    let key = match (&part.file, &part.script, part.check) {
+        (Some(_), ..) => CHANGE.to_owned(),
+        (None, Some(script), _) => format!("{} {script}", part.program),
+        (None, None, Some(Check::Snippet)) => format!("{} -c", part.program),
+        _ => part.program.to_string(),
+    };
+    key_of(if is_shell && part.file.is_none() { "$" } else { "" }, &key)
+}
+
+/// Returns true if a tool looks for files, or text in them: `glob`, `find_file`.
+pub(super) fn finds_files(name: &str) -> bool {
+    let has = |wanted: &[&str]| {
+        words(name).any(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
+    };
+    has(&["glob", "grep"]) || has(&["find", "search"]) && has(&["file", "files"])
+}
+
+pub(super) fn is_install(part: &Part) -> bool {
+    part.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
+}
+
+pub(super) fn key_of(shell: &str, key: &str) -> Digest {
+    Digest::of_text(shell).and(Digest::of_text(key))
+}
