@@ -314,7 +314,10 @@ impl Goals {
         let most = group.goal.lines.iter().max_by_key(|said| said.times);
         let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
         let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
-        let count = group.failures;
+        let (mut count, mut place) = (group.failures, group.place);
+        if let (OpenReason::EndsFailing, Some(first)) = (reason, self.tail.first()) {
+            (count, place.0) = (self.tail.len() as u64, *first);
+        }
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
@@ -331,9 +334,9 @@ impl Goals {
             OpenReason::PassedOver => {
                 format!("{shown} failed{line}; no later message mentions a failure")
             }
-            _ => format!("the run ends with {} failed calls, the last one {shown}{line}", self.tail.len()),
+            _ => format!("the run ends with {count} failed calls, the last one {shown}{line}"),
         };
-        finding(group.place, reason, &group.goal.program, count, message)
+        finding(place, reason, &group.goal.program, count, message)
     }
     /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
     /// do not count.
