@@ -307,6 +307,13 @@ impl Goals {
                 None => groups.push((reason, group)),
             }
         }
+        // A goal that was tried again says more than that the run ends with it.
+        let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
+            *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
+        };
+        if groups.iter().any(ends_with) {
+            groups.retain(|(reason, _)| *reason != OpenReason::EndsFailing);
+        }
         groups.iter().map(|(reason, group)| self.finding(*reason, group)).collect()
     }
 
@@ -314,10 +321,7 @@ impl Goals {
         let most = group.goal.lines.iter().max_by_key(|said| said.times);
         let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
         let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
-        let (mut count, mut place) = (group.failures, group.place);
-        if let (OpenReason::EndsFailing, Some(first)) = (reason, self.tail.first()) {
-            (count, place.0) = (self.tail.len() as u64, *first);
-        }
+        let count = group.failures;
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
@@ -336,7 +340,7 @@ impl Goals {
             }
             _ => format!("the run ends with {count} failed calls, the last one {shown}{line}"),
         };
-        finding(place, reason, &group.goal.program, count, message)
+        finding(group.place, reason, &group.goal.program, count, message)
     }
     /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
     /// do not count.
