@@ -13,7 +13,7 @@ const OF_JSON: [(&str, Mark); 21] = [
     ("asciinema recording", Has(&["version", "width", "height"])),
     ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
-    ("Cursor composer", Has(&["composerId", "fullConversationHeadersOnly"])),
+    ("Cursor chat without bubbles", Has(&["composerId", "fullConversationHeadersOnly"])),
     ("DSPy trajectory", In("trajectory", &Has(&["tool_name_0", "tool_args_0", "observation_0"]))),
     ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
     ("Langfuse ChatML", Values(&In("output", &Has(&["success", "data"])))),
