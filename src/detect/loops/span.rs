@@ -6,7 +6,7 @@ use super::{Loop, LoopEvidence, LoopKind};
 use crate::detect::Evidence;
 use crate::detect::finding::{Confidence, Finding};
 use crate::detect::rule::Rule;
-use crate::detect::shared::{Attempt, Facts, Said, Shown, after_colon, excerpt, no_call};
+use crate::detect::shared::{Attempt, Does, Facts, Said, Shown, after_colon, excerpt, no_call};
 use crate::trace::Action;
 
 /// A loop that was found.
@@ -122,7 +122,9 @@ impl Span {
                 }
             }
             LoopKind::IdleLooks => {
-                format!("{count} looks bring nothing new (steps {first}-{last}), the last {shown}")
+                let is_look = self.call.as_ref().is_some_and(|call| call.call.does == Does::Read);
+                let what = if is_look { "looks" } else { "calls" };
+                format!("{count} {what} bring nothing new (steps {first}-{last}), the last {shown}")
             }
             _ => {
                 let said = after_colon(said);
