@@ -38,6 +38,7 @@ pub use measures::{Measure, Measures};
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
 pub use rule::{Configured, DetectorInfo, Grid, Preset, Rule};
+pub(crate) use shared::command_line;
 #[cfg(feature = "statistics")]
 pub(crate) use shared::is_known_tool;
 #[cfg(feature = "benchmarks")]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::wrap::wrapped;
-use crate::detect::Finding;
+use crate::detect::{Finding, command_line};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
 /// Maximum number of findings that get a mark.
@@ -70,15 +70,14 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
     match step.event() {
         Event::Message(text) => plain(&text.to_str(), width),
         Event::Action(action) => {
-            let arguments = arguments(action);
+            let (link, given) = match command_line(action) {
+                Some(line) => (": ", line.into_owned()),
+                None => (" ", arguments(action)),
+            };
             // Arguments and observation share the line.
-            let arguments = cut(&plain(&arguments, width), width / 3).into_owned();
-            format!(
-                "{:<17} {} {arguments} → {}",
-                status(action),
-                plain(action.name, width / 4),
-                observation(action, width)
-            )
+            let given = cut(&plain(&given, width), width / 3).into_owned();
+            let (name, answer) = (plain(action.name, width / 4), observation(action, width));
+            format!("{:<17} {name}{link}{given} → {answer}", status(action))
         }
     }
 }

@@ -75,6 +75,8 @@ impl Checks {
             match failure {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
+                // A script may report by its exit code alone.
+                Some(failure) if !is_test && failure.line.trim().is_empty() => {}
                 // A time-out and a run of no test tell nothing of what was checked.
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient)

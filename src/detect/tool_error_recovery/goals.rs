@@ -166,6 +166,13 @@ impl Goals {
             }
         }
         for part in &call.parts {
+            // A call of the tool that named no file was not well-formed.
+            let unnamed = key_of("", &part.program);
+            if part.file.is_some() && !call.is_shell {
+                for goal in self.by_key.get(&unnamed).cloned().unwrap_or_default() {
+                    self.reach(goal, GoalState::Reached);
+                }
+            }
             let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
                 // Calls of the same turn were sent before the failure was known; they may still do what failed.
@@ -288,8 +295,9 @@ impl Goals {
         }
     }
 
-    /// Returns the open goals, those in vain of one tool and those that end the run as one.
-    pub(super) fn findings(&self, asked: u64) -> Vec<Finding> {
+    /// Returns the open goals, those in vain of one tool and those that end the run as one. `failing` is the step of the
+    /// last failed check.
+    pub(super) fn findings(&self, asked: u64, failing: Option<u64>) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
             let Some(reason) = self.open_reason(goal, asked) else { continue };
@@ -307,11 +315,11 @@ impl Goals {
                 None => groups.push((reason, group)),
             }
         }
-        // A goal that was tried again says more than that the run ends with it.
+        // A check, or a goal that was tried again, says more than that the run ends with it.
         let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
             *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
         };
-        if groups.iter().any(ends_with) {
+        if groups.iter().any(ends_with) || failing.is_some_and(|step| self.tail.contains(&step)) {
             groups.retain(|(reason, _)| *reason != OpenReason::EndsFailing);
         }
         groups.iter().map(|(reason, group)| self.finding(*reason, group)).collect()
@@ -321,7 +329,10 @@ impl Goals {
         let most = group.goal.lines.iter().max_by_key(|said| said.times);
         let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
         let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
-        let count = group.failures;
+        let (count, place) = match (reason, self.tail.first()) {
+            (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
+            _ => (group.failures, group.place),
+        };
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
@@ -340,8 +351,9 @@ impl Goals {
             }
             _ => format!("the run ends with {count} failed calls, the last one {shown}{line}"),
         };
-        finding(group.place, reason, &group.goal.program, count, message)
+        finding(place, reason, &group.goal.program, count, message)
     }
+
     /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
     /// do not count.
     pub(super) fn counts(&self, asked: u64) -> (u64, u64, u64) {

@@ -299,8 +299,9 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let mut findings = self.goals.findings(self.user.latest);
         let failing = self.checks.finding();
+        let last_check = failing.as_ref().map(|finding| finding.last);
+        let mut findings = self.goals.findings(self.user.latest, last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
         findings.extend(self.unsent.findings());
