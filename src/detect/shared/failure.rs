@@ -12,7 +12,7 @@ use super::does::{Check, Does, is_search};
 use super::failure_lines::{complains, details, names_itself, telling, tells};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES, KILLED,
-    MISSING, NO_TESTS, NO_TOOL, NOTHING, RAISED, RAN, SHAPE, TYPED, USAGE,
+    MISSING, NO_TESTS, NO_TOOL, NOTHING, RAISED, RAN, RED, SHAPE, TYPED, USAGE,
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
@@ -47,6 +47,8 @@ pub(crate) enum Report {
     Told,
     /// It only counts failures.
     Counted,
+    /// All tests passed: what failed is something else, such as the clean-up after them.
+    Passed,
 }
 
 /// The kind of cause that a failure states.
@@ -169,7 +171,9 @@ impl Failure {
         };
         let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
         let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
-        let report = if only_counts {
+        let report = if is_report && all_passed(call, &all) {
+            Some(Report::Passed)
+        } else if only_counts {
             Some(Report::Counted)
         } else {
             (is_report || diagnoses()).then_some(Report::Told)
@@ -200,6 +204,15 @@ impl Failure {
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
+}
+
+/// Returns true if the only check of a call ran tests, and no line of the answer says that one failed.
+fn all_passed(call: &Call, all: &[&str]) -> bool {
+    let mut checks = call.parts.iter().filter_map(|part| part.check);
+    let fails = |line: &str| {
+        line.starts_with("error") || line.contains("***") || RED.is_match(line) || DIAGNOSTIC.is_match(line)
+    };
+    checks.next() == Some(Check::Tests) && checks.next().is_none() && !all.iter().any(|line| fails(line))
 }
 
 /// Returns true if the last line of an answer says that the user stopped the call.

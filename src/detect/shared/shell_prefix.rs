@@ -35,7 +35,7 @@ const OF_CONTAINER: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 9] = [
+const WRAPPERS: [Wrapper; 11] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
             "time", "xvfb-run"],
@@ -56,6 +56,8 @@ const WRAPPERS: [Wrapper; 9] = [
         names: &["hatch", "pdm", "pipenv", "poetry", "uv"], subcommand: &["run"],
         valued: &["-p", "--python", "--with", "--extra", "--group", "--env-file", "--project"], words: 0,
     },
+    Wrapper { names: &["bunx", "npx"], subcommand: &[], valued: &["-p", "--package"], words: 0 },
+    Wrapper { names: &["bundle", "pnpm"], subcommand: &["exec"], valued: &[], words: 0 },
 ];
 
 const KEYWORDS: [&str; 10] = ["!", "{", "}", "if", "then", "elif", "else", "while", "until", "do"];

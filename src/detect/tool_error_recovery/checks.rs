@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Excuse, FailureKind, Part, Shown, after_colon, diagnoses, is_blank,
+    Attempt, Check, Excuse, FailureKind, Part, Report, Shown, after_colon, diagnoses, is_blank,
 };
 use crate::trace::{Action, Status, UnknownReason};
 
@@ -54,7 +54,7 @@ impl Checks {
 
     /// Notes what an attempt changed and checked. Returns whether its check passed.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) -> bool {
-        let failure = attempt.failure();
+        let failure = attempt.failure().filter(|failure| failure.report != Some(Report::Passed));
         for part in &attempt.call.call.parts {
             if let Some(file) = part.file.as_ref().filter(|_| failure.is_none()) {
                 self.files.insert(file.to_owned());
@@ -69,7 +69,8 @@ impl Checks {
         let Some(check) = told.check.filter(|_| ran) else { return false };
         let is_test = check >= Check::Form;
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
-        let passed = failure.is_none() && (action.status == Status::Ok || is_free_of_errors(attempt, action));
+        let is_ok = action.status == Status::Ok || attempt.failure().is_some();
+        let passed = failure.is_none() && (is_ok || is_free_of_errors(attempt, action));
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
