@@ -13,7 +13,7 @@ use crate::detect::shared::{
     Attempt, Attempts, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker, Report,
     Shown, UserSays, after_colon, installed, no_call, shell,
 };
-use crate::trace::{Action, Digest, DigestMap, Step};
+use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
 /// The default rule: a failed call is blind if an earlier one met the same cause and nothing was changed since.
 #[derive(Debug)]
@@ -109,10 +109,10 @@ impl Blindness {
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
-            // The user gave something new to try.
-            let given = !call.is_shell
-                && last.is_some_and(|last| self.user.latest > last.step)
-                && self.user.gave(action);
+            // The user gave something new to try, or refused the call before and said why.
+            let spoke = last.is_some_and(|last| self.user.latest > last.step);
+            let refuses = action.reason == Some(UnknownReason::Refused);
+            let given = spoke && (refuses || !call.is_shell && self.user.gave(action));
             let written = self.written.get(&Digest::of_text(program));
             let went_through = written.is_some_and(|number| last.is_some_and(|last| last.number < *number));
             refused.turns = if given || went_through { 1 } else { refused.turns + 1 };

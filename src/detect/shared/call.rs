@@ -32,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) key: Option<Digest>,
     /// The digest of the variables that are set for its commands: `JDK=21 make`.
     pub(crate) assigned: Digest,
+    /// The digest of the directory that it enters first: `cd src && make`.
+    entered: Digest,
 }
 
 /// One simple command of a command line, or a whole call.
@@ -87,7 +89,9 @@ impl Call {
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
             let there = given.place.as_deref().map_or(Digest::NONE, Digest::of_text);
-            call.key = digests.arguments.map(|_| with_place(Digest::of_text(&call.text).and(there)));
+            call.key = digests
+                .arguments
+                .map(|_| with_place(Digest::of_text(&call.text).and(there).and(call.entered)));
             return call;
         }
         let (does, program) = match &given.subcommand {
@@ -120,6 +124,7 @@ impl Call {
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
             assigned: Digest::NONE,
+            entered: Digest::NONE,
         }
     }
 
@@ -133,7 +138,8 @@ impl Call {
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text): (Vec<Part>, _) =
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
-            let (mut target, mut apart, mut assigned) = (None, false, Digest::NONE);
+            let (mut target, mut apart, mut assigned, mut entered) =
+                (None, false, Digest::NONE, Digest::NONE);
             for command in told {
                 let meaning = Meaning::of(command.program());
                 apart |= command.apart;
@@ -141,6 +147,10 @@ impl Call {
                     // `export PATH=… && make` is not `make`.
                     if meaning.is(Meaning::SETS) {
                         append(&mut text, command);
+                    }
+                    if matches!(command.program(), "cd" | "pushd") && parts.is_empty() {
+                        let place = command.arguments().next().map(|place| place.trim_end_matches('/'));
+                        entered = place.map_or(Digest::NONE, Digest::of_text);
                     }
                     continue;
                 }
@@ -204,6 +214,7 @@ impl Call {
                 text,
                 key: None,
                 assigned,
+                entered,
             }
         })
     }
