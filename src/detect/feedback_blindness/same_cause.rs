@@ -11,7 +11,7 @@ use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker, Report,
-    Shown, UserSays, after_colon, installed, no_call, shell,
+    Shown, UserSays, after_colon, form_digest, installed, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
@@ -53,6 +53,8 @@ struct Refusal {
     turn: u64,
     number: u64,
     wording: Digest,
+    /// The digest of the whole answer, numbers and volatile parts masked.
+    answer: Option<Digest>,
     call: Arc<Facts>,
 }
 
@@ -87,6 +89,7 @@ impl Blindness {
             turn: attempt.turn,
             number: self.number,
             wording: failure.wording,
+            answer: action.observation.present().map(form_digest),
             call: Arc::clone(&attempt.call),
         };
         let refused = self.refused.entry(failure.cause.and(Digest::of_text(program))).or_default();
@@ -111,11 +114,17 @@ impl Blindness {
         if last.is_none_or(|last| last.turn != now.turn) {
             // The user gave something new to try, or refused the call before and said why.
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
-            let refuses = action.reason == Some(UnknownReason::Refused);
-            let given = spoke && (refuses || !call.is_shell && self.user.gave(action));
+            let by_user = action.reason == Some(UnknownReason::Refused);
+            let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let written = self.written.get(&Digest::of_text(program));
+            // The same call with another answer, after a change, tells something new.
+            let changed = last.is_some_and(|last| {
+                is_equal(last)
+                    && last.answer != now.answer
+                    && self.changes.front().is_some_and(|(at, _)| *at > last.number)
+            });
             let went_through = written.is_some_and(|number| last.is_some_and(|last| last.number < *number));
-            refused.turns = if given || went_through { 1 } else { refused.turns + 1 };
+            refused.turns = if given || changed || went_through { 1 } else { refused.turns + 1 };
         }
         if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));

@@ -222,12 +222,20 @@ pub(crate) fn template(text: &str) -> String {
 
 /// Returns the digest of the template of an answer, as it is spelled, without the head in which a harness wraps it.
 pub(crate) fn template_digest(text: Text<'_>) -> Digest {
+    masked_digest(text, |part| Digest::of_spelling(&mask(part)))
+}
+
+/// As [`template_digest`], with all numbers masked except those that count tests and failures.
+pub(crate) fn form_digest(text: Text<'_>) -> Digest {
+    masked_digest(text, |part| Digest::of_spelling(&NUMBERS.mask(&mask(part))))
+}
+
+fn masked_digest(text: Text<'_>, masked: impl Fn(&[u8]) -> Digest) -> Digest {
     let spelling = text.spelling();
     let wrapped = memchr::memmem::find(text.start(300), b"Output:");
     let said = spelling.get(wrapped.map_or(0, |at| at + 7)..).unwrap_or_default();
     let (head, rest) = said.split_at(said.len().min(COMPARED));
     let tail = rest.get(rest.len().saturating_sub(COMPARED)..).unwrap_or_default();
-    let masked = |part: &[u8]| Digest::of_spelling(&mask(part));
     if tail.is_empty() { masked(head) } else { masked(head).and(masked(tail)) }
 }
 
