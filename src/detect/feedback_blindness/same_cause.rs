@@ -11,7 +11,7 @@ use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker, Report,
-    Shown, UserSays, after_colon, form_digest, installed, no_call, shell,
+    Shown, UserSays, after_colon, installed, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
@@ -53,8 +53,7 @@ struct Refusal {
     turn: u64,
     number: u64,
     wording: Digest,
-    /// The digest of the whole answer, numbers and volatile parts masked.
-    answer: Option<Digest>,
+    form: Digest,
     call: Arc<Facts>,
 }
 
@@ -89,7 +88,7 @@ impl Blindness {
             turn: attempt.turn,
             number: self.number,
             wording: failure.wording,
-            answer: action.observation.present().map(form_digest),
+            form: failure.form,
             call: Arc::clone(&attempt.call),
         };
         let refused = self.refused.entry(failure.cause.and(Digest::of_text(program))).or_default();
@@ -117,10 +116,10 @@ impl Blindness {
             let by_user = action.reason == Some(UnknownReason::Refused);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let written = self.written.get(&Digest::of_text(program));
-            // The same call with another answer, after a change, tells something new.
+            // The same call, or a check, with another answer after a change tells something new.
             let changed = last.is_some_and(|last| {
-                is_equal(last)
-                    && last.answer != now.answer
+                (is_equal(last) || failure.report.is_some())
+                    && last.form != now.form
                     && self.changes.front().is_some_and(|(at, _)| *at > last.number)
             });
             let went_through = written.is_some_and(|number| last.is_some_and(|last| last.number < *number));

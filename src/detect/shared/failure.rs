@@ -16,7 +16,7 @@ use super::failure_phrases::{
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
-use super::text::{exit_code, lines, plain, template, without_numbers};
+use super::text::{exit_code, form_digest, lines, plain, template, without_numbers};
 use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
 
 /// A failed action.
@@ -26,6 +26,8 @@ pub(crate) struct Failure {
     /// The digest of its message with numbers and volatile parts masked. Failures with equal signatures failed in the
     /// same way.
     pub(crate) signature: Digest,
+    /// The digest of the whole answer, volatile parts and most numbers masked.
+    pub(crate) form: Digest,
     /// The digest of its message with numbers.
     pub(crate) wording: Digest,
     /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
@@ -147,8 +149,10 @@ impl Failure {
         let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--") || is_usage(line);
         let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first()).copied();
         // The command before it is known: `Command '[…]' timed out after 60 seconds`.
-        let timed_out =
-            shown.filter(|_| killed).and_then(|line| line.get(line.rfind("timed out")?..)?.split('<').next());
+        let mut candidates = shown.iter().chain(&all);
+        let timed_out = candidates
+            .find_map(|line| line.get(line.rfind("timed out")?..)?.split('<').next())
+            .filter(|_| killed);
         let shown = timed_out.or(shown).unwrap_or_default();
         // `Validation failed for tool "edit":` goes on in the next line.
         // Of a long output that states no error, the last lines say nothing.
@@ -156,7 +160,9 @@ impl Failure {
         let is_silent = call.is_shell && all.len() > SILENT && !told.iter().any(is_told);
         let next = all.iter().skip_while(|line| **line != shown).nth(1).filter(|_| shown.ends_with(':'));
         let shown = match next {
-            _ if is_silent => code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into()),
+            _ if is_silent && timed_out.is_none() => {
+                code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into())
+            }
             Some(next) => format!("{shown} {next}").into(),
             None => Cow::Borrowed(shown),
         };
@@ -182,6 +188,7 @@ impl Failure {
             report,
             cause: masked_cause.filter(|_| !killed).unwrap_or(signature),
             kind,
+            form: action.observation.present().map_or(Digest::NONE, form_digest),
             signature,
             wording,
             line: first_chars(&shown, 160).to_owned(),

@@ -16,7 +16,7 @@ pub(super) static CLEAN: Pattern =
 pub(super) static TYPED: Pattern =
     Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
 /// A line of a traceback that begins with an exception of any name.
-pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:: |$)");
+pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+(?:[A-Z]\w*|error)(?:: |$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
     r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
@@ -72,7 +72,7 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 );
 /// Statements that the wanted state is there already.
 pub(super) static DONE: Pattern = Pattern::new(
-    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.* running",
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",

@@ -44,7 +44,7 @@ pub(crate) use no_call::NoCall;
 pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
-pub(super) use text::{form_digest, is_blank};
+pub(super) use text::is_blank;
 use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;
