@@ -10,8 +10,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker, Report,
-    Shown, UserSays, after_colon, installed, no_call, shell,
+    Attempt, Attempts, Baseline, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker,
+    Report, Shown, UserSays, after_colon, installed, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
@@ -34,6 +34,7 @@ pub(super) struct Blindness {
     /// By tool that writes, the number of the latest call that succeeded.
     written: DigestMap<u64>,
     user: UserSays,
+    baseline: Baseline,
     findings: Vec<Finding>,
 }
 
@@ -74,6 +75,7 @@ impl Blindness {
             ran: 0,
             written: DigestMap::default(),
             user: UserSays::default(),
+            baseline: Baseline::default(),
             findings: Vec::new(),
         }
     }
@@ -266,8 +268,14 @@ impl Fold for Blindness {
             self.changes.clear();
         }
         self.number += 1;
+        let parts = &attempt.call.call.parts;
+        self.baseline.observe(&attempt.call.call, attempt.failure().is_some());
         if let Some(failure) = attempt.failure() {
-            self.refusal(&attempt, failure, action);
+            // A check of the code without the changes.
+            let check = parts.iter().find(|part| part.check.is_some());
+            if !check.is_some_and(|check| self.baseline.fails(check, failure)) {
+                self.refusal(&attempt, failure, action);
+            }
         }
         let does = attempt.call.call.does;
         if does == Does::Run {
@@ -301,7 +309,9 @@ impl Fold for Blindness {
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
-        let calls = (refusals + self.barred.len() + self.changes.len()) * 512 + self.user.memory();
+        let calls = (refusals + self.barred.len() + self.changes.len()) * 512
+            + self.user.memory()
+            + self.baseline.memory();
         let findings = self.findings.capacity() * FINDING_BYTES;
         self.attempts.memory() + calls + findings
     }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod attempts;
+mod baseline;
 mod call;
 pub(super) mod call_form;
 mod does;
@@ -32,6 +33,7 @@ use arguments::Given;
 pub(crate) use arguments::{each_text, identifiers};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
+pub(crate) use baseline::Baseline;
 pub(crate) use call::{Call, Part};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Check, Does, Excuse, FailureKind, Part, Report, Shown, after_colon, diagnoses, is_blank,
+    Attempt, Baseline, Check, Excuse, FailureKind, Part, Report, Shown, after_colon, diagnoses, is_blank,
 };
 use crate::trace::{Action, Status, UnknownReason};
 
@@ -22,8 +22,7 @@ pub(super) struct Checks {
     files: BTreeSet<String>,
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
-    /// Whether changes were taken back, and nothing was changed since.
-    reverted: bool,
+    baseline: Baseline,
 }
 
 /// Failed checks and changed files since a check last passed.
@@ -57,8 +56,8 @@ impl Checks {
     /// Notes what an attempt changed and checked. Returns whether its check passed.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) -> bool {
         let failure = attempt.failure().filter(|failure| failure.report != Some(Report::Passed));
+        self.baseline.observe(&attempt.call.call, failure.is_some());
         for part in &attempt.call.call.parts {
-            self.reverted = failure.is_none() && reverts(part) || self.reverted && part.does != Does::Write;
             if let Some(file) = part.file.as_ref().filter(|_| failure.is_none()) {
                 self.files.insert(file.to_owned());
             }
@@ -86,8 +85,9 @@ impl Checks {
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
                 // A script may report by its exit code alone.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
-                // It fails without the changes as well.
-                Some(_) if self.reverted => since.failed.retain(|failed| failed.program != told.program),
+                Some(failure) if self.baseline.fails(told, failure) => {
+                    since.failed.retain(|failed| failed.program != told.program);
+                }
                 // A time-out and a run of no test tell nothing of what was checked.
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient)
@@ -147,17 +147,7 @@ impl Checks {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();
         let files = files + self.linters.len();
-        failed * 512 + files * 96
-    }
-}
-
-/// Returns true if a part takes changes back: `git stash`, `git checkout a.py`.
-fn reverts(part: &Part) -> bool {
-    let mut words = part.shown.split(' ').skip(2);
-    match &*part.program {
-        "git checkout" | "git restore" => words.any(|word| word == "." || word.contains(['/', '.'])),
-        "git stash" => words.next().is_none_or(|word| word == "push" || word.starts_with('-')),
-        _ => false,
+        failed * 512 + files * 96 + self.baseline.memory()
     }
 }
 

@@ -1,0 +1,52 @@
+//! Failures that are there without the changes of the agent.
+
+use super::call::{Call, Part};
+use super::does::Does;
+use super::failure::Failure;
+use crate::trace::{Digest, DigestSet};
+
+/// Follows whether changes were taken back, and what fails without them.
+#[derive(Debug, Default)]
+pub(crate) struct Baseline {
+    /// Whether changes were taken back, and nothing was changed since.
+    reverted: bool,
+    /// The failures then, by program and line.
+    known: DigestSet,
+}
+
+impl Baseline {
+    /// How many failures are remembered.
+    const MOST: usize = 256;
+
+    /// Takes a call. What comes before a check that fails went through.
+    pub(crate) fn observe(&mut self, call: &Call, failed: bool) {
+        let went_through = !failed || call.parts.last().is_some_and(|last| last.check.is_some());
+        for part in call.parts.iter().filter(|part| part.does == Does::Write) {
+            self.reverted = went_through && reverts(part);
+        }
+    }
+
+    /// Returns true if the failure of a part is there without the changes.
+    pub(crate) fn fails(&mut self, part: &Part, failure: &Failure) -> bool {
+        let key = Digest::of_text(&part.program).and(Digest::of_text(&failure.line));
+        if self.reverted && self.known.len() < Self::MOST {
+            self.known.insert(key);
+        }
+        self.reverted || self.known.contains(&key)
+    }
+
+    /// Returns the bytes held on the heap.
+    pub(crate) fn memory(&self) -> usize {
+        self.known.len() * 2 * size_of::<Digest>()
+    }
+}
+
+/// Returns true if a part takes changes back: `git stash`, `git checkout a.py`.
+fn reverts(part: &Part) -> bool {
+    let mut words = part.shown.split(' ').skip(2);
+    match &*part.program {
+        "git checkout" | "git restore" => words.any(|word| word == "." || word.contains(['/', '.'])),
+        "git stash" => words.next().is_none_or(|word| word == "push" || word.starts_with('-')),
+        _ => false,
+    }
+}
