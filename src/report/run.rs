@@ -70,14 +70,16 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
     match step.event() {
         Event::Message(text) => plain(&text.to_str(), width),
         Event::Action(action) => {
-            let (link, given) = match command_line(action) {
-                Some(line) => (": ", line.into_owned()),
-                None => (" ", arguments(action)),
+            let name = plain(action.name, width / 4);
+            let (name, given) = match command_line(action) {
+                // A tool that is called like a program.
+                Some(line) if line.starts_with(action.name) => (String::new(), line.into_owned()),
+                Some(line) => (format!("{name}: "), line.into_owned()),
+                None => (format!("{name} "), arguments(action)),
             };
             // Arguments and observation share the line.
             let given = cut(&plain(&given, width), width / 3).into_owned();
-            let (name, answer) = (plain(action.name, width / 4), observation(action, width));
-            format!("{:<17} {name}{link}{given} → {answer}", status(action))
+            format!("{:<17} {name}{given} → {}", status(action), observation(action, width))
         }
     }
 }

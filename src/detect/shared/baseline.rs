@@ -1,8 +1,8 @@
 //! Failures that are there without the changes of the agent.
 
-use super::call::{Call, Part};
+use super::attempts::Attempt;
+use super::call::Part;
 use super::does::Does;
-use super::failure::Failure;
 use crate::trace::{Digest, DigestSet};
 
 /// Follows whether changes were taken back, and what fails without them.
@@ -18,17 +18,17 @@ impl Baseline {
     /// How many failures are remembered.
     const MOST: usize = 256;
 
-    /// Takes a call. What comes before a check that fails went through.
-    pub(crate) fn observe(&mut self, call: &Call, failed: bool) {
-        let went_through = !failed || call.parts.last().is_some_and(|last| last.check.is_some());
+    /// Takes an attempt, and returns true if it is a check that fails without the changes as well.
+    pub(crate) fn excuses(&mut self, attempt: &Attempt) -> bool {
+        let (call, failure) = (&attempt.call.call, attempt.failure());
+        let check = call.parts.iter().rfind(|part| part.check.is_some());
+        // What comes before a check that fails went through.
+        let went_through = failure.is_none() || call.parts.last().is_some_and(|last| last.check.is_some());
         for part in call.parts.iter().filter(|part| part.does == Does::Write) {
             self.reverted = went_through && reverts(part);
         }
-    }
-
-    /// Returns true if the failure of a part is there without the changes.
-    pub(crate) fn fails(&mut self, part: &Part, failure: &Failure) -> bool {
-        let key = Digest::of_text(&part.program).and(Digest::of_text(&failure.line));
+        let Some((check, failure)) = check.zip(failure) else { return false };
+        let key = Digest::of_text(&check.program).and(Digest::of_text(&failure.line));
         if self.reverted && self.known.len() < Self::MOST {
             self.known.insert(key);
         }

@@ -56,7 +56,7 @@ impl Checks {
     /// Notes what an attempt changed and checked. Returns whether its check passed.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) -> bool {
         let failure = attempt.failure().filter(|failure| failure.report != Some(Report::Passed));
-        self.baseline.observe(&attempt.call.call, failure.is_some());
+        let without_changes = self.baseline.excuses(attempt);
         for part in &attempt.call.call.parts {
             if let Some(file) = part.file.as_ref().filter(|_| failure.is_none()) {
                 self.files.insert(file.to_owned());
@@ -85,7 +85,7 @@ impl Checks {
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
                 // A script may report by its exit code alone.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
-                Some(failure) if self.baseline.fails(told, failure) => {
+                Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
                 }
                 // A time-out and a run of no test tell nothing of what was checked.

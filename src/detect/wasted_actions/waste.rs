@@ -12,7 +12,8 @@ use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
 use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
-    Attempt, Attempts, Check, Does, Excuse, NoCall, Part, Report, ShownLines, UserSays, found_nothing,
+    Attempt, Attempts, Baseline, Check, Does, Excuse, NoCall, Part, Report, ShownLines, UserSays,
+    found_nothing,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -41,6 +42,7 @@ pub(in crate::detect) struct Waste {
     /// By key and outcome.
     seen: DigestMap<Seen>,
     failures: DigestSet,
+    baseline: Baseline,
     shown: ShownLines,
     /// Whether the last call that does more than look changed something, and no search found nothing since.
     has_written: bool,
@@ -80,6 +82,7 @@ impl Waste {
             follows: false,
             seen: DigestMap::default(),
             failures: DigestSet::default(),
+            baseline: Baseline::default(),
             shown: ShownLines::default(),
             failed_in: None,
             has_written: false,
@@ -118,6 +121,7 @@ impl Waste {
         let shows_nothing_new =
             call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
         let checks = |part: &Part| part.check >= Some(Check::Form);
+        let without_changes = self.baseline.excuses(attempt);
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
@@ -130,6 +134,7 @@ impl Waste {
             let counts = failure.report == Some(Report::Counted);
             let is_refused = action.is_some_and(|action| action.reason == Some(UnknownReason::Refused));
             let excused = is_refused
+                || without_changes
                 || (is_sent_before || failure.report.is_some()) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
@@ -311,6 +316,6 @@ impl Fold for Waste {
             self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
         let texts =
             self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
-        digests + self.shown.memory() + self.attempts.memory() + texts
+        digests + self.shown.memory() + self.attempts.memory() + self.baseline.memory() + texts
     }
 }
