@@ -22,7 +22,7 @@ impl Baseline {
     pub(crate) fn excuses(&mut self, attempt: &Attempt) -> bool {
         let (call, failure) = (&attempt.call.call, attempt.failure());
         let check = call.parts.iter().rfind(|part| part.check.is_some());
-        // What comes before a check that fails went through.
+        // The commands before a check that fails went through.
         let went_through = failure.is_none() || call.parts.last().is_some_and(|last| last.check.is_some());
         for part in call.parts.iter().filter(|part| part.does == Does::Write) {
             self.reverted = went_through && reverts(part);

@@ -267,6 +267,13 @@ impl Call {
         deciding.reverse();
         let named = deciding.into_iter().chain(self.parts.iter().rev()).find(|part| blames(part));
         let named = named.or_else(|| self.parts.first().filter(|_| is_unparsed(line)));
+        // `Main.java:3: error: …` of `javac Main.java; java Main`
+        let file = line.split([':', '(']).next().filter(|file| is_path(file)).map(str::to_lowercase);
+        let compiles = |part: &&Part| {
+            part.check.is_some()
+                && file.as_deref().is_some_and(|file| part.shown.to_lowercase().ends_with(file))
+        };
+        let named = named.or_else(|| self.parts.iter().find(compiles));
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)
     }
 }
