@@ -77,9 +77,11 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
                 Some(line) => (format!("{name}: "), line.into_owned()),
                 None => (format!("{name} "), arguments(action)),
             };
-            // Arguments and observation share the line.
-            let given = cut(&plain(&given, width), width / 3).into_owned();
-            format!("{:<17} {name}{given} → {}", status(action), observation(action, width))
+            let answer = observation(action, width);
+            // Arguments and observation share the line after some 50 columns.
+            let room = width.saturating_sub(50 + answer.chars().count()).max(width / 3);
+            let given = cut(&plain(&given, width), room).into_owned();
+            format!("{:<17} {name}{given} → {answer}", status(action))
         }
     }
 }
