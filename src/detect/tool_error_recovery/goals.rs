@@ -135,7 +135,7 @@ impl Goals {
         known
     }
 
-    /// Reaches every goal to change a file, or to install something.
+    /// Reaches every goal with a key: to change a file, or to install something.
     pub(super) fn reach_all(&mut self, key: &str) {
         for goal in self.by_key.get(&key_of("", key)).cloned().unwrap_or_default() {
             self.reach(goal, GoalState::Reached);
@@ -167,11 +167,8 @@ impl Goals {
         }
         for part in &call.parts {
             // A call of the tool that named no file was not well-formed.
-            let unnamed = key_of("", &part.program);
             if part.file.is_some() && !call.is_shell {
-                for goal in self.by_key.get(&unnamed).cloned().unwrap_or_default() {
-                    self.reach(goal, GoalState::Reached);
-                }
+                self.reach_all(&part.program);
             }
             let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
@@ -251,9 +248,8 @@ impl Goals {
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
-        let is_line = call.is_shell;
         let shown =
-            if is_line { Shown::part(&attempt.call, told) } else { Shown::with(&attempt.call, action) };
+            if call.is_shell { Shown::part(&attempt.call, told) } else { Shown::with(&attempt.call, action) };
         goal.lines.add(attempt, shown);
         if goal.turns.last() != Some(&attempt.turn) {
             goal.turns.push(attempt.turn);
