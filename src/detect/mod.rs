@@ -38,12 +38,11 @@ pub use measures::{Measure, Measures};
 pub use registry::Registry;
 pub(crate) use registry::check_ids;
 pub use rule::{Configured, DetectorInfo, Grid, Preset, Rule};
-pub(crate) use shared::command_line;
-#[cfg(feature = "statistics")]
-pub(crate) use shared::is_known_tool;
 #[cfg(feature = "benchmarks")]
 pub(crate) use shared::{CallRules, Written};
 pub use shared::{PollingCall, TransientRules};
+#[cfg(feature = "statistics")]
+pub(crate) use shared::{command_line, is_known_tool};
 #[cfg(feature = "statistics")]
 pub(crate) use tool_error_recovery::recovery_rate;
 

@@ -29,7 +29,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use arguments::Given;
 pub(crate) use arguments::{each_text, identifiers};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
@@ -201,9 +200,10 @@ pub(super) fn excerpt(text: &str, chars: usize) -> String {
 }
 
 /// Returns the command line, or the only text, that a call hands to its tool.
+#[cfg(feature = "statistics")]
 pub(crate) fn command_line<'a>(action: &'a Action<'_>) -> Option<Cow<'a, str>> {
     let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
-    Given::by(action, false).line.or_else(|| sole_text(json).map(Cow::Owned))
+    arguments::Given::by(action, false).line.or_else(|| sole_text(json).map(Cow::Owned))
 }
 
 /// Returns the text of the only argument, if it is of several words.
