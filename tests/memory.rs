@@ -88,7 +88,7 @@ fn open_traces_use_bounded_memory_and_report_it() {
         (50, true, false, 65_000),
         (50, false, false, 40_000),
         (50, true, true, 65_000),
-        (10_000, true, false, 3_800_000),
+        (10_000, true, false, 3_850_000),
         (10_000, false, false, 2_350_000),
         (10_000, true, true, 4_500_000),
     ] {

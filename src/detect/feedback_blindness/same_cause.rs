@@ -54,7 +54,7 @@ struct Refusal {
     turn: u64,
     number: u64,
     wording: Digest,
-    form: Digest,
+    form: u64,
     call: Arc<Facts>,
 }
 

@@ -32,8 +32,6 @@ pub(crate) struct Call {
     pub(crate) key: Option<Digest>,
     /// The digest of the variables that are set for its commands: `JDK=21 make`.
     pub(crate) assigned: Digest,
-    /// The digest of the directory that it enters first: `cd src && make`.
-    entered: Digest,
 }
 
 /// One simple command of a command line, or a whole call.
@@ -89,9 +87,8 @@ impl Call {
         if let Some(line) = &given.line {
             let mut call = Self::of_line(line, &tool.folded);
             let there = given.place.as_deref().map_or(Digest::NONE, Digest::of_text);
-            call.key = digests
-                .arguments
-                .map(|_| with_place(Digest::of_text(&call.text).and(there).and(call.entered)));
+            let same = |entered: Digest| with_place(Digest::of_text(&call.text).and(there).and(entered));
+            call.key = digests.arguments.and(call.key).map(same);
             return call;
         }
         let (does, program) = match &given.subcommand {
@@ -124,11 +121,11 @@ impl Call {
             text: String::new(),
             key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
             assigned: Digest::NONE,
-            entered: Digest::NONE,
         }
     }
 
-    /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs.
+    /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs. The key is only
+    /// the directory that it enters.
     pub(crate) fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
             let first = commands.first();
@@ -212,9 +209,9 @@ impl Call {
                 parts,
                 target,
                 text,
-                key: None,
+                // The directory that it enters: `cd src && make`.
+                key: Some(entered),
                 assigned,
-                entered,
             }
         })
     }

@@ -26,8 +26,8 @@ pub(crate) struct Failure {
     /// The digest of its message with numbers and volatile parts masked. Failures with equal signatures failed in the
     /// same way.
     pub(crate) signature: Digest,
-    /// The digest of the whole answer, volatile parts and most numbers masked.
-    pub(crate) form: Digest,
+    /// The digest of the whole answer, volatile parts and most numbers masked, as 64 bits.
+    pub(crate) form: u64,
     /// The digest of its message with numbers.
     pub(crate) wording: Digest,
     /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
@@ -188,7 +188,7 @@ impl Failure {
             report,
             cause: masked_cause.filter(|_| !killed).unwrap_or(signature),
             kind,
-            form: action.observation.present().map_or(Digest::NONE, form_digest),
+            form: action.observation.present().map_or(0, |answer| form_digest(answer).leading_bits()),
             signature,
             wording,
             line: first_chars(&shown, 160).to_owned(),

@@ -24,9 +24,8 @@ pub(crate) struct Past {
     pub(crate) novel_after: u64,
     /// Its number in `failures`, if it failed.
     pub(crate) failure: Option<Digest>,
-    /// The digest of its answer, if it failed, and whether it is the report of a check.
-    form: Digest,
-    reports: bool,
+    /// The form of its answer, if it failed. Odd for the report of a check.
+    form: u64,
     /// The numbers of the latest attempts before with its key and with its failure.
     same_key: Option<u64>,
     same_failure: Option<u64>,
@@ -65,7 +64,7 @@ impl Past {
     /// another one.
     pub(crate) fn tells_more_than(&self, earlier: &Self) -> bool {
         earlier.changes_after < self.changes_before
-            && (self.key.is_some() && self.key == earlier.key || self.reports)
+            && (self.key.is_some() && self.key == earlier.key || self.form & 1 == 1)
             && self.form != earlier.form
     }
 }
@@ -133,8 +132,9 @@ impl History {
             novel_before,
             novel_after: self.novel,
             failure,
-            form: attempt.failure().map_or(Digest::NONE, |failure| failure.form),
-            reports: attempt.failure().is_some_and(|failure| failure.report.is_some()),
+            form: attempt
+                .failure()
+                .map_or(0, |failure| failure.form & !1 | u64::from(failure.report.is_some())),
             same_key: call.key.and_then(|key| self.by_key.insert(key, number)),
             same_failure: failure.and_then(|failure| self.by_failure.insert(failure, number)),
             same_row: match failure {

@@ -154,15 +154,28 @@ struct ShownFile {
     lines: DigestSet,
     /// The request of the user and the number of the action that last showed it.
     seen: (u64, u64),
+    /// Whether it was changed since.
+    changed: bool,
 }
 
 impl ShownLines {
     /// How many files are remembered.
     const FILES: usize = 64;
 
+    /// Notes that a file was changed, by its name without folders.
+    pub(crate) fn changed(&mut self, file: &str) {
+        if let Some(known) = self.files.get_mut(&Self::key(file)) {
+            known.changed = true;
+        }
+    }
+
+    fn key(file: &str) -> Digest {
+        Digest::of_text(&last_part(file).to_lowercase())
+    }
+
     /// Takes a read, and returns whether all that it shows of a file had been shown since the user's last request, or a
-    /// short while ago. `now` is the number of that request and of the action. Answers of a few words, and those of more
-    /// than 16 KiB, are not compared.
+    /// short while ago. `now` is the number of that request and of the action. The first read after a change of the file
+    /// looks at the change. Answers of a few words, and those of more than 16 KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>, now: (u64, u64)) -> bool {
         let call = &attempt.call.call;
         let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
@@ -172,11 +185,16 @@ impl ShownLines {
         if !is_compared || attempt.failure().is_some() {
             return false;
         }
-        let file = Digest::of_text(last_part(file));
+        let file = Self::key(file);
         if self.files.len() >= Self::FILES && !self.files.contains_key(&file) {
             return false;
         }
-        let new = || ShownFile { first: Some(answer.keep()), lines: DigestSet::default(), seen: now };
+        let new = || ShownFile {
+            first: Some(answer.keep()),
+            lines: DigestSet::default(),
+            seen: now,
+            changed: false,
+        };
         let Some(known) = self.files.get_mut(&file).filter(|known| is_recent(known.seen, now)) else {
             self.files.insert(file, new());
             return false;
@@ -188,7 +206,7 @@ impl ShownLines {
         let lines = line_digests(&answer.to_str());
         let all = !lines.is_empty() && lines.iter().all(|line| known.lines.contains(line));
         known.lines.extend(lines);
-        all
+        all && !std::mem::take(&mut known.changed)
     }
 
     /// About how many bytes are held.

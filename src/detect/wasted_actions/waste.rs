@@ -269,6 +269,9 @@ impl Fold for Waste {
             self.changes += u64::from(attempt.changes);
             let writes = attempt.call.call.does == Does::Write && attempt.failure().is_none();
             self.writes += u64::from(writes);
+            for file in attempt.call.call.parts.iter().filter_map(|part| part.file.as_deref()) {
+                self.shown.changed(file);
+            }
             if attempt.call.call.does != Does::Read {
                 self.has_written = writes;
             }
