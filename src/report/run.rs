@@ -73,7 +73,9 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
             let name = plain(action.name, width / 4);
             let (name, given) = match command_line(action) {
                 // A tool that is called like a program.
-                Some(line) if line.starts_with(action.name) => (String::new(), line.into_owned()),
+                Some(line) if line.split_whitespace().next() == Some(action.name) => {
+                    (String::new(), line.into_owned())
+                }
                 Some(line) => (format!("{name}: "), line.into_owned()),
                 None => (format!("{name} "), arguments(action)),
             };

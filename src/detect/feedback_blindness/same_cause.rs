@@ -45,6 +45,8 @@ struct Refused {
     /// The first step, and the number of turns with this cause.
     first: u64,
     turns: u64,
+    /// The number of calls before the last turn without a call.
+    last: u64,
     is_reported: bool,
 }
 
@@ -60,6 +62,9 @@ struct Refusal {
 
 /// How many refusals of one cause, and how many changes, are remembered.
 const REMEMBERED: usize = 16;
+
+/// The most calls between two turns without a call that the agent can still be expected to remember.
+const NEAR: u64 = 8;
 
 impl Blindness {
     pub(super) fn new(rule: &FeedbackBlindness) -> Self {
@@ -160,10 +165,12 @@ impl Blindness {
     /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.
     fn no_call(&mut self, attempt: &no_call::Attempt<'_>) {
         let row = self.refused.entry(attempt.answer).or_default();
-        row.turns += 1;
+        row.turns = if self.number - row.last > NEAR { 1 } else { row.turns + 1 };
         row.first = if row.turns == 1 { attempt.step } else { row.first };
-        if row.turns == self.config.max_failures {
-            let (turns, first, last, said) = (row.turns, row.first, attempt.step, after_colon(&attempt.head));
+        row.last = self.number;
+        if row.turns == self.config.max_failures && !row.is_reported {
+            row.is_reported = true;
+            let (turns, first, last, said) = (row.turns, row.first, attempt.last, after_colon(&attempt.head));
             let message = format!("the harness sent back {turns} turns (steps {first}-{last}){said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(attempt.last, first, observation, message);
@@ -269,7 +276,9 @@ impl Fold for Blindness {
         }
         self.number += 1;
         let without_changes = self.baseline.excuses(&attempt);
-        if let Some(failure) = attempt.failure().filter(|_| !without_changes) {
+        // Nothing tells why a command that ran in the background was stopped.
+        let unexplained = |failure: &Failure| failure.kind == FailureKind::Killed && attempt.was_polled();
+        if let Some(failure) = attempt.failure().filter(|failure| !without_changes && !unexplained(failure)) {
             self.refusal(&attempt, failure, action);
         }
         let does = attempt.call.call.does;

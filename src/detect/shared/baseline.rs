@@ -3,6 +3,7 @@
 use super::attempts::Attempt;
 use super::call::Part;
 use super::does::Does;
+use super::failure::Report;
 use crate::trace::{Digest, DigestSet};
 
 /// Follows whether changes were taken back, and what fails without them.
@@ -29,7 +30,8 @@ impl Baseline {
         }
         let Some((check, failure)) = check.zip(failure) else { return false };
         let key = Digest::of_text(&check.program).and(Digest::of_text(&failure.line));
-        if self.reverted && self.known.len() < Self::MOST {
+        let tells = failure.report != Some(Report::Counted) && !failure.line.is_empty();
+        if self.reverted && tells && self.known.len() < Self::MOST {
             self.known.insert(key);
         }
         self.reverted || self.known.contains(&key)

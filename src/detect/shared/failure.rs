@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use super::arguments::each_text;
 use super::call::{Call, is_unparsed};
 use super::does::{Check, Does, is_search};
-use super::failure_lines::{complains, details, names_itself, telling, tells};
+use super::failure_lines::{complains, details, is_usage, names_itself, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES, KILLED,
-    MISSING, NO_TESTS, NO_TOOL, NOTHING, RAISED, RAN, RED, SHAPE, TYPED, USAGE,
+    MISSING, NO_TESTS, NO_TOOL, NOTHING, RAN, RED, SHAPE, TYPED, USAGE,
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
@@ -79,8 +79,6 @@ const HEAD: usize = 400;
 const TAIL: usize = 2_000;
 /// How much of the end mostly holds the last lines.
 const END: usize = 500;
-/// The longest output, in lines, whose last line may say what failed in other words.
-const SILENT: usize = 3;
 /// The exit code of `xargs` if a command that it ran did not end with 0.
 const XARGS: i64 = 123;
 
@@ -121,14 +119,11 @@ impl Failure {
         let told = telling(call, &answer, &all);
         let checks = call.parts.iter().any(|part| part.check >= Some(Check::Form));
         let is_report = checks && all.iter().any(|line| RAN.is_match(line));
-        // `Usage: …` before `Error: …` tells no cause.
-        let has_error = told.iter().any(|line| line.starts_with("Error"));
-        let is_usage = |line: &str| has_error && first_chars(line, 6).eq_ignore_ascii_case("usage:");
-        let is_cause =
-            |line: &&str| CAUSE.is_match(line) && speaks_of_call(line, call, is_report) && !is_usage(line);
+        let is_cause = |line: &&str| {
+            CAUSE.is_match(line) && speaks_of_call(line, call, is_report) && !is_usage(line, &told)
+        };
         let cause = told.iter().position(is_cause);
-        let killed = call.is_shell
-            && (KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300)));
+        let killed = KILLED.is_match(last_chars(&answer, 300)) || KILLED.is_match(first_chars(&answer, 300));
         let joined = |mut forms: Vec<String>| {
             forms.dedup();
             if killed { Digest::of_text("killed") } else { Digest::of_text(&forms.join("\n")) }
@@ -144,28 +139,9 @@ impl Failure {
         let masked: Vec<String> = templates.iter().map(mask).collect();
         let masked_cause = cause.and_then(|at| masked.get(at)).map(|line| Digest::of_text(line));
         let (signature, wording) = (joined(masked), joined(templates));
-        let cause = cause.and_then(|at| told.get(at));
-        // `===== FAILURES =====` says nothing.
-        let is_rule = |line: &&&str| line.starts_with("==") || line.starts_with("--") || is_usage(line);
-        let shown = cause.or_else(|| told.iter().find(|line| !is_rule(line))).or(told.first()).copied();
-        // The command before it is known: `Command '[…]' timed out after 60 seconds`.
-        let mut candidates = shown.iter().chain(&all);
-        let timed_out = candidates
-            .find_map(|line| line.get(line.rfind("timed out")?..)?.split('<').next())
-            .filter(|_| killed);
-        let shown = timed_out.or(shown).unwrap_or_default();
-        // `Validation failed for tool "edit":` goes on in the next line.
-        // Of a long output that states no error, the last lines say nothing.
-        let is_told = |line: &&str| tells(line, call) || RAISED.is_match(line);
-        let is_silent = call.is_shell && all.len() > SILENT && !told.iter().any(is_told);
-        let next = all.iter().skip_while(|line| **line != shown).nth(1).filter(|_| shown.ends_with(':'));
-        let shown = match next {
-            _ if is_silent && timed_out.is_none() => {
-                code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into())
-            }
-            Some(next) => format!("{shown} {next}").into(),
-            None => Cow::Borrowed(shown),
-        };
+        let cause = cause.and_then(|at| told.get(at)).copied();
+        let shown = quoted(call, &told, &all, cause, killed)
+            .unwrap_or_else(|| code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into()));
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,

@@ -1,14 +1,19 @@
 //! The lines of an answer that state a failure.
 
+use std::borrow::Cow;
+
 use super::call::Call;
 use super::failure_phrases::{
-    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, HINTS, JSON_TEXT, NONE, RAISED, RED, STATES, TYPED,
+    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, STATES, TIME, TYPED,
 };
 use super::phrases::Pattern;
 use crate::trace::first_chars;
 
 /// Longer lines state nothing, in bytes.
 const LONGEST: usize = 400;
+
+/// The longest output, in lines, whose last line may say what failed in other words.
+const SILENT: usize = 3;
 
 /// Returns true if a line says that something failed. The words of the command itself say nothing.
 pub(super) fn complains(line: &str, call: &Call) -> bool {
@@ -63,6 +68,43 @@ pub(super) fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<
         told.extend(all.iter().skip(skipped).take(2));
     }
     told
+}
+
+/// Returns true if a line is the usage of a program, printed with its error: it tells no cause.
+pub(super) fn is_usage(line: &str, told: &[&str]) -> bool {
+    first_chars(line, 6).eq_ignore_ascii_case("usage:") && told.iter().any(|line| line.starts_with("Error"))
+}
+
+/// Returns the line that messages quote: the cause, else the first that says something. `None` if none of a long output
+/// does.
+pub(super) fn quoted<'a>(
+    call: &Call,
+    told: &[&'a str],
+    all: &[&'a str],
+    cause: Option<&'a str>,
+    killed: bool,
+) -> Option<Cow<'a, str>> {
+    // `===== FAILURES =====` says nothing.
+    let is_rule = |line: &str| {
+        line.starts_with("==") || line.starts_with("--") || is_usage(line, told) || PACKAGE.is_match(line)
+    };
+    let rest = if told.iter().all(|line| PACKAGE.is_match(line)) { all } else { &[] };
+    let said = told.iter().chain(rest).find(|line| !is_rule(line)).or(told.first());
+    let line = cause.or(said.copied());
+    // The command before it is known: `Command '[…]' timed out after 60 seconds`.
+    let mut lines = line.iter().chain(all);
+    let timed_out =
+        lines.find_map(|line| line.get(line.rfind("timed out")?..)?.split('<').next()).filter(|_| killed);
+    // Of a long output that states no error, the last lines say nothing.
+    let is_told = |line: &&str| tells(line, call) || RAISED.is_match(line);
+    if timed_out.is_none() && call.is_shell && all.len() > SILENT && !told.iter().any(is_told) {
+        return None;
+    }
+    let line = timed_out.or(line).unwrap_or_default();
+    let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);
+    // `Validation failed for tool "edit":` goes on in the next line.
+    let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));
+    Some(next.map_or(Cow::Borrowed(untimed), |next| format!("{untimed} {next}").into()))
 }
 
 /// Returns true if a line of a failed answer tells that something failed, or where.

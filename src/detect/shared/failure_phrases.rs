@@ -31,6 +31,10 @@ pub(super) static RED: Pattern = Pattern::new(
 pub(super) static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
 pub(super) static COUNTS: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=");
+/// The line with which `go test` ends a package.
+pub(super) static PACKAGE: Pattern = Pattern::new(r"^FAIL(?:\s+\S+\s+[\d.]+s)?$");
+/// The time before a line of a log.
+pub(super) static TIME: Pattern = Pattern::new(r"^\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d\S* +");
 /// A failed assertion of pytest.
 pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
 /// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`, `--> src/a.rs:3:7`.
@@ -50,7 +54,7 @@ pub(super) static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
 );
 pub(super) static JSON_TEXT: Pattern =
-    Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\.)+)""#);
+    Pattern::new(r#""(?:error|message|reason|detail|error_message|stderr)"\s*:\s*"((?:[^"\\]|\\[^n])+)"#);
 /// A command that was killed, or stopped at a time limit.
 pub(super) static KILLED: Pattern = Pattern::new(
     r"(?im)(?:exited with|killed by|terminated by|aborted by) signal \w|^(?:killed|terminated)$|(?:execution|command|process|script)\b.{0,60}? timed out|' timed out after \d|timed out and (?:was|has been) killed",
@@ -72,7 +76,7 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 );
 /// Statements that the wanted state is there already.
 pub(super) static DONE: Pattern = Pattern::new(
-    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\bno such process\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",

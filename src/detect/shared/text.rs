@@ -39,19 +39,25 @@ static NUMBERS: Pattern =
 /// How much of the beginning and of the end of an answer is compared.
 const COMPARED: usize = 2_000;
 
-/// Removes the colours of a terminal.
+/// Removes the colours of a terminal, also those that lost their escape character: `[31m`.
 pub(crate) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') {
+    if !text.contains('\u{1b}') && !text.contains("[0m") {
         return text;
     }
-    let mut parts = text.split("\u{1b}[");
+    let mut parts = text.split('[');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        out.push_str(
-            part.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | '?'))
-                .get(1..)
-                .unwrap_or_default(),
-        );
+        let code = part.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ';' | '?'));
+        let is_escaped = out.ends_with('\u{1b}');
+        if is_escaped {
+            out.pop();
+        }
+        if is_escaped || code.starts_with('m') && code.len() < part.len() {
+            out.push_str(code.get(1..).unwrap_or_default());
+        } else {
+            out.push('[');
+            out.push_str(part);
+        }
     }
     Cow::Owned(out)
 }

@@ -268,11 +268,11 @@ impl Goals {
         }
         let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
         if goal.does == Does::Read {
-            let of_tool = self.all.iter().filter(|other| {
-                other.is_waiting() && other.does == Does::Read && other.program == goal.program
-            });
-            let all: u64 = of_tool.map(Goal::turns).sum();
-            return (turns >= 2 && goal.most_repeated() >= 2 || all >= min).then_some(OpenReason::InVain);
+            let is_like = |other: &&Goal| other.does == Does::Read && other.program == goal.program;
+            let of_tool = self.all.iter().filter(|other| other.is_waiting()).filter(is_like);
+            let all: BTreeSet<u64> = of_tool.flat_map(|goal| goal.turns.iter().copied()).collect();
+            let is_vain = turns >= 2 && goal.most_repeated() >= 2 || all.len() as u64 >= min;
+            return is_vain.then_some(OpenReason::InVain);
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
