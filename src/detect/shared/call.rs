@@ -137,10 +137,12 @@ impl Call {
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
             let (mut target, mut apart, mut assigned, mut entered) =
                 (None, false, Digest::NONE, Digest::NONE);
-            for command in told {
+            for (at, command) in told.iter().enumerate() {
                 let meaning = Meaning::of(command.program());
                 apart |= command.apart;
-                if !tells(command, meaning) {
+                // `cd src` alone changes what later commands do.
+                let is_all = at + 1 == told.len() && parts.is_empty() && command.program() == "cd";
+                if !is_all && !tells(command, meaning) {
                     // `export PATH=… && make` is not `make`.
                     if meaning.is(Meaning::SETS) {
                         append(&mut text, command);
@@ -151,12 +153,12 @@ impl Call {
                     }
                     continue;
                 }
-                let does = Does::of_command(command, meaning, tool);
+                let does = if is_all { Does::Write } else { Does::of_command(command, meaning, tool) };
                 let (check, script) =
                     if does == Does::Run { Check::of_command(command, meaning) } else { (None, None) };
                 let file = match does {
                     Does::Write if is_own => own_file(command),
-                    Does::Write => written_file(command),
+                    Does::Write if !is_all => written_file(command),
                     _ => None,
                 };
                 assigned = command.assigned.iter().fold(assigned, |all, one| all.and(Digest::of_text(one)));

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::call::Call;
 use super::failure_phrases::{
-    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, STATES, TIME, TYPED,
+    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, STATES, TIME,
+    TYPED,
 };
 use super::phrases::Pattern;
 use crate::trace::first_chars;
@@ -112,6 +113,7 @@ pub(super) fn tells(line: &str, call: &Call) -> bool {
     let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
     (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))
         && (complains(line, call) || RED.is_match(line) || DIAGNOSTIC.is_match(line))
+        && !FRAME.is_match(line)
 }
 
 /// Returns the lines of a test report that say how the tests failed, at most 60.

@@ -8,7 +8,8 @@ use super::phrases::{Hints, Pattern};
 static STARTS: Pattern = Pattern::new(
     r"(?i)^\W{0,5}(?:error|fatal|failed|failure|exception|err!|err_\w+|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
 );
-pub(super) static NONE: Pattern = Pattern::new(r"(?i)^\W{0,3}\w+ ?[:=]? ?(?:0|none|null|false)\b");
+pub(super) static NONE: Pattern =
+    Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");
 /// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
 pub(super) static CLEAN: Pattern =
     Pattern::new(r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b");
@@ -40,6 +41,8 @@ pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError
 /// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`, `--> src/a.rs:3:7`.
 pub(super) static DIAGNOSTIC: Pattern =
     Pattern::new(r"^--> \S+:\d+:\d+|^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
+/// A line of a traceback of pytest, which tells no cause.
+pub(super) static FRAME: Pattern = Pattern::new(r":\d+: in \S+$");
 /// A line that counts tests that ran.
 pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b|^Ran [1-9]\d* tests?\b");
 /// A line that says that no test ran.
