@@ -1,6 +1,6 @@
 """Compares the package with other ways to the same figures, on the same runs, in CPU seconds.
 
-    python speed.py DIRECTORY_OF_TAU2_RESULTS [--mb 200]
+    python speed.py DIRECTORY_OF_TAU2_RESULTS [--mb 200] [--chats CHATS.jsonl]
 
 Needs orjson; comparisons with tracelint and inspect_scout run if these are installed. Every comparison checks that both
 sides count the same errors.
@@ -184,6 +184,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--mb", type=int, default=200, help="the files are repeated up to this size")
+    parser.add_argument("--chats", type=Path, help="OpenAI chats, one a line, to compare with tracelint as well")
     options = parser.parse_args()
     files = sorted(options.directory.glob("*.json"))
     with tempfile.TemporaryDirectory() as place:
@@ -225,12 +226,16 @@ def main():
             for run in json.loads(file.read_bytes()).get("simulations") or ()
         ]
         runs = [run for run in runs if run]
-        for name, measure in (
-            ("tracelint, default rules", lambda: against_tracelint(runs)),
-            ("inspect_scout, an equal scanner", lambda: against_inspect_scout(runs, folder)),
+        chats = [json.loads(line)["messages"] for line in options.chats.open()] if options.chats else []
+        for name, runs, measure in (
+            ("tracelint, default rules", runs, against_tracelint),
+            ("tracelint, default rules, on the chats", chats, against_tracelint),
+            ("inspect_scout, an equal scanner", runs, lambda runs: against_inspect_scout(runs, folder)),
         ):
+            if not runs:
+                continue
             try:
-                theirs, ours = measure()
+                theirs, ours = measure(runs)
             except ImportError as missing:
                 print(f"{name}: skipped, {missing}")
                 continue
