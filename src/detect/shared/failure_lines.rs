@@ -105,7 +105,12 @@ pub(super) fn quoted<'a>(
     let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);
     // `Validation failed for tool "edit":` goes on in the next line.
     let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));
-    Some(next.map_or(Cow::Borrowed(untimed), |next| format!("{untimed} {next}").into()))
+    Some(match next {
+        Some(next) => format!("{untimed} {next}").into(),
+        // A text of JSON.
+        None if !call.is_shell && untimed.contains("\\\"") => untimed.replace("\\\"", "\"").into(),
+        None => Cow::Borrowed(untimed),
+    })
 }
 
 /// Returns true if a line of a failed answer tells that something failed, or where.
