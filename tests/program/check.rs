@@ -41,11 +41,24 @@ fn help_texts_are_as_pinned() {
         "calibrate",
         "label",
         "merge",
+        "gate",
+        "guard",
+        "watch",
+        "bench",
+        "formats",
+        "detectors",
+        "completions",
+        "man",
+        "schema",
     ] {
         let (short, _) = ends(name, &["-h"], 0);
         assert!(short.lines().count() <= 64, "{name}: -h fits on a screen");
         let (help, _) = ends(name, &["--help"], 0);
         insta::assert_snapshot!(format!("help_{name}"), help);
+    }
+    for benchmark in ["benchtrace", "recovery"] {
+        let (help, _) = ends("bench", &[benchmark, "--help"], 0);
+        insta::assert_snapshot!(format!("help_bench_{benchmark}"), help);
     }
     let output = command("--help").output().unwrap();
     insta::assert_snapshot!("help", String::from_utf8(output.stdout).unwrap());

@@ -57,7 +57,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         let room = width.saturating_sub(indent + 2).max(30);
         let message = super::terminal::printable(&finding.message).replace('\n', " ");
         let message = wrapped(&message, room, 0);
-        let mut lines: Vec<String> = message.lines().map(|line| cut(line, room)).collect();
+        let mut lines: Vec<String> = message.lines().map(|line| fitted(line, room)).collect();
         if lines.len() > LINES_OF_A_MESSAGE {
             lines.truncate(LINES_OF_A_MESSAGE);
             if let Some(last) = lines.last_mut() {
@@ -73,6 +73,12 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
         heading += &styled(&format!("  … and {}\n", counted(more, "more finding")), Style::Quiet);
     }
     heading + "\n"
+}
+
+/// Cuts a line of one long word, but keeps the mark that ends a quoted call.
+fn fitted(line: &str, room: usize) -> String {
+    let is_cut = line.chars().count() > room;
+    if is_cut && line.ends_with('`') { cut(line, room - 1) + "`" } else { cut(line, room) }
 }
 
 /// Renders one paragraph: flagged runs, also by detector, steps inside findings, and inputs that were not read.

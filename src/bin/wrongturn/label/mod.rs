@@ -16,7 +16,7 @@ use cells::{Labelled, Span};
 use clap::Parser;
 use wrongturn::{Trace, calibrate::Difficulty, read::Format, scan::ScanEvent};
 
-/// Labels recorded runs by hand.
+/// Labels recorded runs by hand
 ///
 /// To label a run:
 ///   label FILE --run ID --detector loop --yes --where 8-14 --difficulty hard
