@@ -53,5 +53,20 @@ fn scan(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, scan);
+/// Lines of no known format, which every signature is tried on.
+fn recognise(criterion: &mut Criterion) {
+    let line = |number| {
+        format!("{{\"user_id\":\"u{number}\",\"name\":\"Ann\",\"reviews\":{number},\"useful\":3}}\n")
+    };
+    let lines: String = (0..2000).map(line).collect();
+    let Ok(scanner) = Scanner::new(default_detectors(), ScanOptions::default()) else { return };
+    let mut group = criterion.benchmark_group("recognition");
+    group.throughput(Throughput::Bytes(lines.len() as u64)).sample_size(20);
+    group.bench_function("foreign_lines", |bencher| {
+        bencher.iter(|| black_box(scanner.scan_slice(Path::new("bench.jsonl"), lines.as_bytes())));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, scan, recognise);
 criterion_main!(benches);

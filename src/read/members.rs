@@ -11,6 +11,9 @@ use crate::trace::{Arguments, Content, TextCow, Usage};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
+    /// A bit for each key ([`bit`]): recognition asks for hundreds of keys that an object lacks (`foreign_lines` of
+    /// `benches/scan.rs`).
+    keys: u64,
     /// Keys of members whose values are incomplete or invalid, and the offsets of these values.
     open: Vec<(String, usize)>,
     /// The object, if it is complete; for a line, if the line is complete.
@@ -32,12 +35,12 @@ impl<'a> Members<'a> {
 
     /// Returns the members of an object, and whether it is complete, or its fault.
     pub(super) fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
-        let mut members = Vec::with_capacity(16);
-        let mut open = Vec::new();
+        let (mut members, mut open, mut keys) = (Vec::with_capacity(16), Vec::new(), 0);
         json.space();
         let start = json.offset();
         let read = json.members(|key, value| {
             let name = decoded(key);
+            keys |= bit(&name);
             let start = value.clone();
             match value.raw() {
                 Ok(raw) => members.push((name, raw)),
@@ -53,7 +56,7 @@ impl<'a> Members<'a> {
             Ok(())
         });
         let whole = read.is_ok().then(|| json.raw_since(start));
-        (Self { entries: members, open, whole }, read)
+        (Self { entries: members, keys, open, whole }, read)
     }
 
     /// Returns the members of an object that should fill a line.
@@ -83,16 +86,21 @@ impl<'a> Members<'a> {
     pub(super) fn try_read(json: &mut Json<'a>) -> Read<Self> {
         json.space();
         let start = json.offset();
-        let mut members = Vec::new();
+        let (mut members, mut keys) = (Vec::new(), 0);
         json.members(|key, value| {
-            members.push((decoded(key), value.checked()?));
+            let name = decoded(key);
+            keys |= bit(&name);
+            members.push((name, value.checked()?));
             Ok(())
         })?;
-        Ok(Self { entries: members, open: Vec::new(), whole: Some(json.raw_since(start)) })
+        Ok(Self { entries: members, keys, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
     /// Returns the complete value of a key, the last one of several.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
+        if self.keys & bit(key) == 0 {
+            return None;
+        }
         self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
     }
 
@@ -223,6 +231,13 @@ impl<'a> Members<'a> {
         let open = self.open.iter().map(|(key, _)| &**key);
         self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
+}
+
+/// Returns one of 64 bits for a key, by its length, first and last byte.
+fn bit(key: &str) -> u64 {
+    let (first, last) = (key.as_bytes().first(), key.as_bytes().last());
+    let ends = first.zip(last).map_or(0, |(first, last)| u64::from(*first) * 5 + u64::from(*last) * 11);
+    1 << ((ends + key.len() as u64 * 3) % 64)
 }
 
 /// Decodes a key.
