@@ -213,9 +213,8 @@ impl Repeats {
         };
         (self.ids > 0).then(|| {
             format!(
-                "Ids that several runs have{of}: {}. Beside the first run of each, {} repeat one of its runs and {} \
-                 differ from all (states of a growing session, or ids that are not unique); each counts as a run of \
-                 its own.",
+                "Ids shared by several runs{of}: {}. Of the later runs with these ids, {} repeat an earlier one and {} \
+                 differ (states of a growing session, or ids that are not unique). Each counts as a run of its own.",
                 self.ids, self.copies, self.others
             )
         })
@@ -267,6 +266,6 @@ mod tests {
             repeats.others.abs_diff(1_999) < 600 && repeats.others + repeats.copies == 1_999,
             "{repeats:?}"
         );
-        assert!(merged.repeats().sentence().unwrap().starts_with("Ids that several runs have: 1. Beside"));
+        assert!(merged.repeats().sentence().unwrap().starts_with("Ids shared by several runs: 1. Of"));
     }
 }

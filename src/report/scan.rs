@@ -131,7 +131,7 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
 /// The most models in a chart.
 const DRAWN: usize = 15;
 
-/// Returns a scan as a document: detectors, costs, flagged runs, and files that were not read.
+/// Returns a scan as a document: flagged runs, detectors, costs, and files that were not read.
 #[must_use]
 pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &Files) -> Document {
     let mut document = Document::new("Failures found by the detectors");
@@ -145,16 +145,6 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
         let files = counted(unread, "file");
         document.warning(format!("{files} could not be read completely; the last table lists them."));
     }
-    if let Some(sentence) = summary.repeats().sentence() {
-        document.paragraph(sentence);
-    }
-    document.section("Detectors");
-    let (of_costs, tables): (Vec<Table>, Vec<Table>) =
-        summary.tables().into_iter().partition(|table| table.name() == "costs");
-    let mut tables = tables.into_iter();
-    document.tables_of(tables.next());
-    document.charts_of(charts(summary)).tables_of(tables);
-    document.section("Costs").charts_of(cost_charts(summary)).tables_of(of_costs);
     if !flagged.is_empty() {
         let more = summary.flagged().saturating_sub(flagged.len() as u64);
         document.section("Flagged runs");
@@ -163,6 +153,16 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
         }
         document.strips(flagged);
     }
+    document.section("Detectors");
+    if let Some(sentence) = summary.repeats().sentence() {
+        document.paragraph(sentence);
+    }
+    let (of_costs, tables): (Vec<Table>, Vec<Table>) =
+        summary.tables().into_iter().partition(|table| table.name() == "costs");
+    let mut tables = tables.into_iter();
+    document.tables_of(tables.next());
+    document.charts_of(charts(summary)).tables_of(tables);
+    document.section("Costs").charts_of(cost_charts(summary)).tables_of(of_costs);
     if unread > 0 {
         document.section("Not read").table(unread_table(files));
     }

@@ -54,7 +54,6 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     order.sort_by_cached_key(|run| std::cmp::Reverse((run.covered(), run.findings.len())));
     let more = order.len().saturating_sub(RUNS);
     order.truncate(RUNS);
-    markup.leaf("p", &[("class", "note")], LEGEND);
     left_out(markup, more, "runs");
     let headings = [("run", false), ("steps", true), ("inside findings", true), ("findings", false)];
     let titles = ("Flagged runs", "Flagged runs, the worst first");
@@ -63,6 +62,7 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
             rows.element("tr", &[], |row| summary_row(row, number, run));
         }
     });
+    markup.leaf("p", &[("class", "note")], LEGEND);
     for (number, run) in order.iter().enumerate() {
         markup.line();
         article(markup, number, run);

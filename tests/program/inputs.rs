@@ -45,11 +45,10 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
         records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["trace"].clone()).collect();
     assert_eq!(ids, ["s", "s", "s", "s", "another"]);
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected =
-        "Ids that several runs have: 1. Beside the first run of each, 1 repeat one of its runs and 2 differ";
+    let expected = "Ids shared by several runs: 1. Of the later runs with these ids, 1 repeat an earlier one and 2 differ";
     assert!(told.contains(expected), "{told}");
     let (told, _) = ends("check", &["--verbose", &folder.path("a.jsonl"), &folder.path("e.jsonl")], 0);
-    assert!(!told.contains("Ids that"), "{told}");
+    assert!(!told.contains("Ids shared"), "{told}");
 }
 
 #[test]
