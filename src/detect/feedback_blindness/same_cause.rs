@@ -171,7 +171,8 @@ impl Blindness {
         if row.turns == self.config.max_failures && !row.is_reported {
             row.is_reported = true;
             let (turns, first, last, said) = (row.turns, row.first, attempt.last, after_colon(&attempt.head));
-            let message = format!("the harness sent back {turns} turns (steps {first}-{last}){said}");
+            let message =
+                format!("the harness sent back {turns} turns between steps {first} and {last}{said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(attempt.last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));
