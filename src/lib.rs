@@ -46,7 +46,7 @@
 //! | [`merge`] | Partial results of a divided corpus |
 //! | [`stats`] | The formulas alone |
 //! | [`report`] | Text, HTML, Markdown, LaTeX, CSV |
-//! | [`export`] | Evaluation events for OpenTelemetry |
+//! | [`export`] | SARIF, CSV, annotations of GitHub Actions; evaluation events for OpenTelemetry |
 //! | [`fingerprint`] | How an agent moves between kinds of steps |
 //!
 //! # Detectors

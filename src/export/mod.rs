@@ -1,8 +1,12 @@
-//! Evaluation events for OpenTelemetry.
+//! Findings and verdicts for other systems.
 //!
-//! [`EventContext`] makes events from verdicts, findings and updates; [`otlp_json`] writes them as an OTLP request.
+//! [`FindingsWriter`] writes the findings of a scan as CSV, SARIF or annotations of GitHub Actions. [`EventContext`]
+//! makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`] writes them as an OTLP
+//! request. JUnit XML is a [`TestSuite`](crate::report::TestSuite).
 
 mod event;
+#[cfg(feature = "scan")]
+mod findings;
 mod json;
 #[cfg(feature = "otlp")]
 mod proto;
@@ -11,6 +15,10 @@ mod proto;
 const SERVICE: &str = env!("CARGO_PKG_NAME");
 
 pub use event::{EvaluationEvent, EventContext, EventLabel, EventValue};
+#[cfg(feature = "scan")]
+pub(crate) use findings::csv_text;
+#[cfg(feature = "scan")]
+pub use findings::{FindingsFormat, FindingsWriter};
 pub use json::otlp_json;
 #[cfg(feature = "otlp")]
 pub use proto::otlp_logs;

@@ -62,4 +62,4 @@ pub use replication_charts::forest_chart;
 pub use run::{render_run, render_step};
 pub use runs::simulation_table;
 pub use scan::scan_document;
-pub use table::{Table, csv_text};
+pub use table::Table;

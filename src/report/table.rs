@@ -5,7 +5,6 @@
 mod csv;
 mod latex;
 
-pub use csv::csv_text;
 pub(super) use latex::latex_paragraph;
 
 use super::cell::Cell;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::open::Compression;
 use super::path_text::path_text;
-use crate::detect::{Cost, Verdict};
+use crate::detect::{Cost, Finding, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
 use crate::read::{Format, PassedOver, ReadSummary, no_document};
@@ -73,6 +73,11 @@ impl TraceRecord {
     #[must_use]
     pub fn verdict(&self, detector: &str) -> Option<&Verdict> {
         self.verdicts.iter().find(|(id, _)| id == detector).map(|(_, verdict)| verdict)
+    }
+
+    /// Returns the findings of all detectors.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
     }
 }
 

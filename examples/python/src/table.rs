@@ -100,10 +100,6 @@ impl Columns {
     }
 }
 
-fn findings_of(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
-    record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
-}
-
 #[expect(clippy::cast_precision_loss, reason = "durations in seconds need no more digits")]
 fn seconds(nanoseconds: Option<u64>) -> Option<f64> {
     nanoseconds.map(|nanoseconds| nanoseconds as f64 / 1e9)
@@ -123,7 +119,7 @@ pub(crate) fn runs(records: &[TraceRecord]) -> PyResult<Table> {
     columns.counts("unanswered_calls", all().map(|record| Some(record.unpaired.calls)));
     columns.counts("tokens", all().map(|record| record.cost.tokens()));
     columns.numbers("seconds", all().map(|record| seconds(record.cost.duration_ns)));
-    columns.counts("findings", all().map(|record| Some(findings_of(record).count() as u64)));
+    columns.counts("findings", all().map(|record| Some(record.findings().count() as u64)));
     for (id, _) in records.first().map_or(&[][..], |record| &record.verdicts) {
         let verdicts = || all().map(|record| record.verdict(id));
         let judgements = || verdicts().map(|verdict| verdict.and_then(Verdict::judgement));
@@ -150,7 +146,7 @@ pub(crate) fn runs(records: &[TraceRecord]) -> PyResult<Table> {
 /// A row for each finding, with what its run is known by.
 pub(crate) fn findings(records: &[TraceRecord]) -> PyResult<Table> {
     let rows: Vec<(&TraceRecord, &Finding)> =
-        records.iter().flat_map(|record| findings_of(record).map(move |finding| (record, finding))).collect();
+        records.iter().flat_map(|record| record.findings().map(move |finding| (record, finding))).collect();
     let all = || rows.iter().map(|(_, finding)| *finding);
     let mut columns = Columns::default();
     columns.names(rows.iter().map(|(record, _)| *record));

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
             ScanEvent::Record(trace) => {
                 let mut metadata = trace.metadata().clone();
                 metadata.source.get_or_insert_with(|| path_text(path.as_os_str()).into_owned());
-                out.write_all(&common::json_line(&trace.with_metadata(metadata))?)?;
+                out.write_all(common::json_line(&trace.with_metadata(metadata))?.as_bytes())?;
             }
             ScanEvent::End(summary) => {
                 let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::{Kind, Table};
 use crate::error::{Error, ErrorKind, Result};
+use crate::export::csv_text;
 use crate::report::cell::Cell;
 
 impl Table {
@@ -62,11 +63,4 @@ impl Table {
 
 fn not_written(error: &dyn std::fmt::Display) -> Error {
     Error::new(ErrorKind::Io, error.to_string())
-}
-
-/// Escapes a recorded text for a cell of CSV. Spreadsheets evaluate cells that begin like a formula, so these get an
-/// apostrophe.
-#[must_use]
-pub fn csv_text(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }

@@ -106,7 +106,7 @@ impl Baseline {
 
     /// Returns the findings of a run as entries of a baseline.
     pub(crate) fn known_of(record: &TraceRecord) -> Vec<Known> {
-        config::findings_of(record).map(|finding| Known::of(record, finding)).collect()
+        record.findings().map(|finding| Known::of(record, finding)).collect()
     }
 
     pub(crate) fn write(&mut self, path: &Path) -> Result<(), Failure> {

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use wrongturn::report::TestSuite;
+use wrongturn::{
+    export::{FindingsFormat, FindingsWriter},
+    report::TestSuite,
+};
 
-use super::entries::{self, Entry};
+use super::entries::Entry;
 use crate::common::Failure;
 use crate::common::output::Output;
 
@@ -80,6 +83,17 @@ impl std::str::FromStr for FormattedFile {
 }
 
 impl OutputFormat {
+    /// Returns the format of the library's writer, if it writes this one.
+    pub(crate) fn of_findings(self) -> Option<FindingsFormat> {
+        Some(match self {
+            Self::Csv => FindingsFormat::Csv,
+            Self::RunsCsv => FindingsFormat::RunsCsv,
+            Self::Sarif => FindingsFormat::Sarif,
+            Self::Github => FindingsFormat::Github,
+            _ => return None,
+        })
+    }
+
     /// Derives the format from the name of a file.
     fn of_path(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
@@ -97,53 +111,50 @@ impl OutputFormat {
 /// An output that is written run by run.
 pub(crate) struct Stream {
     format: OutputFormat,
-    out: Output,
-    has_entries: bool,
-    /// The test cases, whose number comes first in the file.
-    cases: TestSuite,
+    target: Target,
+}
+
+enum Target {
+    Findings(FindingsWriter<Output>),
+    Lines(Output),
+    /// Test cases, whose number comes first in the file.
+    Cases(TestSuite, Output),
 }
 
 impl Stream {
     /// Creates an output; `-` is standard output.
     pub(crate) fn begin(format: OutputFormat, path: &Path) -> Result<Self, Failure> {
         let out = Output::create(path)?;
-        let mut stream = Self { format, out, has_entries: false, cases: TestSuite::new("wrongturn") };
-        match format {
-            OutputFormat::Csv => stream.write(entries::csv_line(entries::finding_columns())?.as_bytes())?,
-            OutputFormat::RunsCsv => stream.write(entries::csv_line(entries::run_columns())?.as_bytes())?,
-            OutputFormat::Sarif => stream.write(entries::sarif_head().as_bytes())?,
-            _ => {}
-        }
-        Ok(stream)
+        let target = match format.of_findings() {
+            Some(findings) => Target::Findings(FindingsWriter::new(findings, out)?),
+            None if format == OutputFormat::Junit => Target::Cases(TestSuite::new("wrongturn"), out),
+            None => Target::Lines(out),
+        };
+        Ok(Self { format, target })
     }
 
-    /// Adds the result of [`entry`](entries::entry) for a run.
+    /// Adds the result of [`entry`](super::entries::entry) for a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
-        match entry {
-            Entry::Case(case) => self.cases.append(case),
-            Entry::Bytes(bytes) => {
-                let is_next = self.format == OutputFormat::Sarif && !bytes.is_empty();
-                if is_next && std::mem::replace(&mut self.has_entries, true) {
-                    self.write(b",")?;
-                }
-                self.write(bytes)?;
-            }
+        match (&mut self.target, entry) {
+            (Target::Findings(out), Entry::Text(text)) => out.add(text)?,
+            (Target::Lines(out), Entry::Text(text)) => out.write_all(text.as_bytes())?,
+            (Target::Cases(cases, _), Entry::Case(case)) => cases.append(case),
+            _ => {}
         }
         Ok(())
     }
 
     /// Writes the end, and moves a file to its path.
-    pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        match self.format {
-            OutputFormat::Sarif => self.write(b"\n]}]}\n")?,
-            OutputFormat::Junit => TestSuite::write("", &[self.cases], &mut self.out)?,
-            _ => {}
-        }
-        self.out.finish()
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        Ok(self.out.write_all(bytes)?)
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let out = match self.target {
+            Target::Findings(out) => out.finish()?,
+            Target::Lines(out) => out,
+            Target::Cases(cases, mut out) => {
+                TestSuite::write("", &[cases], &mut out)?;
+                out
+            }
+        };
+        out.finish()
     }
 
     pub(crate) fn format(&self) -> OutputFormat {

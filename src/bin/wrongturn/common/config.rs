@@ -202,14 +202,9 @@ impl Config {
     }
 }
 
-/// Returns the findings of a run.
-pub(crate) fn findings_of(record: &TraceRecord) -> impl Iterator<Item = &Finding> {
-    record.verdicts.iter().flat_map(|(_, verdict)| verdict.findings())
-}
-
 /// Removes findings of a run and returns how many. A detector without findings no longer flags the run.
 pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&TraceRecord, &Finding) -> bool) -> u64 {
-    let gone = findings_of(record).filter(|finding| goes(record, finding)).map(|finding| finding.id.clone());
+    let gone = record.findings().filter(|finding| goes(record, finding)).map(|finding| finding.id.clone());
     let gone: BTreeSet<String> = gone.collect();
     let mut removed = 0;
     for (_, verdict) in &mut record.verdicts {

@@ -130,9 +130,9 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// Returns a value as a line of JSON.
-pub(crate) fn json_line(value: &impl Serialize) -> Result<Vec<u8>, String> {
+pub(crate) fn json_line(value: &impl Serialize) -> Result<String, String> {
     let line = serde_json::to_string(value).map_err(|error| error.to_string())?;
-    Ok((terminal::printable_json(line) + "\n").into_bytes())
+    Ok(terminal::printable_json(line) + "\n")
 }
 
 /// Returns a value as indented JSON.

@@ -243,7 +243,7 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fail
 pub(crate) fn write_jsonl<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Failure> {
     let mut out = Output::create(path)?;
     for value in values {
-        out.write_all(&json_line(value)?)?;
+        out.write_all(json_line(value)?.as_bytes())?;
     }
     out.finish()
 }

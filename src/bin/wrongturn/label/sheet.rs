@@ -115,7 +115,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
          there is no place), difficulty easy, medium or hard, description in a sentence."
     ));
     for (n, (row, trace)) in &rows {
-        sheet.write_all(&json_line(row)?)?;
+        sheet.write_all(json_line(row)?.as_bytes())?;
         page.section(format!("Run {n}"));
         for line in render_run(trace, &[], 1000).lines() {
             page.paragraph(line);
