@@ -97,9 +97,9 @@ fn latex_breakable(text: &str) -> String {
     broken
 }
 
-/// Escapes a text for LaTeX, and lets words that are as long as a path break.
+/// Escapes a text for LaTeX, and lets long words, paths and names break.
 pub(in crate::report) fn latex_paragraph(text: &str) -> String {
-    let is_long = |word: &str| word.chars().count() > LATEX_LABEL;
+    let is_long = |word: &str| word.chars().count() > LATEX_LABEL || word.contains(['/', '_']);
     let word = |word| if is_long(word) { latex_breakable(word) } else { latex_text(word) };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 //! One table in all its forms.
 
-use super::latex::latex_text;
+use super::latex::{latex_paragraph, latex_text};
 use super::*;
 use crate::stats::Interval;
 
@@ -65,6 +65,7 @@ fn latex_fits_a_page() {
     let mut long = sample();
     for _ in 0..40 {
         long.row([Cell::text("m"), Cell::Count(1), Cell::Missing, Cell::Missing, Cell::Missing]);
+        assert_eq!(latex_paragraph("of a/b"), r"of a/\allowbreak{}b");
     }
     assert!(long.latex().contains("\\begin{longtable}{") && long.latex().contains("\\endhead"));
     let mut wide = Table::new("wide", "Wide", &["number=a number #"; 12]);
