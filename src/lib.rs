@@ -52,7 +52,6 @@
 //! # Detectors
 //!
 //! <!-- detectors: begin -->
-//!
 //! | detector | finds | failure mode | runs | main parameter |
 //! |---|---|---|---|---|
 //! | `expected_action` | an action that the reference expects was not taken | `operation/expected_action` | if named | `min_missed` 1 |
@@ -62,7 +61,6 @@
 //! | `route_inefficiency` | far more steps than the reference route needs | `strategy/route_inefficiency` | by default | `ratio` 2.0 |
 //! | `tool_error_recovery` | the agent does not recover from failed tool calls | `operation/tool_error_recovery` | by default | `min_attempts` 3 |
 //! | `wasted_actions` | clearly more actions than the run needed | `strategy/wasted_actions` | by default | `min_wasted` 3.0 |
-//!
 //! <!-- detectors: end -->
 //!
 //! [`default_detectors`] returns those that run by default. A finding is *certain* if it follows from recorded facts
