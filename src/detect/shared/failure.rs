@@ -153,12 +153,15 @@ impl Failure {
         };
         let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
         let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
+        // A linter that states no cause lists what it found, in whatever form.
+        let last_check = call.parts.iter().rev().find_map(|part| part.check);
+        let lists = last_check == Some(Check::Form) && kind == FailureKind::Other && !all.is_empty();
         let report = if is_report && all_passed(call, &all) {
             Some(Report::Passed)
         } else if only_counts {
             Some(Report::Counted)
         } else {
-            (is_report || diagnoses()).then_some(Report::Told)
+            (is_report || lists || diagnoses()).then_some(Report::Told)
         };
         Some(Self {
             report,
