@@ -250,10 +250,16 @@ impl State {
         let too_many = actions as f64 > self.config.ratio * milestones as f64 && self.waste.is_too_much();
         let finding = place.filter(|_| too_many).map(|place| {
             let number = self.waste.number();
-            let message =
-                format!("{actions} actions, {number} of them wasted, where the reference takes {milestones}");
-            let wasted = self.waste.wasted();
             let milestones_reached = self.tracker.reached();
+            let missed = match milestones_reached {
+                0 => " (the run took none of these)".to_owned(),
+                reached if reached < milestones => format!(" (the run took {reached} of these)"),
+                _ => String::new(),
+            };
+            let message = format!(
+                "{actions} actions, {number} of them wasted, where the reference takes {milestones}{missed}"
+            );
+            let wasted = self.waste.wasted();
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
             let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
             Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence)

@@ -128,7 +128,10 @@ impl Span {
             }
             _ => {
                 let said = after_colon(said);
-                format!("{shown} brought the same answer {count} times (steps {first}-{last}){said}")
+                let failed = self.call.as_ref().is_some_and(|facts| facts.failure.is_some());
+                let (what, how) =
+                    if failed { ("failed", " in the same way") } else { ("brought the same answer", "") };
+                format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
             }
         };
         let action = self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string());
