@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read result files and print the trials of each
+    /// Reads result files and prints the trials of each
     #[command(after_help = common::STATUS)]
     Read(Files),
-    /// Select failed trials that are worth recovering
+    /// Selects failed trials that are worth recovering
     ///
     /// FILES are result files, or *.jsonl with one candidate per line:
     ///   {"trial", "task", "resolved", "interactions", "context_bytes"?}
@@ -49,19 +49,19 @@ enum Command {
     /// agent/trajectory.json (Harbor), agent-logs/episode-N (Terminal-Bench v1).
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Select(Select),
-    /// List the commands that lead to where a trial stood
+    /// Lists the commands that lead to where a trial stood
     ///
     /// FILES are ATIF trajectories, or the replies of Terminus v1:
     ///   {"responses": [{"episode", "text"}]}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Commands(Commands),
-    /// Print the transcript of a trial and the size of a prompt that holds it
+    /// Prints the transcript of a trial and the size of a prompt that holds it
     ///
     /// FILES are ATIF trajectories, or the replies of Terminus v1. The texts are in
     /// the JSON.
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Transcript(Files),
-    /// Compare recovery with fresh starts, paired by task
+    /// Compares recovery with fresh starts, paired by task
     ///
     /// TRIALS, one per line:
     ///   {"model", "context": "fresh"|"env"|"env+summary"|"env+full", "task",
@@ -69,7 +69,7 @@ enum Command {
     ///    "source"?: model of the failed trial, "declared_done"?}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Compare(Compare),
-    /// Tell whether recovery runs repeat the last error of the failed run
+    /// Finds recovery runs that repeat the last error of the failed run
     ///
     /// PAIRS, one per line:
     ///   {"id", "failed": [{"step", "name", "arguments", "status", "observation"}],

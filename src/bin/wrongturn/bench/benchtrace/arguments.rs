@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Score predictions against annotated episodes
+    /// Scores predictions against annotated episodes
     ///
     /// GOLD.jsonl:
     ///   {"id", "task", "subtask"?, "detection"?: "yes"|"no",
@@ -35,7 +35,7 @@ pub(super) enum Command {
     ///    "diagnoses": [{"failure", "mode", "description", "judge"?: 0|0.5|1}]}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Reflect(Reflect),
-    /// Tell whether failures were avoided after learning from them
+    /// Measures how often failures are avoided after learning from them
     ///
     /// CASES, one per line:
     ///   {"id", "framework"?, "model"?, "task", "subtask"?, "proximity"?, "distance"?,
@@ -44,20 +44,20 @@ pub(super) enum Command {
     ///    "original_obs"?: "before"|"after", "post_obs"?, "score"?, "score_max"?}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Evolve(Evolve),
-    /// Tell how close signals are to the failures under test
+    /// Measures how close signals are to the failures under test
     ///
     /// INPUT, one pair per line:
     ///   {"id", "signal": {"episode", "task", "subtask", "type", "where"},
     ///    "test": {the same}}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Proximity(TwoReadings),
-    /// Compare two annotators
+    /// Compares two annotators
     ///
     /// INPUT, one episode per line:
     ///   {"id", "a": [{"type", "where", "tier": "core"|"marginal"}], "b": [the same]}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Agree(TwoReadings),
-    /// Compare avoidance after right and wrong reflection
+    /// Compares avoidance after right and wrong reflection
     ///
     /// INPUT, one record per line:
     ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
@@ -65,14 +65,14 @@ pub(super) enum Command {
     /// or --gold, --predictions and --cases as of reflect and evolve, which are joined by signal
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Relate(Relate),
-    /// Find the rule-based failures of text-game episodes
+    /// Finds the rule-based failures of text-game episodes
     ///
     /// INPUT, one episode per line:
     ///   {"id", "trajectory": [{"step", "obs", "action", "cum_score"?, "reward"?}],
     ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Modes(Modes),
-    /// Find malformed calls and missed expected actions of tool runs
+    /// Finds malformed calls and missed expected actions of tool runs
     ///
     /// INPUT, one run per line:
     ///   {"id", "actions": [{"step", "name", "arguments", "status", "observation",
