@@ -128,10 +128,11 @@ impl<W: Write> FindingsWriter<W> {
 /// A column: its name, and its cell for a `T`.
 type Column<T> = (&'static str, fn(&T) -> String);
 
-const RUN: [Column<TraceRecord>; 16] = [
+const RUN: [Column<TraceRecord>; 19] = [
     ("run", |record| csv_text(&record.trace_id())),
     ("file", |record| csv_text(&path_text(record.file.as_os_str()))),
     ("position", |record| record.position.to_string()),
+    ("format", |record| optional(record.format)),
     ("agent", |record| text(record.metadata.agent.as_deref())),
     ("model", |record| text(record.metadata.model.as_deref())),
     ("domain", |record| text(record.metadata.domain.as_deref())),
@@ -141,10 +142,13 @@ const RUN: [Column<TraceRecord>; 16] = [
     ("termination", |record| text(record.metadata.termination.as_deref())),
     ("steps", |record| record.cost.steps.to_string()),
     ("actions", |record| record.actions.to_string()),
+    ("errors", |record| record.errors.to_string()),
     ("unanswered_calls", |record| record.unpaired.calls.to_string()),
     ("tokens", |record| optional(record.cost.tokens())),
     ("seconds", |record| seconds(record.cost.duration_ns)),
     ("findings", |record| record.findings().count().to_string()),
+    // Runs with the same content have the same.
+    ("digest", |record| optional(record.digest)),
 ];
 
 /// The columns of a run that rows of findings have, too.

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintBuilder;
 use crate::live::Monitor;
 use crate::read::Format;
-use crate::trace::{Digest, Event, RouteStatus, RunSource, RunSummary, Step, StepSink};
+use crate::trace::{Digest, Event, RouteStatus, RunSource, RunSummary, Status, Step, StepSink};
 
 /// Number of runs and errors that are kept before they are emitted. A small batch reuses memory that is still in cache:
 /// with 64, runs of 3 KB take a tenth more time.
@@ -91,6 +91,7 @@ struct Folding<'s> {
     companion: Option<Arc<Companion>>,
     position: u64,
     actions: u64,
+    errors: u64,
     /// Takes one run after the other.
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
@@ -107,6 +108,7 @@ impl<'s> Folding<'s> {
             companion: companion.cloned(),
             position: 0,
             actions: 0,
+            errors: 0,
             monitor: None,
             fingerprint: None,
             digest: None,
@@ -116,7 +118,7 @@ impl<'s> Folding<'s> {
 
     fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.position = position;
-        self.actions = 0;
+        (self.actions, self.errors) = (0, 0);
         self.addresses.clear();
         match &mut self.monitor {
             Some(monitor) => monitor.reopen(routing),
@@ -127,7 +129,10 @@ impl<'s> Folding<'s> {
     }
 
     fn step(&mut self, step: &Step<'_>) {
-        self.actions += u64::from(matches!(step.event(), Event::Action(_)));
+        if let Event::Action(action) = step.event() {
+            self.actions += 1;
+            self.errors += u64::from(action.status == Status::Error);
+        }
         if self.scanner.options.read.places {
             self.addresses.push((step.index(), step.addresses()));
         }
@@ -175,6 +180,7 @@ impl<'s> Folding<'s> {
             reward: ending.reward,
             unpaired: ending.unpaired,
             actions: self.actions,
+            errors: self.errors,
             cost: monitor.total_cost(),
             costs_inside: verdicts.iter().filter_map(inside).collect(),
             verdicts,

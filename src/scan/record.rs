@@ -39,6 +39,8 @@ pub struct TraceRecord {
     pub unpaired: Unpaired,
     /// Number of actions, of all actors.
     pub actions: u64,
+    /// Number of actions that failed, as recorded.
+    pub errors: u64,
     /// The verdicts, in the order of the detectors.
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// The cost of the whole run, as far as it is recorded.
@@ -123,6 +125,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
             reward,
             unpaired: Unpaired::default(),
             actions: 0,
+            errors: 0,
             verdicts: verdicts.into_iter().map(|(id, verdict)| (id.into(), verdict)).collect(),
             cost: Cost::default(),
             costs_inside: Vec::new(),

@@ -20,6 +20,8 @@ fn the_worst_runs_come_first() {
     insta::assert_snapshot!("check", text);
     let (text, _) = ends("check", &[RUNS, "--top", "0", "--group-by", "task", "--stats"], 0);
     insta::assert_snapshot!("check_stats", text);
+    let (text, _) = ends("check", &[RUNS, "--top", "0", "--group-by", "format"], 0);
+    assert!(text.contains("By format:\ntau2  "), "{text}");
     let (text, _) = ends("doctor", &[RUNS], 0);
     insta::assert_snapshot!("doctor", text);
     let (text, _) = ends("doctor", &["not/there"], 3);

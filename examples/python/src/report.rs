@@ -159,6 +159,7 @@ struct Kept {
     metadata: Metadata,
     unpaired: Unpaired,
     actions: u64,
+    errors: u64,
     cost: Cost,
     costs_inside: Vec<(Cow<'static, str>, Cost)>,
     digest: Option<Digest>,
@@ -177,6 +178,7 @@ impl Kept {
             metadata: record.metadata.clone(),
             unpaired: record.unpaired,
             actions: record.actions,
+            errors: record.errors,
             cost: record.cost,
             costs_inside: record.costs_inside.clone(),
             digest: record.digest,
@@ -186,16 +188,26 @@ impl Kept {
     }
 
     fn restored(self) -> TraceRecord {
-        let Self { mut record, format, metadata, unpaired, actions, cost, costs_inside, digest, measures } =
-            self;
+        let Self {
+            mut record,
+            format,
+            metadata,
+            unpaired,
+            actions,
+            errors,
+            cost,
+            costs_inside,
+            digest,
+            measures,
+        } = self;
         for ((_, verdict), measures) in record.verdicts.iter_mut().zip(measures) {
             if let Verdict::Judged(judgement) = verdict {
                 let measure = |(name, value)| Measure { name: interned(name), value };
                 judgement.measures = measures.into_iter().map(measure).collect::<Vec<_>>().into();
             }
         }
-        (record.format, record.metadata, record.unpaired, record.actions) =
-            (format, metadata, unpaired, actions);
+        (record.format, record.metadata, record.unpaired) = (format, metadata, unpaired);
+        (record.actions, record.errors) = (actions, errors);
         (record.cost, record.costs_inside, record.digest) = (cost, costs_inside, digest);
         record
     }

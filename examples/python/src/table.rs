@@ -12,8 +12,7 @@ use arrow_schema::{ArrowError, DataType};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use wrongturn::scan::TraceRecord;
-use wrongturn::{Finding, Verdict};
+use wrongturn::{Finding, Verdict, read::Format, scan::TraceRecord};
 
 /// A table that leaves through the Arrow `PyCapsule` interface.
 #[pyclass(frozen, eq, module = "wrongturn._native")]
@@ -111,14 +110,17 @@ pub(crate) fn runs(records: &[TraceRecord]) -> PyResult<Table> {
     let mut columns = Columns::default();
     columns.names(all());
     columns.counts("position", all().map(|record| Some(record.position)));
+    columns.texts("format", all().map(|record| record.format.map(Format::name)));
     columns.counts("trial", all().map(|record| record.metadata.trial));
     columns.numbers("reward", all().map(|record| record.reward));
     columns.texts("termination", all().map(|record| record.metadata.termination.as_deref()));
     columns.counts("steps", all().map(|record| Some(record.cost.steps)));
     columns.counts("actions", all().map(|record| Some(record.actions)));
+    columns.counts("errors", all().map(|record| Some(record.errors)));
     columns.counts("unanswered_calls", all().map(|record| Some(record.unpaired.calls)));
     columns.counts("tokens", all().map(|record| record.cost.tokens()));
     columns.numbers("seconds", all().map(|record| seconds(record.cost.duration_ns)));
+    columns.texts("digest", all().map(|record| record.digest.map(|digest| digest.to_string())));
     columns.counts("findings", all().map(|record| Some(record.findings().count() as u64)));
     for (id, _) in records.first().map_or(&[][..], |record| &record.verdicts) {
         let verdicts = || all().map(|record| record.verdict(id));

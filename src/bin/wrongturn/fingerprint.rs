@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// Files or directories
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Group runs by model, agent, domain, task, or the name of a label
+    /// Group runs by model, agent, domain, task, format, or the name of a label
     #[arg(long, default_value = "model", value_name = "WHAT")]
     group_by: String,
     /// Write each graph and heat map as SVG into this directory

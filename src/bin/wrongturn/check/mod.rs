@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     /// Replace the baseline with all findings of this check
     #[arg(long)]
     update_baseline: bool,
-    /// Add a line for each of these: model, agent, domain, task, or the name of a label
+    /// Add a line for each of these: model, agent, domain, task, format, or the name of a label
     #[arg(long, value_name = "WHAT", conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 even if some inputs could not be read

@@ -11,6 +11,7 @@ use wrongturn::{
     ErrorKind, Scanner, Trace,
     calibrate::run_of,
     merge::{FileReport, FileSums, Files},
+    read::Format,
     scan::{Progress, ScanEvent, TraceRecord, path_text},
 };
 
@@ -259,7 +260,7 @@ pub(crate) fn find_run<'r>(runs: &'r [Trace], file: &Path, name: &str) -> wrongt
     })
 }
 
-/// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, or a label of this name.
+/// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, `format`, or a label of this name.
 pub(crate) fn group_name<'r>(record: &'r TraceRecord, by: &str) -> Option<&'r str> {
     let metadata = &record.metadata;
     match by {
@@ -267,6 +268,7 @@ pub(crate) fn group_name<'r>(record: &'r TraceRecord, by: &str) -> Option<&'r st
         "agent" => metadata.agent.as_deref(),
         "domain" => metadata.domain.as_deref(),
         "task" => metadata.task.as_deref(),
+        "format" => record.format.map(Format::name),
         label => metadata.labels.get(label).map(String::as_str),
     }
 }
