@@ -218,7 +218,9 @@ impl Check {
         let named = script.as_deref().and_then(|script| script.split('.').next());
         let asked =
             script.as_deref().is_none_or(|script| matches!(script, "artisan" | "manage.py" | "setup.py"));
-        let asked = words().filter(|word| asked && word.len() < 80);
+        // `Test-Path` of PowerShell only looks.
+        let looks = |word: &str| word.contains('-') && Meaning::of(word).is(Meaning::READS);
+        let asked = words().filter(|word| asked && word.len() < 80 && !looks(word));
         let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));
         let said = Meaning::of_any(asked.chain(named));
         let check = if said.is(Meaning::CHECKS_FORM) {
