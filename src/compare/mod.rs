@@ -63,7 +63,7 @@ pub struct PairedOutcomes {
 pub struct DetectionRate {
     /// Runs in which it fires.
     pub detected: u64,
-    /// Runs to which it applies.
+    /// Runs to which it applies, in tasks that have such runs on both sides.
     pub applicable: u64,
     /// The rate's interval (Wilson), as if runs were independent.
     pub ci95: Option<Interval>,
@@ -262,19 +262,16 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
     names
         .into_iter()
         .map(|name| {
-            let rate = |number: usize| {
-                let (mut detected, mut applicable) = (0, 0);
-                for fired in tasks.runs_of(number).filter_map(|run| fires(run, name)) {
-                    applicable += 1;
-                    detected += u64::from(fired);
-                }
+            let [first, second] = tasks.outcomes(|run| fires(run, name)).map(|fired| {
+                let detected = fired.iter().filter(|fired| **fired).count() as u64;
+                let applicable = fired.len() as u64;
                 let ci95 = wilson(detected, applicable, options.confidence).ok();
                 DetectionRate { detected, applicable, ci95 }
-            };
+            });
             DetectorComparison {
                 detector: name.to_owned(),
-                first: rate(0),
-                second: rate(1),
+                first,
+                second,
                 paired: tasks.paired(|run| fires(run, name)),
                 difference: tasks
                     .difference(options, |run| fires(run, name).map(|fired| f64::from(u8::from(fired)))),

@@ -72,6 +72,21 @@ impl<'r> Tasks<'r> {
         self.0.iter()
     }
 
+    /// Returns the outcomes of the first side's runs and of the second's, in tasks in which both sides have one.
+    pub(super) fn outcomes(&self, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> [Vec<bool>; 2] {
+        let mut all = [Vec::new(), Vec::new()];
+        for sides in self.0.values() {
+            let sides = sides.each_ref().map(|runs| runs.iter().filter_map(|run| outcome(run)));
+            let sides = sides.map(Iterator::collect::<Vec<bool>>);
+            if sides.iter().all(|side| !side.is_empty()) {
+                for (all, side) in all.iter_mut().zip(sides) {
+                    all.extend(side);
+                }
+            }
+        }
+        all
+    }
+
     /// Returns the runs of the first side (0) or of the second (1).
     pub(super) fn runs_of(&self, side: usize) -> impl Iterator<Item = &'r ComparedRun> {
         self.0.values().filter_map(move |sides| sides.get(side)).flatten().copied()
@@ -95,7 +110,8 @@ impl<'r> Tasks<'r> {
         outcomes
     }
 
-    /// Returns the means of a value on both sides and their difference, by task; `None` if a side has no value.
+    /// Returns the means of a value on both sides and their difference, over the tasks in which both sides have it;
+    /// `None` if there is none.
     pub(super) fn difference(
         &self,
         options: &Resampling,
@@ -109,6 +125,7 @@ impl<'r> Tasks<'r> {
             .0
             .values()
             .map(|[first, second]| TwoSides { first: sums(first), second: sums(second) })
+            .filter(|task| task.first.0 > 0 && task.second.0 > 0)
             .collect();
         mean_difference(&clusters, options).ok()
     }

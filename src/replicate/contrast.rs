@@ -59,6 +59,10 @@ pub struct Contrast {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinContrast {
+    /// r of the measure and reward; `None` if undefined.
+    pub r: Option<f64>,
+    /// r of the other measure and reward.
+    pub r_against: Option<f64>,
     /// The difference, each r with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
     /// Its interval over the chosen clusters.
@@ -102,9 +106,11 @@ impl Contrast {
             let cluster = by.number(&rows);
             let second = ClusteredWithin::new(&x, &y, &group, &cluster)?;
             let first = ClusteredWithin::new(&other, &y, &group, &cluster)?;
-            let [r, r_other] = [&x, &other].map(|x| within_group(x, &y, &group).ok());
+            let [r, r_other] = [&x, &other].map(|x| within_group(x, &y, &group).ok().map(|found| found.r));
             Ok::<_, crate::Error>(WithinContrast {
-                difference: r.zip(r_other).map(|(r, other)| r.r - other.r),
+                r: r.map(|r| signs.0 * r),
+                r_against: r_other.map(|r| signs.1 * r),
+                difference: r.zip(r_other).map(|(r, other)| r - other),
                 clustered: clustered(*by, &PairedDifference { first, second }, options)?,
             })
         });

@@ -52,6 +52,9 @@ pub struct Group {
     pub mean_reward: Option<f64>,
     /// Mean reward of the runs with a reward and errors.
     pub mean_reward_with_errors: Option<f64>,
+    /// Mean reward of the runs with a reward and no error. Not in JSON.
+    #[serde(skip)]
+    pub mean_reward_without_errors: Option<f64>,
     /// Recovery rate against reward, all runs with a reward.
     pub r_recovery_reward: Coefficient,
     /// Recovery rate against reward, runs with errors only.
@@ -64,20 +67,21 @@ pub struct Group {
 
 impl Group {
     pub(super) fn of(rows: &[&SimulationRow]) -> Self {
-        let rewards = |failing: bool| {
-            rows.iter().filter(move |row| !failing || row.errors > 0).filter_map(|row| row.reward)
+        let rewards = |which: fn(&SimulationRow) -> bool| {
+            rows.iter().filter(move |row| which(row)).filter_map(|row| row.reward)
         };
         let total = |count: fn(&SimulationRow) -> u64| rows.iter().map(|row| count(row)).sum();
         Self {
             sims: rows.len() as u64,
-            sims_with_reward: rewards(false).count() as u64,
+            sims_with_reward: rewards(|_| true).count() as u64,
             sims_with_errors: rows.iter().filter(|row| row.errors > 0).count() as u64,
             errors: total(|row| row.errors),
             recovered: total(|row| row.recovered),
             tool_calls: total(|row| row.tool_calls),
             sims_without_calls: total(|row| u64::from(row.tool_calls == 0)),
-            mean_reward: mean(rewards(false)),
-            mean_reward_with_errors: mean(rewards(true)),
+            mean_reward: mean(rewards(|_| true)),
+            mean_reward_with_errors: mean(rewards(|row| row.errors > 0)),
+            mean_reward_without_errors: mean(rewards(|row| row.errors == 0)),
             r_recovery_reward: Relation::Recovery.r(rows),
             r_recovery_reward_errors_only: Relation::RecoveryWithErrors.r(rows),
             r_error_count_reward: Relation::ErrorCount.r(rows),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::group::{Coefficient, Group};
 use super::relation::Relation;
 use super::row::SimulationRow;
-use crate::stats::PearsonAccumulator;
+use crate::stats::{PearsonAccumulator, float};
 
 /// The sums over the runs of one task of a model in a domain.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -80,6 +80,9 @@ impl GroupSums {
     pub(super) fn figures(&self) -> Group {
         let [all, failing, errors, calls] = &self.relations;
         let r = |sums: &PearsonAccumulator| Coefficient(sums.correlation());
+        let count = |sums: &PearsonAccumulator| float(sums.count() as u64);
+        let total = |sums: &PearsonAccumulator| sums.mean_y().map_or(0.0, |mean| mean * count(sums));
+        let others = count(all) - count(failing);
         Group {
             sims: self.sims,
             sims_with_reward: all.count() as u64,
@@ -90,6 +93,7 @@ impl GroupSums {
             sims_without_calls: self.idle,
             mean_reward: all.mean_y(),
             mean_reward_with_errors: failing.mean_y(),
+            mean_reward_without_errors: (others > 0.0).then(|| (total(all) - total(failing)) / others),
             r_recovery_reward: r(all),
             r_recovery_reward_errors_only: r(failing),
             r_error_count_reward: r(errors),

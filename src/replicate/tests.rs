@@ -167,8 +167,7 @@ fn runs_without_an_action_are_named() {
         row.model = (number > 0).then(|| if number < 4 { "m".into() } else { "n".into() });
     }
     let inference = infer(&rows);
-    let sentence =
-        "5 runs without a tool call (m: 3, n: 1, no model named: 1): recovery rate 1 and no failed call.";
+    let sentence = "5 runs without a tool call (m: 3, n: 1, no model named: 1): counted with recovery rate 1 and no failed call.";
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(short(&inference)).contains(sentence));
     let mut state = ReplicationState::new(3);

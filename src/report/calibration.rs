@@ -82,7 +82,12 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
     Chart::new(format!("{} over {}", sweep.detector, sweep.parameter), caption, lines)
 }
 
+fn yes(is_so: bool) -> &'static str {
+    if is_so { "yes" } else { "no" }
+}
+
 fn figures(report: &CalibrationReport) -> Table {
+    let k = report.detectors.iter().map(|one| one.pass_k.k).max().unwrap_or(0);
     Table::of("calibration", "Detectors on labelled runs", &report.detectors)
         .column("detector", |one| Cell::text(&one.detector))
         .column("n #", |one| Cell::Count(one.figures.n))
@@ -91,33 +96,44 @@ fn figures(report: &CalibrationReport) -> Table {
         .column("always_fires=F1 always #", |one| real(one.baselines.always_fire_f1))
         .column("precision #", |one| real(one.figures.precision))
         .column("recall #", |one| real(one.figures.recall))
-        .column("tier", |one| {
-            Cell::text(format!("{}{}", one.tier.name(), if one.unproven { " (unproven)" } else { "" }))
+        .column("above_always=above always", |one| {
+            let is_tested = one.figures.n > 0;
+            Cell::of(is_tested.then_some(one.unproven), |unproven| Cell::text(yes(!unproven)))
         })
-        .column("pass_k=pass^k #", |one| Cell::of(one.pass_k.pass, |pass| Cell::Count(pass.into())))
+        .column("tier", |one| Cell::text(one.tier.name()))
+        .column("pass_k=pass^k", |one| Cell::of(one.pass_k.pass, |pass| Cell::text(yes(pass > 0))))
+        .column("positive #", |one| {
+            Cell::Count(one.figures.confusion.tp.saturating_add(one.figures.confusion.fn_))
+        })
         .column("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1))
-        .noted(
-            "F1 always, F1 never: F1 of a detector that flags every run, or none. tier: the \
-             highest whose thresholds are met. unproven: the 95% CI of F1 (bootstrap) includes \
-             that of always firing. pass^k: 1 if the tier also holds on each of k perturbed \
-             copies of the set (tools renamed, messages added), else 0.",
-        )
+        .noted(format!(
+            "n: labelled runs, positive: those labelled as failures. F1 always: F1 of a detector that flags every run. \
+             above always: whether the 95% CI of F1 (bootstrap) lies above that. tier: the highest whose thresholds are \
+             met. pass^k: whether the tier also holds on each of {k} perturbed copies of the set (tools renamed, messages \
+             added)."
+        ))
 }
 
 /// Returns the entries missing for the next tier, and for a proof against always firing.
 fn needs(report: &CalibrationReport) -> Table {
-    let mut table = Table::of("needs", "To reach the next tier", &report.detectors)
-        .column("detector", |one| Cell::text(&one.detector))
-        .column("next_tier=next tier", |one| Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name())))
-        .column("entries=more runs #", |one| {
-            Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
-        })
-        .column("figures=F1 and precision", |one| {
-            let figures = if one.needs.figures_suffice { "would do" } else { "too low" };
-            Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
-        })
-        .column("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count))
-        .table();
+    let needy = report.detectors.iter().filter(|one| {
+        one.needs.next_tier.is_some() || one.needs.entries_to_prove.is_none_or(|entries| entries > 0)
+    });
+    let mut table =
+        Table::of("needs", "What is missing for the next tier, and to lie above always firing", needy)
+            .column("detector", |one| Cell::text(&one.detector))
+            .column("next_tier=next tier", |one| {
+                Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name()))
+            })
+            .column("entries=more runs #", |one| {
+                Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
+            })
+            .column("figures=F1 and precision", |one| {
+                let figures = if one.needs.figures_suffice { "high enough" } else { "too low" };
+                Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
+            })
+            .column("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count))
+            .table();
     for gate in &report.gates {
         table.note(format!("{}.", thresholds(gate)));
     }

@@ -26,6 +26,8 @@ pub(super) enum Cell {
     Interval(Interval, usize),
     /// An interval of signed numbers with this many decimals.
     SignedInterval(Interval, usize),
+    /// An interval of shares, shown as percentages.
+    ShareInterval(Interval),
     /// An interval of differences of shares, shown in percentage points.
     PointsInterval(Interval),
     /// No value.
@@ -77,6 +79,7 @@ impl Cell {
             Self::P(p) => format!("{p:.4}"),
             Self::Interval(i, decimals) => format!("[{:.decimals$}, {:.decimals$}]", i.low, i.high),
             Self::SignedInterval(i, decimals) => format!("[{:+.decimals$},{:+.decimals$}]", i.low, i.high),
+            Self::ShareInterval(i) => format!("[{:.1}%, {:.1}%]", 100.0 * i.low, 100.0 * i.high),
             Self::PointsInterval(i) => format!("[{:+.1},{:+.1}]", 100.0 * i.low, 100.0 * i.high),
             Self::Missing => DASH.to_owned(),
         }

@@ -1,10 +1,10 @@
 //! Renders a comparison of two agents.
 
-use super::cell::Cell;
+use super::cell::{Cell, counted};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::table::Table;
-use crate::compare::{Comparison, DetectionRate};
+use crate::compare::{ComparedSide, Comparison, DetectionRate};
 use crate::stats::{Interval, MeanDifference};
 
 /// Returns the comparison of two agents as a document: the result, differences, detectors and tasks. The full text adds
@@ -25,40 +25,56 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
     document
 }
 
-/// Returns the result in a sentence.
+/// Returns the result in a sentence or two.
 fn verdict(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let Some(success) = &comparison.success else {
-        return format!("{first} and {second} have no task in common that both tried.");
+        return why_unshared(comparison);
     };
-    let Some(interval) = interval(success) else {
-        return format!("{first} and {second} share too few tasks to tell them apart.");
+    let said = match interval(success) {
+        Some(interval) if interval.low > 0.0 => "The second succeeds more often",
+        Some(interval) if interval.high < 0.0 => "The second succeeds less often",
+        Some(_) => "No difference in success is shown",
+        None if success.bootstrap.widened.is_none() => "Too few shared tasks (below 5) for an interval",
+        None => "Both succeed equally often in every task",
     };
-    let word = if interval.low > 0.0 {
-        "succeeds more often than"
-    } else if interval.high < 0.0 {
-        "succeeds less often than"
-    } else {
-        "cannot be told from"
-    };
-    format!(
-        "{second} {word} {first}: success {} against {}, difference {} {} over {} tasks.",
-        Cell::Share(success.second).shown(),
-        Cell::Share(success.first).shown(),
-        Cell::Points(success.difference).shown(),
-        Cell::PointsInterval(interval).shown(),
-        comparison.tasks,
-    )
+    let [of_first, of_second] = [success.first, success.second].map(|mean| Cell::Share(mean).shown());
+    let difference = interval(success).map_or_else(String::new, |interval| {
+        let (difference, interval) = (Cell::Points(success.difference), Cell::PointsInterval(interval));
+        format!(", difference {} (95% CI {})", difference.shown(), interval.shown())
+    });
+    let over = counted(comparison.tasks, "shared task");
+    format!("{said}: {second} (second) {of_second}, {first} (first) {of_first}{difference}, over {over}.")
 }
 
+/// Returns why a comparison has no shared task, in a sentence.
+#[must_use]
+pub fn why_unshared(comparison: &Comparison) -> String {
+    let side = |side: &ComparedSide| {
+        let counts = [
+            (side.without_task, "without a task"),
+            (side.of_other_tasks, "of other tasks"),
+            (side.infrastructure_errors, "ended by an infrastructure error"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> =
+            counts.map(|(count, what)| format!("{} {what}", counted(count, "run"))).collect();
+        if counts.is_empty() { "no run".to_owned() } else { counts.join(", ") }
+    };
+    let (first, second) = (side(&comparison.first), side(&comparison.second));
+    format!("no task is in both: the first has {first}; the second {second}.")
+}
+
+/// Returns the interval of a difference; none if no task differs, as the resamples then say nothing.
 fn interval(difference: &MeanDifference) -> Option<Interval> {
-    difference.bootstrap.widened.or(difference.ci95)
+    let varies = |interval: &Interval| interval.low < interval.high || difference.difference.abs() > 0.0;
+    difference.bootstrap.widened.filter(varies)
 }
 
 fn differences(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "differences",
-        format!("{} (second) against {} (first), by task", comparison.second.label, comparison.first.label),
+        "Second against first, by task",
         &[
             "measure=mean of | first # | second # | difference # | clustered=95% CI ~ | tasks #",
             "robust=robust 95% CI ~ +",
@@ -91,11 +107,19 @@ fn differences(comparison: &Comparison) -> Table {
             ci(found.ci95),
         ]);
     }
-    table.note(format!(
-        "pp: percentage points. 95% CI: {} resamples of whole tasks, widened for their number, seed {}. Recovery rate: share of a run's failed \
-         calls after which the same tool succeeded, in runs with failed calls. Seconds and tokens: runs that record them.",
+    let has = |names: &[&str]| comparison.measures.iter().any(|one| names.contains(&one.measure));
+    let mut note = format!(
+        "pp: percentage points. tasks: those with runs of both sides that have the value. 95% CI: {} resamples of whole \
+         tasks, widened as tasks are few, seed {}.",
         comparison.resamples, comparison.seed
-    ));
+    );
+    if has(&["recovery_rate"]) {
+        note += " Recovery rate: share of a run's failed calls after which the same tool succeeded, in runs with failed calls.";
+    }
+    if has(&["seconds", "tokens"]) {
+        note += " Seconds and tokens: runs that record them.";
+    }
+    table.note(note);
     table
 }
 
@@ -133,8 +157,10 @@ fn outcomes(comparison: &Comparison) -> Table {
     .column("first_only=only first #", |paired| Cell::Count(paired.first_only))
     .column("second_only=only second #", |paired| Cell::Count(paired.second_only))
     .column("neither #", |paired| Cell::Count(paired.neither))
-    .column("p #", |paired| Cell::of(paired.p, Cell::P))
-    .noted("p: McNemar's exact test, which takes pairs of one task for independent.")
+    .column("p #", |paired| {
+        Cell::of(paired.p.filter(|_| paired.first_only + paired.second_only > 0), Cell::P)
+    })
+    .noted("p: McNemar's exact test, which takes pairs of one task for independent; none if all pairs agree.")
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
@@ -150,7 +176,7 @@ fn detectors(comparison: &Comparison) -> Table {
         Cell::of(rate.rate(), Cell::Share)
     }
     fn wilson(rate: &DetectionRate) -> Cell {
-        Cell::of(rate.ci95, |interval| Cell::Interval(interval, 2))
+        Cell::of(rate.ci95, Cell::ShareInterval)
     }
     Table::of("detectors", "Share of runs in which a detector fires", &comparison.detectors)
         .column("detector", |one| Cell::text(&one.detector))
@@ -161,13 +187,17 @@ fn detectors(comparison: &Comparison) -> Table {
         .column("difference #", |one| {
             Cell::of(one.difference.as_ref(), |found| Cell::Points(found.difference))
         })
-        .column("difference_ci95=95% CI, by task ~", |one| {
+        .column("difference_ci95=95% CI ~", |one| {
             Cell::of(one.difference.as_ref().and_then(interval), Cell::PointsInterval)
         })
-        .noted(
-            "pp: percentage points. 95% CI, by task: paired, from resampled tasks. It is not adjusted for the number of \
-             detectors: of twenty that do not differ, one would exclude 0 by chance.",
-        )
+        .column("tasks #", |one| {
+            Cell::of(one.difference.as_ref(), |found| Cell::Count(found.bootstrap.clusters))
+        })
+        .noted(format!(
+            "Of the runs to which the detector applies, in tasks that have such runs on both sides. 95% CI: from \
+             resampled tasks, not adjusted for {}.",
+            counted(comparison.detectors.len() as u64, "detector")
+        ))
 }
 
 fn fingerprints(comparison: &Comparison) -> Table {

@@ -17,6 +17,9 @@ const NODES: usize = 11;
 /// The most groups for which the short text has all tables.
 const FEW: usize = 5;
 
+/// The most distances in the short text.
+const DISTANCES: usize = 10;
+
 /// The most groups drawn.
 const DRAWN: usize = 12;
 
@@ -35,9 +38,11 @@ const DIFFERENCES: usize = 5;
 pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
     let mut document = Document::new(format!("Transitions between events, by {by}"));
     document.lead(lead(found, by));
-    let detail = if found.groups.len() > FEW { Detail::Full } else { Detail::Short };
-    document.detail(detail);
-    document.section("Distances").table(distances(found));
+    document.section("Distances").table(distances(found, DISTANCES));
+    if found.distances.len() > DISTANCES {
+        document.detail(Detail::Full).table(distances(found, usize::MAX));
+    }
+    document.detail(if found.groups.len() > FEW { Detail::Full } else { Detail::Short });
     document.section("Differences").table(differences(found));
     document.detail(Detail::Full).section("Groups").table(transitions(found)).detail(Detail::Short);
     let nodes = Nodes::of(&found.groups);
@@ -60,29 +65,48 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
     let runs = found.groups.iter().map(|group| group.runs).sum();
     let groups = counted(found.groups.len() as u64, "group");
     let start = format!("{} in {groups} by {by}.", counted(runs, "run"));
-    let Some(FingerprintDistance { groups: [one, other], distance, by_chance, .. }) = found.distances.first()
+    let Some(FingerprintDistance { groups: [one, other], distance, by_chance, tasks, .. }) =
+        by_comparability(found).into_iter().next()
     else {
         return start;
     };
     let chance = by_chance
         .map_or_else(String::new, |chance| format!(" (by chance {})", Cell::Interval(chance, 2).shown()));
-    format!("{start} Farthest apart are {one} and {other}: distance {distance:.2}{chance}.")
+    let apart = format!("{one} and {other}, distance {distance:.2}{chance}");
+    if *tasks == 0 {
+        return format!(
+            "{start} No two groups share a task, so distances also come from different tasks. Farthest apart are {apart}."
+        );
+    }
+    let tasks = counted(*tasks, "shared task");
+    format!("{start} Of groups that share tasks, farthest apart are {apart}, over {tasks}.")
 }
 
-fn distances(found: &FingerprintGroups) -> Table {
-    Table::of("distances", "Distance between groups (Jensen–Shannon)", &found.distances)
+/// Returns the distances of groups that share tasks, and then those of the others, each farthest apart first.
+fn by_comparability(found: &FingerprintGroups) -> Vec<&FingerprintDistance> {
+    let (shared, apart): (Vec<_>, Vec<_>) = found.distances.iter().partition(|one| one.tasks > 0);
+    shared.into_iter().chain(apart).collect()
+}
+
+/// Returns the first distances, up to this many.
+fn distances(found: &FingerprintGroups, most: usize) -> Table {
+    let all = by_comparability(found);
+    let (name, title) = ("distances", "Distance between groups (Jensen–Shannon)");
+    let first = most < all.len();
+    let title = if first { format!("{title}: {most} of {} pairs", all.len()) } else { title.to_owned() };
+    Table::of(if first { "distances_first" } else { name }, title, all.into_iter().take(most))
         .column("first", |one| Cell::text(&one.groups[0]))
         .column("second", |one| Cell::text(&one.groups[1]))
-        .column("tasks=shared tasks #", |one| Cell::Count(one.tasks))
+        .column("tasks #", |one| Cell::Count(one.tasks))
         .column("distance #", |one| Cell::Real(one.distance, 3))
-        .column("by_chance=by chance, 95% ~", |one| {
+        .column("by_chance=by chance, 95% ~ +", |one| {
             Cell::of(one.by_chance, |interval| Cell::Interval(interval, 3))
         })
         .column("p #", |one| Cell::of(one.p, Cell::P))
         .noted(format!(
-            "0: the same transitions equally often, 1: no transition in common. By chance: runs \
-             change groups within their task ({} exchanges, seed {}). Groups that share tasks are \
-             compared on these alone.",
+            "0: the same transitions equally often, 1: no transition in common. tasks: those of both groups, on which \
+             alone they are compared; groups without such come last. p, and distance by chance: runs change groups \
+             within their task ({} exchanges, seed {}).",
             found.resamples, found.seed
         ))
 }

@@ -26,6 +26,7 @@ mod published;
 mod recovery;
 mod regression;
 mod replication;
+mod replication_answer;
 mod replication_charts;
 mod replication_tables;
 mod run;
@@ -37,7 +38,7 @@ mod wrap;
 
 pub use calibration::calibration_document;
 pub use chart::Chart;
-pub use comparison::comparison_document;
+pub use comparison::{comparison_document, why_unshared};
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{

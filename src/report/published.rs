@@ -1,7 +1,7 @@
 //! Renders the tables of the note: every run counts, and signals are ranked by |r|.
 
 use super::cell::{Cell, counted, figure, name};
-use super::replication::without_calls;
+use super::replication_answer::without_calls;
 use super::replication_tables::{by_model, figures};
 use super::runs::pass_k_table;
 use super::table::{TEXT_WIDTH, Table};

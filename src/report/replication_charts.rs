@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
-use super::replication::unit;
+use super::replication_answer::unit;
 use crate::replicate::{
     ClusterBy, ClusteredInterval, Coefficient, PassK, Relation, ReplicationAnalysis, SimulationRow,
     SummedPair,

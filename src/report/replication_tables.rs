@@ -1,7 +1,7 @@
 //! The tables of a replication.
 
-use super::cell::{Cell, ci};
-use super::replication::unit;
+use super::cell::{Cell, ci, counted};
+use super::replication_answer::unit;
 use super::table::Table;
 use crate::replicate::{
     Association, Better, ClusterBy, ClusteredInterval, Coefficient, Contrast, Group, GroupedReplication,
@@ -34,12 +34,9 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
         let which = if measure.is_of_errors() { "runs with errors" } else { "runs" };
         let comparison =
             format!("{} ({r}) against {} ({r_against}), {runs} {which}", name(*measure), name(*against));
-        let pooled = clustered.iter().map(|one| (unit(one.by).to_owned(), *difference, one));
-        let within = within.iter().map(|within| {
-            let one = &within.clustered;
-            (format!("{}, within pairs", unit(one.by)), within.difference, one)
-        });
-        pooled.chain(within).map(move |(by, difference, one)| {
+        let pooled = clustered.iter().map(|one| ("pooled", *difference, one));
+        let within = within.iter().map(|within| ("within", within.difference, &within.clustered));
+        pooled.chain(within).map(move |(r, difference, one)| {
             let [interval, clusters, _] = clustered_cells(Some(one));
             let better = match Better::of(one) {
                 Better::First => Cell::text(name(*measure)),
@@ -48,23 +45,28 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
                 Better::Unknown => Cell::Missing,
             };
             let difference = Cell::signed(difference, 3);
-            [Cell::text(&comparison), Cell::text(by), difference, interval, clusters, better]
+            let labels = [Cell::text(&comparison), Cell::text(r), Cell::text(unit(one.by))];
+            let [comparison, r, by] = labels;
+            [comparison, r, by, difference, interval, clusters, better]
         })
     });
     let title = "Which measure predicts reward better? Difference of r with reward";
     let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
     let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
-    let undefined =
-        if undefined > 0 { format!("; up to {undefined} without a value, left out") } else { String::new() };
-    let columns =
-        "comparison | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better";
+    let undefined = if undefined > 0 {
+        format!("; at most {} of an interval without a value, left out", counted(undefined, "resample"))
+    } else {
+        String::new()
+    };
+    let columns = "comparison | r | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better";
     Table::of("contrasts", title, rows)
         .columns(columns, Clone::clone)
         .grouped()
         .noted(
             "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors \
              one measure if runs of different clusters are independent; intervals from fewer than 20 clusters are too \
-             narrow. Within pairs: measures and rewards minus the means of their model and domain.",
+             narrow. pooled: r over all runs, as in the headings. within: measures and rewards minus the means of their \
+             model and domain.",
         )
         .noted(format!(
             "95% CI: {} resamples of whole clusters, seed {}{undefined}.",
@@ -91,7 +93,8 @@ pub(super) fn measures<'r>(
     }
     table.noted(
         "Recovery rate: share of a run's failed calls after which the same tool succeeded; 1 without failed calls. Goals \
-         reached: share of what failed calls were to achieve that was achieved later.",
+         reached: share of what failed calls were to achieve that later calls achieved; 1 without failed calls. Both \
+         come from calls and results alone, not from rewards or references.",
     )
 }
 
@@ -123,7 +126,8 @@ pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
     .column("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors))
     .column("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson)))
     .column("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval)))
-    .noted(format!("r: only if at least {FEWEST} runs have errors and the rewards vary."))
+    .noted(format!("r: only if at least {FEWEST} runs have errors and their rewards vary; its interval only if fewer than 1% of the \
+         resamples have no value."))
 }
 
 fn n(coefficient: &Coefficient) -> Cell {

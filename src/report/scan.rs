@@ -32,7 +32,7 @@ impl Counts {
             Cell::Count(self.applicable),
             Cell::Count(self.detected),
             Cell::of(self.share(), Cell::Share),
-            Cell::of(self.interval(), |i| Cell::Interval(i, 3)),
+            Cell::of(self.interval(), Cell::ShareInterval),
         ]
     }
 }
@@ -82,7 +82,8 @@ impl ScanSummary {
             .column("detector", |(detector, _)| Cell::text(**detector))
             .columns(COUNTS, |(_, counts)| counts.cells())
             .noted(
-                "judged: runs to which the detector applies. 95% CI: Wilson, as if runs were independent.",
+                "judged: runs to which the detector applies, also those without an action. 95% CI: Wilson, as if runs were \
+                 independent.",
             );
         let mut tables = vec![table];
         tables.extend(cost_table(&totals));
@@ -91,14 +92,13 @@ impl ScanSummary {
             let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
                 models.into_iter().map(move |(model, counts)| (detector, model, counts))
             });
-            let table = Table::of("detectors_by_model", "By model", rows)
+            let title = "By model, highest lower end of the interval first";
+            let table = Table::of("detectors_by_model", title, rows)
                 .column("detector", |(detector, ..)| Cell::text(*detector))
                 .column("model", |(_, model, _)| Cell::text(name(*model)))
                 .columns(COUNTS, |(.., counts)| counts.cells())
                 .grouped();
-            tables.push(table.noted(
-                "Models by the lower ends of their intervals; of those that are equal, the most runs first.",
-            ));
+            tables.push(table);
         }
         tables
     }

@@ -14,6 +14,9 @@ use super::wrap::{padded, shortened, width, wrapped};
 /// The width of a terminal for text tables.
 pub(super) const TEXT_WIDTH: usize = 80;
 
+/// The width below which labels are not cut to make a table fit.
+const LEAST_OF_LABEL: usize = 24;
+
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -187,7 +190,8 @@ impl Table {
         let room = columns.saturating_sub(2);
         let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
         let cells = self.shown();
-        let widths = self.widths(&cells, |kind| if kind == Kind::Text { most_of_label } else { room });
+        let mut widths = self.widths(&cells, |kind| if kind == Kind::Text { most_of_label } else { room });
+        self.narrow(&mut widths, columns);
         let blocks: Vec<String> = self
             .blocks(&widths, columns, usize::from(self.grouped))
             .iter()
@@ -208,6 +212,23 @@ impl Table {
             cells.chain([width(&column.heading)]).max().unwrap_or(0).min(most(column.kind))
         };
         self.columns.iter().enumerate().map(of_column).collect()
+    }
+
+    /// Makes columns of text narrower, the widest first, if the table fits then.
+    fn narrow(&self, widths: &mut [usize], room: usize) {
+        let shown = (usize::from(self.grouped)..widths.len()).filter(|place| !self.is_blank(*place));
+        let shown: Vec<usize> = shown.collect();
+        let is_text = |place: &usize| self.columns.get(*place).is_some_and(|one| one.kind == Kind::Text);
+        let mut narrowed = widths.to_vec();
+        loop {
+            let of = |place: &usize| narrowed.get(*place).copied().unwrap_or(0);
+            if shown.iter().map(|place| of(place) + 2).sum::<usize>() <= room {
+                return widths.copy_from_slice(&narrowed);
+            }
+            let wide = shown.iter().copied().filter(|place| is_text(place) && of(place) > LEAST_OF_LABEL);
+            let Some(widest) = wide.max_by_key(of).and_then(|place| narrowed.get_mut(place)) else { return };
+            *widest -= 1;
+        }
     }
 
     /// Splits the columns into blocks that fit. Each block begins with the labels.

@@ -312,11 +312,16 @@ fn results_come_first_and_errors_last() {
     let episode = r#"{"id": "a", "a": [], "b": []}"#;
     let lines = folder.write("lines.jsonl", &format!("{episode}\n{{\"id\": 7}}\n"));
     let inputs = folder.path("in");
+    let quitter = "golden/tau2/scripted-quitter_airline.json";
+    folder.write("tasks/runs.json", &std::fs::read_to_string(quitter).unwrap());
+    folder.write("tasks/broken.json", r#"{"simulations": ["#);
+    folder.write("tasks/notes.txt", "no input");
+    let tasks = folder.path("tasks");
     for (name, arguments, notes) in [
         ("check", vec![inputs.as_str()], 1),
         ("convert", vec![&inputs], 1),
         ("replicate", vec!["--resamples", "10", &inputs], 1),
-        ("compare", vec!["--resamples", "10", &inputs, "golden/tau2/scripted-quitter_airline.json"], 1),
+        ("compare", vec!["--resamples", "10", &tasks, quitter], 1),
         ("show", vec![&inputs, "--format", "tau2"], 1),
         ("bench benchtrace", vec!["agree", &lines], 0),
         ("bench recovery", vec!["read", "golden/recovery/results.json", &broken], 0),

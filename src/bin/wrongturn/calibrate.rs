@@ -37,7 +37,10 @@ use wrongturn::{
 ))]
 pub(crate) struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
-    #[arg(long, value_name = "PATH")]
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The same
+    #[arg(long, hide = true, value_name = "PATH")]
     golden: Vec<PathBuf>,
     /// Detectors, with commas between; default: all but the opt-in ones
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
@@ -95,7 +98,8 @@ struct Figures<'r> {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let bundled = [common::records::golden("")];
-    let golden = if arguments.golden.is_empty() { &bundled[..] } else { &arguments.golden };
+    let given = [&arguments.paths[..], &arguments.golden].concat();
+    let golden = if given.is_empty() { &bundled[..] } else { &given };
     output::protect(golden)?;
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let set = GoldenSet::load(golden, &known).map_err(|errors| Unread(common::joined(&errors)))?;
@@ -137,7 +141,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         out.finish()?;
     }
     let sweeps = if arguments.sweep { &sweeps[..] } else { &[] };
-    let text = tables::text(&calibration_document(&report, sweeps), arguments.full);
+    let mut text = tables::text(&calibration_document(&report, sweeps), arguments.full);
+    if arguments.detectors.is_empty() {
+        let opt_in = ALL.iter().map(|info| info.id).filter(|id| detectors.iter().all(|one| one.id() != *id));
+        let opt_in = opt_in.collect::<Vec<_>>().join(", ");
+        text += &common::wrapped(
+            &format!("\nNot measured, as they are opt-in (--detectors): {opt_in}."),
+            common::width(),
+            0,
+        );
+        text += "\n";
+    }
     files.print(&(text + &render_gate(&report, options.gate, &compared)))?;
     Ok(status(arguments, &report, options.gate, &compared))
 }

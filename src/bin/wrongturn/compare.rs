@@ -18,7 +18,7 @@ use wrongturn::{
     Registry, Scanner,
     compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
     detect::{Preset, at_least},
-    report::comparison_document,
+    report::{comparison_document, why_unshared},
     scan::{ScanOptions, TraceRecord},
     stats::Resampling,
     trace::Actors,
@@ -118,9 +118,6 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
     let resampling = Resampling { resamples: 1, ..Resampling::default() };
     let paths = [arguments.against.clone(), arguments.new.clone()];
     arguments.scan.compare(&paths, &[None, None], Actors::Agent, false, &resampling, |comparison| {
-        if comparison.tasks == 0 {
-            return Err("no task is in both the old and the new runs".into());
-        }
         let (mut text, mut status) = (String::new(), 0);
         for DetectorComparison { detector, paired, .. } in &comparison.detectors {
             if !arguments.detectors.is_empty() && !arguments.detectors.contains(detector) {
@@ -187,6 +184,11 @@ impl Scan {
         let comparison = threads
             .pool()?
             .install(|| Comparison::of((&first.0, &first.1), (&second.0, &second.1), resampling))?;
+        if comparison.tasks == 0 {
+            let why = format!("{} --meta can name tasks.", why_unshared(&comparison));
+            let is_whole = inputs::told(&inputs)? == 0;
+            return Err(if is_whole { why.into() } else { common::Unread(why).into() });
+        }
         let status = show(&comparison)?;
         metadata.tell(run_table.as_ref());
         let unread = inputs::told(&inputs)?;

@@ -159,7 +159,7 @@ impl fmt::Display for Shown {
             return match sole_text(&json) {
                 // A query, or code.
                 Some(text) => write!(f, "`{name}: {}`", excerpt(&text, 60)),
-                None => write!(f, "`{name} {}`", excerpt(&json, 60)),
+                None => write!(f, "`{name} {}`", excerpt(&json, 40)),
             };
         }
         let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));

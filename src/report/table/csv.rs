@@ -37,7 +37,10 @@ impl Table {
                     | Cell::P(value) => {
                         record.push(value.to_string());
                     }
-                    Cell::Interval(i, _) | Cell::SignedInterval(i, _) | Cell::PointsInterval(i) => {
+                    Cell::Interval(i, _)
+                    | Cell::SignedInterval(i, _)
+                    | Cell::PointsInterval(i)
+                    | Cell::ShareInterval(i) => {
                         record.extend([i.low.to_string(), i.high.to_string()]);
                     }
                     Cell::Missing if interval => record.extend([String::new(), String::new()]),

@@ -19,7 +19,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
         let line = format!(
-            "… and {} (--output findings.csv lists all)\n\n",
+            "… and {} (worst first; --output findings.csv lists all)\n\n",
             counted(flagged - shown, "more flagged run")
         );
         text += &styled(&line, Style::Quiet);
@@ -89,7 +89,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
     text += &if fired.is_empty() { ".".to_owned() } else { format!(": {fired}.") };
     let (inside, all) = part.summary.steps();
     if inside > 0 {
-        text += &format!(" {} of all steps lie in findings.", percent(inside, all));
+        text += &format!(" Findings span {} of all steps.", percent(inside, all));
     }
     if part.summary.has_other_models() {
         text += " Of more than 1,000 models, the first by name are counted one by one.";
@@ -113,10 +113,14 @@ fn totals(part: &ScanPart, width: usize) -> String {
 
 /// Lists the detectors that fired, with the runs that each flags and their share.
 pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64))>) -> String {
-    let mut detectors: Vec<_> = detectors.into_iter().filter(|(_, (flagged, _))| *flagged > 0).collect();
+    let mut detectors: Vec<_> = detectors.into_iter().collect();
+    let most = &detectors.iter().map(|(_, (_, applicable))| *applicable).max().unwrap_or(0);
+    detectors.retain(|(_, (flagged, _))| *flagged > 0);
     detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
     let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
-        format!("{name} {} ({})", thousands(*flagged), percent(*flagged, *applicable))
+        let of =
+            if applicable < most { format!(" of {} judged", thousands(*applicable)) } else { String::new() };
+        format!("{name} {}{of} ({})", thousands(*flagged), percent(*flagged, *applicable))
     };
     detectors.iter().map(detector).collect::<Vec<_>>().join(", ")
 }

@@ -1,0 +1,190 @@
+//! What a replication finds, in sentences: the runs, the answer and the warnings.
+
+use super::cell::{Cell, ci, counted};
+use crate::replicate::{
+    Better, ClusterBy, ClusteredInterval, Replication, ReplicationAnalysis, WithinContrast,
+};
+
+/// Returns the runs and their rewards in a few sentences.
+pub(super) fn overview(tables: &Replication) -> String {
+    let overall = &tables.overall;
+    let mean = |mean: Option<f64>| {
+        mean.map_or_else(|| "no reward".to_owned(), |mean| format!("mean reward {mean:.3}"))
+    };
+    let others = overall.mean_reward_without_errors.map_or_else(String::new, |mean| {
+        format!(", against {mean:.3} of the others, whose recovery rate is 1 by definition")
+    });
+    format!(
+        "{} ({}, {} of model and domain), {} with a reward: {}. {} ({}) with failed tool calls: {}{others}. {} of {} \
+         recovered.",
+        counted(overall.sims, "run"),
+        counted(tables.by_model.len() as u64, "model"),
+        counted(tables.by_model_domain.len() as u64, "pair"),
+        overall.sims_with_reward,
+        mean(overall.mean_reward),
+        counted(overall.sims_with_errors, "run"),
+        Cell::ratio(overall.sims_with_errors, overall.sims).shown(),
+        mean(overall.mean_reward_with_errors),
+        overall.recovered,
+        counted(overall.errors, "failed call"),
+    )
+}
+
+/// Returns the answer to the question of the replication, with the figures it rests on.
+pub(super) fn answer(analysis: &ReplicationAnalysis) -> String {
+    let question = "Does recovery predict reward better than the error count?";
+    let Some(contrast) = analysis.contrasts.first() else { return question.to_owned() };
+    let Some(difference) = contrast.difference else {
+        return format!("{question} Not known: recovery rate, error count or reward do not vary.");
+    };
+    let of_within = |within: &WithinContrast| Some((within.difference?, within.r?, within.r_against?));
+    let within = contrast.within.as_ref().and_then(|one| Some((of_within(one)?, &one.clustered)));
+    let reverses = within.is_some_and(|((within, ..), _)| within * difference < 0.0);
+    let verdict = if reverses {
+        "Not settled: pooled over models and within them, the difference has opposite signs".to_owned()
+    } else {
+        verdict(&contrast.clustered)
+    };
+    let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
+    let pooled = if within.is_some() { "Pooled over models, r" } else { "r" };
+    let mut text = format!(
+        "{question} {verdict}. {pooled} with reward is {r:+.3} for the recovery rate and {against:+.3} for the error \
+         count. The difference in strength is their sum, as errors should lower the reward: {difference:+.3}{}.",
+        intervals(", 95% CI ", &contrast.clustered),
+    );
+    if let Some(((difference, r, against), one)) = within {
+        text += &format!(
+            " Within model and domain, they are {r:+.3} and {against:+.3}, difference {difference:+.3}{}.",
+            intervals(", 95% CI ", std::slice::from_ref(one)),
+        );
+    }
+    if reverses {
+        text += " The pooled difference may come from differences between models or domains.";
+    }
+    text
+}
+
+/// Returns what each kind of clusters says: `YES by task; not settled by model and domain`.
+fn verdict(clustered: &[ClusteredInterval]) -> String {
+    let mut answers: Vec<(Better, Vec<String>)> = Vec::new();
+    for one in clustered {
+        let (answer, by) = (Better::of(one), format!("by {}", unit(one.by)));
+        match answers.last_mut() {
+            Some((last, units)) if *last == answer => units.push(by),
+            _ => answers.push((answer, vec![by])),
+        }
+    }
+    let said = answers.into_iter().map(|(answer, units)| {
+        let settled = matches!(answer, Better::First | Better::Second);
+        let by = units.join(if settled { " and " } else { " or " });
+        match answer {
+            Better::First => format!("YES {by}"),
+            Better::Second => format!("NO {by}: the error count does"),
+            Better::Neither => format!("not settled {by}"),
+            Better::Unknown => format!("no interval {by}"),
+        }
+    });
+    said.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the intervals with their clusters, if there are any, as the end of a sentence, after `before`.
+fn intervals(before: &str, clustered: &[ClusteredInterval]) -> String {
+    let shown = clustered.iter().filter_map(|one| {
+        let few = if one.is_doubtful() {
+            format!(" ({})", counted(one.bootstrap.clusters, "cluster"))
+        } else {
+            String::new()
+        };
+        Some(format!("{} by {}{few}", Cell::SignedInterval(one.interval()?, 3).shown(), unit(one.by)))
+    });
+    let shown = shown.collect::<Vec<_>>().join(" and ");
+    if shown.is_empty() { shown } else { format!("{before}{shown}") }
+}
+
+/// Returns the name of the resampled unit, in the singular.
+pub(super) fn unit(by: ClusterBy) -> &'static str {
+    match by {
+        ClusterBy::ModelDomain => "model and domain",
+        ClusterBy::None => "run",
+        named => named.name(),
+    }
+}
+
+/// Returns what limits the answer.
+pub(super) fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(first) = analysis.duplicates.first() {
+        let named = |id: &Option<String>, file: &str| {
+            let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
+            format!("{} of {file}", id.as_deref().unwrap_or("a run"))
+        };
+        let (were, are) = if analysis.duplicates.len() == 1 { ("was", "is") } else { ("were", "are") };
+        warnings.push(format!(
+            "{} {were} recorded twice and {are} counted once; the first is {}, like {}.",
+            counted(analysis.duplicates.len() as u64, "run"),
+            named(&first.id, &first.file),
+            named(&first.of_id, &first.of_file),
+        ));
+    }
+    if analysis.alone > 0 {
+        let (has, runs) = (if analysis.alone == 1 { "has" } else { "have" }, counted(analysis.alone, "run"));
+        let unit = unit(analysis.cluster);
+        warnings.push(format!("{runs} {has} no {unit}; each counts as a cluster of its own."));
+    }
+    if let Some(unknown) = &analysis.unknown {
+        let name = if unknown.sims == 1 { "names" } else { "name" };
+        warnings.push(format!(
+            "{} {name} no model or no domain and are in no pair.",
+            counted(unknown.sims, "run")
+        ));
+    }
+    let clustered = analysis.associations.overall.first().and_then(|one| one.clustered.first());
+    if let Some(one) = clustered.filter(|one| one.is_doubtful()) {
+        let clusters = counted(one.bootstrap.clusters, "cluster");
+        warnings.push(format!(
+            "with {clusters} an interval is doubtful (fewer than 20), or there is none (fewer than 5)."
+        ));
+    }
+    warnings.extend(without_calls_warning(&analysis.tables));
+    if let Some(change) = analysis.changes.first() {
+        let differing =
+            change.differing().map_or_else(String::new, |one| intervals(", ", std::slice::from_ref(one)));
+        let which = match analysis.changes.as_slice() {
+            [_] => format!("the correlation of {}, {}", change.relation.label(), change.scope),
+            all => format!(
+                "{} correlations (--full), such as {}, {}",
+                all.len(),
+                change.relation.label(),
+                change.scope
+            ),
+        };
+        warnings.push(format!(
+            "whether 0 is in the 95% CI depends on the clustering for {which}: {} for independent runs{differing}.",
+            ci(change.r.ci95).shown()
+        ));
+    }
+    warnings
+}
+
+/// Returns the number of runs without a tool call, overall and by model.
+pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
+    let all = tables.overall.sims_without_calls;
+    let of_models: Vec<(&str, u64)> = tables
+        .by_model
+        .iter()
+        .filter_map(|one| Some((one.model.as_deref()?, one.group.sims_without_calls)))
+        .filter(|(_, runs)| *runs > 0)
+        .collect();
+    let named: u64 = of_models.iter().map(|(_, runs)| runs).sum();
+    let mut whose: Vec<String> = of_models.iter().map(|(model, runs)| format!("{model}: {runs}")).collect();
+    if named < all {
+        whose.push(format!("no model named: {}", all - named));
+    }
+    (all > 0).then(|| (counted(all, "run"), whose.join(", ")))
+}
+
+/// Returns the warning that runs without a call count as recovered.
+pub(super) fn without_calls_warning(tables: &Replication) -> Option<String> {
+    let (runs, whose) = without_calls(tables)?;
+    Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no failed call."))
+}
