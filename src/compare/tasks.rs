@@ -111,7 +111,7 @@ impl<'r> Tasks<'r> {
     }
 
     /// Returns the means of a value on both sides and their difference, over the tasks in which both sides have it;
-    /// `None` if there is none.
+    /// `None` without such a task.
     pub(super) fn difference(
         &self,
         options: &Resampling,

@@ -1,4 +1,4 @@
-//! What a replication finds, in sentences: the runs, the answer and the warnings.
+//! The words of a replication: its runs, its answer and its warnings.
 
 use super::cell::{Cell, ci, counted};
 use crate::replicate::{

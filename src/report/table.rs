@@ -14,7 +14,7 @@ use super::wrap::{padded, shortened, width, wrapped};
 /// The width of a terminal for text tables.
 pub(super) const TEXT_WIDTH: usize = 80;
 
-/// The width below which labels are not cut to make a table fit.
+/// Labels are not cut below this width to make a table fit.
 const LEAST_OF_LABEL: usize = 24;
 
 /// Whether a column is text, a number, or an interval, which takes two columns in CSV.
