@@ -38,6 +38,7 @@ pub(super) mod copilot_chat;
 pub(super) mod copilot_chat_log;
 pub(super) mod copilot_cli;
 pub(super) mod copilot_debug;
+pub(super) mod copilot_thread;
 pub(super) mod crewai;
 pub(super) mod cursor;
 pub(super) mod events;
@@ -120,6 +121,7 @@ super::format::formats! {
     CopilotCli => copilot_cli, "copilot-cli", "event logs of the Copilot CLI";
     CopilotChat => copilot_chat, "copilot-chat", "chats of Copilot in VS Code";
     CopilotDebug => copilot_debug, "copilot-debug", "debug logs of Copilot in VS Code";
+    CopilotThread => copilot_thread, "copilot-thread", "threads of Copilot on github.com";
     KimiCli => kimi, "kimi-cli", "sessions of the Kimi CLI and Kimi Code: `wire.jsonl` or `context.jsonl`";
     KiroCli => kiro, "kiro-cli", "sessions of the Kiro CLI";
     GeminiStream => gemini_stream, "gemini-stream", "what `gemini --output-format stream-json` prints";

@@ -1,0 +1,39 @@
+//! Threads of Copilot on github.com: messages with the skills that each answer executed.
+
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition = Definition {
+    signature: &[Shape::Object(Holds("messages", &Has(&["threadID", "role"])))],
+    reader: Reader::Document(read),
+};
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(thread) = document else { return };
+    let mut run = Recording::of_agent("copilot");
+    let messages: Vec<Members<'_>> = thread.objects("messages").collect();
+    run.metadata.id = messages.iter().find_map(|message| message.ident("threadID")).map(Cow::into_owned);
+    for message in &messages {
+        run.turn(message.get("createdAt").and_then(time::of_string));
+        run.model(message.name("model"));
+        for execution in message.objects("skillExecutions") {
+            skill(&execution, &mut run);
+        }
+        run.say(words::actor_of(&message.name("role").unwrap_or_default()), message.text("content"));
+    }
+    run.give(runs);
+}
+
+/// Adds the call of a skill with what it referred to. `completed` does not say that it succeeded.
+fn skill<'a>(execution: &Members<'a>, run: &mut Recording<'a>) {
+    run.call(execution.ident("callId"), execution.name("slug"), execution.get("arguments"));
+    let said = execution.objects("references").find_map(|reference| reference.text("text"));
+    let referred = || execution.get("references").filter(|list| !items(Some(*list)).is_empty());
+    let failed = said.as_ref().is_some_and(|said| said.text().starts_with("Failed to execute "));
+    let Some(outcome) = execution.outcome("status") else { return };
+    let outcome = match outcome.status {
+        Status::Ok if failed => Outcome::error(Provenance::Text),
+        Status::Ok => Outcome::UNMARKED,
+        _ => outcome,
+    };
+    run.answer(execution.ident("callId"), None, said.or_else(|| referred().and_then(words::result)), outcome);
+}
