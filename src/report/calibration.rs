@@ -7,7 +7,7 @@ use super::draw::shown;
 use super::gate::thresholds;
 use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
-use crate::stats::Interval;
+use crate::stats::{Confusion, Interval};
 
 /// Returns a calibration as a document: the figures of each detector. The full text adds the shortfall from the next
 /// tier, figures by difficulty and domain, intervals, and flipped and wrong verdicts.
@@ -16,7 +16,7 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
     let mut document = Document::new("Detectors on labelled runs");
     let tested = || report.detectors.iter().filter(|detector| detector.figures.n > 0);
     document.lead(format!(
-        "F1 on labelled runs exceeds that of always firing, by its 95% CI: {} of {}.",
+        "On labelled runs, {} of {} have an F1 whose 95% CI lies above the F1 of flagging every run.",
         tested().filter(|detector| !detector.unproven).count(),
         counted(tested().count() as u64, "tested detector"),
     ));
@@ -96,21 +96,27 @@ fn figures(report: &CalibrationReport) -> Table {
         .column("always_fires=F1 always #", |one| real(one.baselines.always_fire_f1))
         .column("precision #", |one| real(one.figures.precision))
         .column("recall #", |one| real(one.figures.recall))
-        .column("above_always=above always", |one| {
+        .column("above_always=above", |one| {
             let is_tested = one.figures.n > 0;
             Cell::of(is_tested.then_some(one.unproven), |unproven| Cell::text(yes(!unproven)))
         })
         .column("tier", |one| Cell::text(one.tier.name()))
         .column("pass_k=pass^k", |one| Cell::of(one.pass_k.pass, |pass| Cell::text(yes(pass > 0))))
+        .column("false_alarms=false alarms #", |one| {
+            let Confusion { fp, tn, .. } = one.figures.confusion;
+            Cell::ratio(fp, fp.saturating_add(tn))
+        })
         .column("positive #", |one| {
-            Cell::Count(one.figures.confusion.tp.saturating_add(one.figures.confusion.fn_))
+            let Confusion { tp, fn_, .. } = one.figures.confusion;
+            Cell::ratio(tp.saturating_add(fn_), one.figures.n)
         })
         .column("never_fires=F1 never # +", |one| real(one.baselines.never_fire_f1))
         .noted(format!(
-            "n: labelled runs, positive: those labelled as failures. F1 always: F1 of a detector that flags every run. \
-             above always: whether the 95% CI of F1 (bootstrap) lies above that. tier: the highest whose thresholds are \
-             met. pass^k: whether the tier also holds on each of {k} perturbed copies of the set (tools renamed, messages \
-             added)."
+            "n: labelled runs. F1 always: F1 of a detector that flags every run. above: whether the 95% CI of F1 \
+             (bootstrap of runs) lies above that. tier: the highest whose thresholds F1, precision and n meet. pass^k: \
+             whether the tier also holds on each of {k} perturbed copies of the set (tools renamed, messages added). \
+             false alarms: share of the runs labelled as clean that are flagged. positive: share labelled as failures; \
+             where failures are rarer, precision and F1 are lower."
         ))
 }
 
@@ -129,17 +135,20 @@ fn needs(report: &CalibrationReport) -> Table {
                 Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
             })
             .column("figures=F1 and precision", |one| {
-                let figures = if one.needs.figures_suffice { "high enough" } else { "too low" };
+                let figures = if one.needs.figures_suffice { "high enough" } else { "below it" };
                 Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
             })
-            .column("entries_to_prove=to prove #", |one| Cell::of(one.needs.entries_to_prove, Cell::Count))
+            .column("entries_to_prove=to prove #", |one| match one.needs.entries_to_prove {
+                Some(entries) => Cell::Count(entries),
+                None => Cell::text("never"),
+            })
             .table();
     for gate in &report.gates {
         table.note(format!("{}.", thresholds(gate)));
     }
     table.noted(
         "to prove: labelled runs to add for a power of 80% to show that F1 exceeds that of always firing, at the \
-         present rates (normal approximation).",
+         present rates (normal approximation); never if it does not exceed it.",
     )
 }
 

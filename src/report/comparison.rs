@@ -4,7 +4,7 @@ use super::cell::{Cell, counted};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
 use super::document::{Detail, Document};
 use super::table::Table;
-use crate::compare::{ComparedSide, Comparison, DetectionRate};
+use crate::compare::{ComparedSide, Comparison, DetectionRate, PairedOutcomes};
 use crate::stats::{Interval, MeanDifference};
 
 /// Returns the comparison of two agents as a document: the result, differences, detectors and tasks. The full text adds
@@ -34,7 +34,7 @@ fn verdict(comparison: &Comparison) -> String {
     let said = match interval(success) {
         Some(interval) if interval.low > 0.0 => "The second succeeds more often",
         Some(interval) if interval.high < 0.0 => "The second succeeds less often",
-        Some(_) => "No difference in success is shown",
+        Some(_) => "Inconclusive",
         None if success.bootstrap.widened.is_none() => "Too few shared tasks (below 5) for an interval",
         None => "Both succeed equally often in every task",
     };
@@ -44,7 +44,11 @@ fn verdict(comparison: &Comparison) -> String {
         format!(", difference {} (95% CI {})", difference.shown(), interval.shown())
     });
     let over = counted(comparison.tasks, "shared task");
-    format!("{said}: {second} (second) {of_second}, {first} (first) {of_first}{difference}, over {over}.")
+    let runs = (comparison.second.counted, comparison.first.counted);
+    format!(
+        "{said}: {second} (second) {of_second} of {} runs, {first} (first) {of_first} of {}{difference}, over {over}.",
+        runs.0, runs.1
+    )
 }
 
 /// Returns why a comparison has no shared task, in a sentence.
@@ -74,7 +78,7 @@ fn interval(difference: &MeanDifference) -> Option<Interval> {
 fn differences(comparison: &Comparison) -> Table {
     let mut table = Table::new(
         "differences",
-        "Second against first, by task",
+        "Second against first: means over the runs of shared tasks",
         &[
             "measure=mean of | first # | second # | difference # | clustered=95% CI ~ | tasks #",
             "robust=robust 95% CI ~ +",
@@ -109,8 +113,9 @@ fn differences(comparison: &Comparison) -> Table {
     }
     let has = |names: &[&str]| comparison.measures.iter().any(|one| names.contains(&one.measure));
     let mut note = format!(
-        "pp: percentage points. tasks: those with runs of both sides that have the value. 95% CI: {} resamples of whole \
-         tasks, widened as tasks are few, seed {}.",
+        "success: the reward is 1. pp: percentage points. tasks: those with runs of both sides that have the value. 95% \
+         CI: {} resamples of whole tasks, widened for the number of tasks, seed {}; – for fewer than 5 tasks, or if none \
+         differs.",
         comparison.resamples, comparison.seed
     );
     if has(&["recovery_rate"]) {
@@ -148,6 +153,8 @@ fn sides(comparison: &Comparison) -> Table {
 }
 
 fn outcomes(comparison: &Comparison) -> Table {
+    let PairedOutcomes { both, first_only, second_only, neither, .. } = comparison.paired;
+    let pairs = both + first_only + second_only + neither;
     Table::of(
         "outcomes",
         "Runs paired by task and trial",
@@ -157,10 +164,14 @@ fn outcomes(comparison: &Comparison) -> Table {
     .column("first_only=only first #", |paired| Cell::Count(paired.first_only))
     .column("second_only=only second #", |paired| Cell::Count(paired.second_only))
     .column("neither #", |paired| Cell::Count(paired.neither))
-    .column("p #", |paired| {
+    .column("p # +", |paired| {
         Cell::of(paired.p.filter(|_| paired.first_only + paired.second_only > 0), Cell::P)
     })
-    .noted("p: McNemar's exact test, which takes pairs of one task for independent; none if all pairs agree.")
+    .noted(format!(
+        "{} and {} runs have no partner. p (--full): McNemar's exact test, which takes pairs of one task for independent.",
+        comparison.first.counted.saturating_sub(pairs),
+        comparison.second.counted.saturating_sub(pairs),
+    ))
 }
 
 fn pass_k(comparison: &Comparison) -> Table {
@@ -178,7 +189,7 @@ fn detectors(comparison: &Comparison) -> Table {
     fn wilson(rate: &DetectionRate) -> Cell {
         Cell::of(rate.ci95, Cell::ShareInterval)
     }
-    Table::of("detectors", "Share of runs in which a detector fires", &comparison.detectors)
+    Table::of("detectors", "Share of runs that a detector flags (lower is better)", &comparison.detectors)
         .column("detector", |one| Cell::text(&one.detector))
         .column("first #", |one| rate(&one.first))
         .column("first_ci95=95% CI ~ +", |one| wilson(&one.first))
@@ -194,8 +205,8 @@ fn detectors(comparison: &Comparison) -> Table {
             Cell::of(one.difference.as_ref(), |found| Cell::Count(found.bootstrap.clusters))
         })
         .noted(format!(
-            "Of the runs to which the detector applies, in tasks that have such runs on both sides. 95% CI: from \
-             resampled tasks, not adjusted for {}.",
+            "Of the runs to which the detector applies, in tasks that have such runs on both sides. 95% CI: as above, not \
+             adjusted for {}.",
             counted(comparison.detectors.len() as u64, "detector")
         ))
 }

@@ -1,8 +1,11 @@
 //! The words of a replication: its runs, its answer and its warnings.
 
+use std::collections::BTreeMap;
+
 use super::cell::{Cell, ci, counted};
 use crate::replicate::{
-    Better, ClusterBy, ClusteredInterval, Replication, ReplicationAnalysis, WithinContrast,
+    Better, ClusterBy, ClusteredInterval, Contrast, Relation, Replication, ReplicationAnalysis,
+    SimulationRow, WithinContrast,
 };
 
 /// Returns the runs and their rewards in a few sentences.
@@ -11,15 +14,20 @@ pub(super) fn overview(tables: &Replication) -> String {
     let mean = |mean: Option<f64>| {
         mean.map_or_else(|| "no reward".to_owned(), |mean| format!("mean reward {mean:.3}"))
     };
+    let (models, pairs) = (tables.by_model.len(), tables.by_model_domain.len());
     let others = overall.mean_reward_without_errors.map_or_else(String::new, |mean| {
         format!(", against {mean:.3} of the others, whose recovery rate is 1 by definition")
     });
     format!(
-        "{} ({}, {} of model and domain), {} with a reward: {}. {} ({}) with failed tool calls: {}{others}. {} of {} \
+        "{} ({}, {}), {} with a reward: {}. {} ({}) with failed tool calls: {}{others}. {} of {} \
          recovered.",
         counted(overall.sims, "run"),
-        counted(tables.by_model.len() as u64, "model"),
-        counted(tables.by_model_domain.len() as u64, "pair"),
+        counted(models as u64, "model"),
+        if models == pairs {
+            "each in one domain".to_owned()
+        } else {
+            format!("{pairs} pairs of model and domain")
+        },
         overall.sims_with_reward,
         mean(overall.mean_reward),
         counted(overall.sims_with_errors, "run"),
@@ -30,53 +38,54 @@ pub(super) fn overview(tables: &Replication) -> String {
     )
 }
 
-/// Returns the answer to the question of the replication, with the figures it rests on.
+/// Returns the answer to the question of the replication, over all runs and in those with errors, with the figures of
+/// the former.
 pub(super) fn answer(analysis: &ReplicationAnalysis) -> String {
     let question = "Does recovery predict reward better than the error count?";
-    let Some(contrast) = analysis.contrasts.first() else { return question.to_owned() };
+    let of = |measure| {
+        analysis.contrasts.iter().find(|one| (one.measure, one.against) == (measure, Relation::ErrorCount))
+    };
+    let Some(contrast) = of(Relation::Recovery) else { return question.to_owned() };
     let Some(difference) = contrast.difference else {
         return format!("{question} Not known: recovery rate, error count or reward do not vary.");
     };
+    let mut text = format!("{question} {}.", verdict(contrast));
+    if let Some(failing) = of(Relation::RecoveryWithErrors).filter(|one| one.difference.is_some()) {
+        text += &format!(" In the {} with errors: {}.", counted(failing.runs, "run"), verdict(failing));
+    }
+    let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
     let of_within = |within: &WithinContrast| Some((within.difference?, within.r?, within.r_against?));
     let within = contrast.within.as_ref().and_then(|one| Some((of_within(one)?, &one.clustered)));
-    let reverses = within.is_some_and(|((within, ..), _)| within * difference < 0.0);
-    let verdict = if reverses {
-        "Not settled: pooled over models and within them, the difference has opposite signs".to_owned()
-    } else {
-        verdict(&contrast.clustered)
-    };
-    let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
-    let pooled = if within.is_some() { "Pooled over models, r" } else { "r" };
-    let mut text = format!(
-        "{question} {verdict}. {pooled} with reward is {r:+.3} for the recovery rate and {against:+.3} for the error \
-         count. The difference in strength is their sum, as errors should lower the reward: {difference:+.3}{}.",
+    let pooled = if within.is_some() { "All runs pooled" } else { "All runs" };
+    text += &format!(
+        " {pooled}: r with reward {r:+.3} for the recovery rate and {against:+.3} for the error count, difference in \
+         strength {difference:+.3} (their sum, as errors should lower the reward){}.",
         intervals(", 95% CI ", &contrast.clustered),
     );
     if let Some(((difference, r, against), one)) = within {
         text += &format!(
-            " Within model and domain, they are {r:+.3} and {against:+.3}, difference {difference:+.3}{}.",
+            " Within model and domain: {r:+.3} and {against:+.3}, difference {difference:+.3}{}.",
             intervals(", 95% CI ", std::slice::from_ref(one)),
         );
-    }
-    if reverses {
-        text += " The pooled difference may come from differences between models or domains.";
     }
     text
 }
 
-/// Returns what each kind of clusters says: `YES by task; not settled by model and domain`.
-fn verdict(clustered: &[ClusteredInterval]) -> String {
+/// Returns what each interval says: `YES by task; not settled by model and domain, or within them`.
+fn verdict(contrast: &Contrast) -> String {
+    let within = contrast.within.iter().map(|one| ("within model and domain".to_owned(), &one.clustered));
+    let pooled = contrast.clustered.iter().map(|one| (format!("by {}", unit(one.by)), one));
     let mut answers: Vec<(Better, Vec<String>)> = Vec::new();
-    for one in clustered {
-        let (answer, by) = (Better::of(one), format!("by {}", unit(one.by)));
-        match answers.last_mut() {
-            Some((last, units)) if *last == answer => units.push(by),
-            _ => answers.push((answer, vec![by])),
+    for (by, one) in pooled.chain(within) {
+        let answer = Better::of(one);
+        match answers.iter_mut().find(|(other, _)| *other == answer) {
+            Some((_, all)) => all.push(by),
+            None => answers.push((answer, vec![by])),
         }
     }
-    let said = answers.into_iter().map(|(answer, units)| {
+    let said = answers.into_iter().map(|(answer, by)| {
         let settled = matches!(answer, Better::First | Better::Second);
-        let by = units.join(if settled { " and " } else { " or " });
+        let by = by.join(if settled { " and " } else { " or " });
         match answer {
             Better::First => format!("YES {by}"),
             Better::Second => format!("NO {by}: the error count does"),
@@ -146,6 +155,7 @@ pub(super) fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
         ));
     }
     warnings.extend(without_calls_warning(&analysis.tables));
+    warnings.extend(equal_rewards_warning(&analysis.runs));
     if let Some(change) = analysis.changes.first() {
         let differing =
             change.differing().map_or_else(String::new, |one| intervals(", ", std::slice::from_ref(one)));
@@ -187,4 +197,22 @@ pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
 pub(super) fn without_calls_warning(tables: &Replication) -> Option<String> {
     let (runs, whose) = without_calls(tables)?;
     Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no failed call."))
+}
+
+/// Returns the warning that rewards of a model do not vary, so its runs count only between models.
+fn equal_rewards_warning(runs: &[SimulationRow]) -> Option<String> {
+    let mut models: BTreeMap<&str, (u64, f64, f64)> = BTreeMap::new();
+    for run in runs {
+        if let (Some(model), Some(reward)) = (run.model.as_deref(), run.reward) {
+            let (runs, low, high) = models.entry(model).or_insert((0, reward, reward));
+            (*runs, *low, *high) = (*runs + 1, low.min(reward), high.max(reward));
+        }
+    }
+    let equal = models.iter().filter(|(_, (runs, low, high))| *runs > 1 && low >= high);
+    let equal: Vec<String> = equal
+        .map(|(model, (runs, low, _))| format!("{model}: {} with {low}", counted(*runs, "run")))
+        .collect();
+    (!equal.is_empty() && models.len() > 1).then(|| {
+        format!("all rewards of a model are equal ({}): it counts only between models.", equal.join(", "))
+    })
 }

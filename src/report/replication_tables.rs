@@ -1,6 +1,6 @@
 //! The tables of a replication.
 
-use super::cell::{Cell, ci, counted};
+use super::cell::{Cell, ci};
 use super::replication_answer::unit;
 use super::table::Table;
 use crate::replicate::{
@@ -29,47 +29,48 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
         }
     }
     let rows = analysis.contrasts.iter().flat_map(|contrast| {
-        let Contrast { measure, against, runs, r, r_against, difference, clustered, within } = contrast;
-        let [r, r_against] = [r, r_against].map(|r| signed(r).shown());
+        let Contrast { measure, against: other, runs, r, r_against, difference, clustered, within } =
+            contrast;
         let which = if measure.is_of_errors() { "runs with errors" } else { "runs" };
-        let comparison =
-            format!("{} ({r}) against {} ({r_against}), {runs} {which}", name(*measure), name(*against));
-        let pooled = clustered.iter().map(|one| ("pooled", *difference, one));
-        let within = within.iter().map(|within| ("within", within.difference, &within.clustered));
-        pooled.chain(within).map(move |(r, difference, one)| {
+        let comparison = format!("{} against {}, {runs} {which}", name(*measure), name(*other));
+        let pooled = clustered.iter().map(|one| (("pooled", r.r(), r_against.r()), *difference, one));
+        let within = within
+            .iter()
+            .map(|found| (("within", found.r, found.r_against), found.difference, &found.clustered));
+        pooled.chain(within).map(move |((of, r, against), difference, one)| {
             let [interval, clusters, _] = clustered_cells(Some(one));
             let better = match Better::of(one) {
                 Better::First => Cell::text(name(*measure)),
-                Better::Second => Cell::text(name(*against)),
+                Better::Second => Cell::text(name(*other)),
                 Better::Neither => Cell::text("not settled"),
                 Better::Unknown => Cell::Missing,
             };
-            let difference = Cell::signed(difference, 3);
-            let labels = [Cell::text(&comparison), Cell::text(r), Cell::text(unit(one.by))];
-            let [comparison, r, by] = labels;
-            [comparison, r, by, difference, interval, clusters, better]
+            let labels = [Cell::text(&comparison), Cell::text(of), Cell::text(unit(one.by))];
+            let [comparison, of, by] = labels;
+            let [r, against, difference] = [r, against, difference].map(|value| Cell::signed(value, 3));
+            [comparison, of, by, clusters, r, against, difference, interval, better]
         })
     });
-    let title = "Which measure predicts reward better? Difference of r with reward";
+    let title = "Which measure predicts reward better? Difference of r (Pearson) with reward";
     let all = analysis.contrasts.iter().flat_map(|one| &one.clustered);
     let undefined = all.map(|one| one.bootstrap.undefined).max().unwrap_or(0);
     let undefined = if undefined > 0 {
-        format!("; at most {} of an interval without a value, left out", counted(undefined, "resample"))
+        format!(" Those in which r is undefined are left out (at most {undefined} of an interval).")
     } else {
         String::new()
     };
-    let columns = "comparison | r | clustered_by=clustered by | difference # | clustered=95% CI ~ | clusters # | better";
+    let columns = "comparison | of=over | clustered_by=clustered by | clusters # +";
     Table::of("contrasts", title, rows)
-        .columns(columns, Clone::clone)
-        .grouped()
-        .noted(
-            "Errors should lower the reward: their r enters with its sign reversed. An interval that excludes 0 favors \
-             one measure if runs of different clusters are independent; intervals from fewer than 20 clusters are too \
-             narrow. pooled: r over all runs, as in the headings. within: measures and rewards minus the means of their \
-             model and domain.",
+        .columns(
+            &format!("{columns} | r # | r_against=against # | difference # | clustered=95% CI ~ | better +"),
+            Clone::clone,
         )
+        .grouped()
         .noted(format!(
-            "95% CI: {} resamples of whole clusters, seed {}{undefined}.",
+            "pooled: over all runs. within: measures and rewards minus the means of their model and domain. difference: r \
+             less r against, the r of errors with its sign reversed, as they should lower the reward. 95% CI: {} \
+             resamples of whole clusters, widened for the number of clusters (below 20 still too narrow), seed {}; not \
+             adjusted for the number of comparisons.{undefined}",
             analysis.resamples, analysis.seed
         ))
 }
@@ -122,7 +123,7 @@ pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
     )
     .column("model", |(model, ..)| Cell::text(*model))
     .column("runs #", |(_, group, _)| Cell::Count(group.sims))
-    .column("mean_reward=reward #", |(_, group, _)| Cell::real(group.mean_reward, 3))
+    .column("mean_reward=reward (all) #", |(_, group, _)| Cell::real(group.mean_reward, 3))
     .column("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors))
     .column("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson)))
     .column("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval)))

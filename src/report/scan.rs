@@ -82,7 +82,7 @@ impl ScanSummary {
             .column("detector", |(detector, _)| Cell::text(**detector))
             .columns(COUNTS, |(_, counts)| counts.cells())
             .noted(
-                "judged: runs to which the detector applies, also those without an action. 95% CI: Wilson, as if runs were \
+                "judged: runs to which the detector applies, including those without an action. 95% CI: Wilson, as if runs were \
                  independent.",
             );
         let mut tables = vec![table];
@@ -92,7 +92,7 @@ impl ScanSummary {
             let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
                 models.into_iter().map(move |(model, counts)| (detector, model, counts))
             });
-            let title = "By model, highest lower end of the interval first";
+            let title = "By model; of each detector, the highest lower end of an interval first";
             let table = Table::of("detectors_by_model", title, rows)
                 .column("detector", |(detector, ..)| Cell::text(*detector))
                 .column("model", |(_, model, _)| Cell::text(name(*model)))

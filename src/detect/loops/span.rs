@@ -143,6 +143,9 @@ impl Span {
             repeating_keys: None,
             period: None,
         };
+        let (from, to) = self.place;
+        let others = self.place != self.own;
+        let what = if others { format!("{what}; with other repeats, steps {from}-{to}") } else { what };
         let finding = Finding::new(Loop::ID, Loop::MODE, self.place, what, Evidence::Loop(evidence));
         let merged = self.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
         Finding { merged, ..finding.with_id(self.found).tool(action).confidence(self.confidence) }

@@ -19,7 +19,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
         let line = format!(
-            "… and {} (worst first; --output findings.csv lists all)\n\n",
+            "… and {} (most steps in findings first; --output has all)\n\n",
             counted(flagged - shown, "more flagged run")
         );
         text += &styled(&line, Style::Quiet);
