@@ -10,9 +10,9 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(thread) = document else { return };
     let mut run = Recording::of_agent("copilot");
-    let messages: Vec<Members<'_>> = thread.objects("messages").collect();
-    run.metadata.id = messages.iter().find_map(|message| message.ident("threadID")).map(Cow::into_owned);
-    for message in &messages {
+    run.metadata.id = thread.objects("messages").find_map(|one| one.ident("threadID")).map(Cow::into_owned);
+    for message in thread.list("messages").into_iter().map(Members::from) {
+        run.pass_over("messages of other types", u64::from(!message.has("role")));
         run.turn(message.get("createdAt").and_then(time::of_string));
         run.model(message.name("model"));
         for execution in message.objects("skillExecutions") {
