@@ -226,6 +226,8 @@ impl Document {
     pub fn latex(&self) -> String {
         let mut text =
             "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,array}\n".to_owned();
+        // Lines with a long call that cannot break well may have wider gaps.
+        text += "\\begingroup\\setlength{\\emergencystretch}{3em}\n";
         text += &format!("\\section*{{\\raggedright {}}}\n", latex_paragraph(&self.title));
         for lead in &self.lead {
             text += &format!("\n{}\n", latex_paragraph(lead));
@@ -239,7 +241,7 @@ impl Document {
                 Part::Chart(_) | Part::Strips(_) => continue,
             };
         }
-        text
+        text + "\\endgroup\n"
     }
 }
 

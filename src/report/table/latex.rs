@@ -37,7 +37,7 @@ impl Table {
         let align = |(place, column): &(usize, &Column)| match column.kind {
             Kind::Text => {
                 let width = widths.get(*place).map_or(1, |width| (*width).max(2));
-                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", tenths(width * 5))
+                format!(">{{\\raggedright\\arraybackslash}}p{{{}em}}", hundredths(width * 48))
             }
             _ => "r".to_owned(),
         };
@@ -47,7 +47,7 @@ impl Table {
             Cell::Missing => "--".to_owned(),
             Cell::Share(_) | Cell::Count(_) | Cell::Points(_) => latex_text(&cell.shown()),
             Cell::Text(text) => latex_breakable(text),
-            number => format!("${}$", number.shown()),
+            number => format!("${}$", number.shown().replace('%', "\\%")),
         };
         let head = format!(
             "\\toprule\n{}\\midrule\n",
@@ -77,9 +77,9 @@ impl Table {
     }
 }
 
-/// Formats tenths as a decimal number.
-fn tenths(count: usize) -> String {
-    format!("{}.{}", count / 10, count % 10)
+/// Formats hundredths as a decimal number.
+fn hundredths(count: usize) -> String {
+    format!("{}.{:02}", count / 100, count % 100)
 }
 
 /// Escapes a text that may be broken after punctuation and within long words.

@@ -87,6 +87,24 @@ fn latex_takes_no_letter_that_pdflatex_does_not() {
 }
 
 #[test]
+fn percentages_of_intervals_are_escaped() {
+    let mut table = Table::new("rates", "Rates", &["rate_ci95=95% CI ~"]);
+    table.row([Cell::ShareInterval(Interval { low: 0.103, high: 0.225 })]);
+    assert!(table.latex().contains(r"$[10.3\%, 22.5\%]$ \\"), "{}", table.latex());
+    assert_eq!(table.csv().unwrap(), "rate_ci95_low,rate_ci95_high\n0.103,0.225\n");
+}
+
+#[test]
+fn labels_are_cut_if_a_table_fits_then() {
+    let mut table = Table::new("models", "Models", &["model | agent | runs #"]);
+    let name = "a-model-with-a-name-of-forty-characters-";
+    table.row([Cell::text(name), Cell::text(name), Cell::Count(7)]);
+    let text = table.text(80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80) && text.lines().count() == 4, "{text}");
+    assert!(text.ends_with("     7\n"), "{text}");
+}
+
+#[test]
 fn an_empty_column_is_not_shown() {
     let mut table = Table::new("sample", "A sample", &["a=alpha | b=beta | n #"]);
     table.row([Cell::text("x"), Cell::text(""), Cell::Missing]);
