@@ -3,7 +3,7 @@
 use super::cell::counted;
 use super::document::{Detail, Document};
 use super::regression::regression_table;
-use super::replication_answer::{answer, overview, warnings, without_calls_warning};
+use super::replication_answer::{answer, figures_of_answer, overview, warnings, without_calls_warning};
 use super::replication_charts::{forest, forest_chart, pass_k_chart, success_by_recovery, summed_row};
 use super::replication_tables::{
     FIGURES, FIGURES_NOTE, by_model, by_pair, clustering, contrasts, direction, duplicates, groups,
@@ -37,6 +37,9 @@ pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationVi
     let mut document = Document::new(TITLE);
     document.lead(overview(&analysis.tables));
     document.lead(answer(analysis));
+    if let Some(figures) = figures_of_answer(analysis) {
+        document.lead(figures);
+    }
     document.section("Result");
     for warning in warnings(analysis) {
         document.warning(warning);

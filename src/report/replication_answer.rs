@@ -38,27 +38,36 @@ pub(super) fn overview(tables: &Replication) -> String {
     )
 }
 
-/// Returns the answer to the question of the replication, over all runs and in those with errors, with the figures of
-/// the former.
+/// Returns the answer to the question of the replication, over all runs and in those with errors.
 pub(super) fn answer(analysis: &ReplicationAnalysis) -> String {
     let question = "Does recovery predict reward better than the error count?";
-    let of = |measure| {
-        analysis.contrasts.iter().find(|one| (one.measure, one.against) == (measure, Relation::ErrorCount))
-    };
-    let Some(contrast) = of(Relation::Recovery) else { return question.to_owned() };
-    let Some(difference) = contrast.difference else {
+    let Some(contrast) = against_errors(analysis, Relation::Recovery) else { return question.to_owned() };
+    if contrast.difference.is_none() {
         return format!("{question} Not known: recovery rate, error count or reward do not vary.");
-    };
+    }
     let mut text = format!("{question} {}.", verdict(contrast));
-    if let Some(failing) = of(Relation::RecoveryWithErrors).filter(|one| one.difference.is_some()) {
+    let failing = against_errors(analysis, Relation::RecoveryWithErrors);
+    if let Some(failing) = failing.filter(|one| one.difference.is_some()) {
         text += &format!(" In the {} with errors: {}.", counted(failing.runs, "run"), verdict(failing));
     }
+    text
+}
+
+fn against_errors(analysis: &ReplicationAnalysis, measure: Relation) -> Option<&Contrast> {
+    let wanted = (measure, Relation::ErrorCount);
+    analysis.contrasts.iter().find(|one| (one.measure, one.against) == wanted)
+}
+
+/// Returns the figures that the answer rests on, over all runs.
+pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String> {
+    let contrast = against_errors(analysis, Relation::Recovery)?;
+    let difference = contrast.difference?;
     let [r, against] = [&contrast.r, &contrast.r_against].map(|r| r.r().unwrap_or(f64::NAN));
     let of_within = |within: &WithinContrast| Some((within.difference?, within.r?, within.r_against?));
     let within = contrast.within.as_ref().and_then(|one| Some((of_within(one)?, &one.clustered)));
     let pooled = if within.is_some() { "All runs pooled" } else { "All runs" };
-    text += &format!(
-        " {pooled}: r with reward {r:+.3} for the recovery rate and {against:+.3} for the error count, difference in \
+    let mut text = format!(
+        "{pooled}: r with reward {r:+.3} for the recovery rate and {against:+.3} for the error count, difference in \
          strength {difference:+.3} (their sum, as errors should lower the reward){}.",
         intervals(", 95% CI ", &contrast.clustered),
     );
@@ -68,7 +77,7 @@ pub(super) fn answer(analysis: &ReplicationAnalysis) -> String {
             intervals(", 95% CI ", std::slice::from_ref(one)),
         );
     }
-    text
+    Some(text)
 }
 
 /// Returns what each interval says: `YES by task; not settled by model and domain, or within them`.
