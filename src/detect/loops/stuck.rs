@@ -211,7 +211,7 @@ impl Stuck {
         }
         for (number, mut other) in inside.into_iter().enumerate() {
             if other.kind == span.kind && span.count > LOOK_BACK as u64 {
-                span.count = span.count.max(other.count + 1);
+                span.count = span.count.max(other.count + u64::from(span.own.1 > other.own.1));
                 span.own.0 = span.own.0.min(other.own.0);
             }
             // The first keeps its id, and the others are merged into it.
@@ -220,9 +220,11 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            // A confirmed finding stays confirmed, and a repeated call says more than as many looks.
+            // A confirmed finding stays confirmed, and a repeated call says more than as many looks. Equal calls that fail
+            // are as many failures, whose number goes on.
             let weight = |span: &Span| if span.kind == LoopKind::IdleLooks { 1 } else { 2 };
-            let rank = |span: &Span| (span.confidence, weight(span) * span.count);
+            let fails = |span: &Span| span.kind == LoopKind::RepeatedFailure;
+            let rank = |span: &Span| (span.confidence, weight(span) * span.count, fails(span));
             let most = if rank(&other) > rank(&span) { other } else { span };
             span = Span { place, found, merged, ..most };
         }

@@ -143,7 +143,7 @@ impl<'a> Sessions<'a> {
         };
         let open = self.open.entry(session).or_default();
         if may_begin && !open.calls.contains_key(&id) {
-            run.turn(None);
+            run.turn_of_call(None);
             let number = run.add(Call::new(0, Some(id.clone()), name(call).unwrap_or_default()));
             let called = Called { number, content: None, output: None, has_input: false, is_rejected: false };
             open.calls.insert(id.clone(), called);

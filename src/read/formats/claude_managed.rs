@@ -37,16 +37,21 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         if thread.is_some() {
             run.metadata.parent = session.map(Into::into);
         }
-        run.turn(event.time("processed_at"));
+        let (kind, time) = (event.name("type"), event.time("processed_at"));
+        let kind = kind.as_deref();
+        let is_call = matches!(kind, Some("agent.tool_use" | "agent.mcp_tool_use" | "agent.custom_tool_use"));
+        if is_call {
+            run.turn_of_call(time)
+        } else {
+            run.turn(time)
+        }
         let id = |key: &str| event.ident(key);
         let content = event.get("content");
-        match event.name("type").as_deref() {
+        match kind {
+            _ if is_call => _ = run.call(id("id"), event.name("name"), event.get("input")),
             Some("user.message") => run.say(Actor::User, text(content)),
             Some("system.message") => run.say(Actor::System, text(content)),
             Some("agent.message") => run.say(Actor::Agent, text(content)),
-            Some("agent.tool_use" | "agent.mcp_tool_use" | "agent.custom_tool_use") => {
-                run.call(id("id"), event.name("name"), event.get("input"));
-            }
             Some(
                 "agent.tool_result"
                 | "agent.mcp_tool_result"

@@ -83,6 +83,8 @@ pub(super) struct Recording<'a> {
     pub(super) reward: Option<f64>,
     pub(super) steps: Assembler<'a>,
     turn: u64,
+    /// Whether the turn is one of calls, with no answer yet.
+    is_calling: bool,
     time: Option<u64>,
     usage: Option<Usage>,
     in_order: InOrder<'a>,
@@ -110,7 +112,19 @@ impl<'a> Recording<'a> {
 
     /// Sets the turn and the time of the entries that follow.
     pub(super) fn at(&mut self, turn: u64, time: Option<u64>) {
-        (self.turn, self.time, self.usage) = (turn, time, None);
+        (self.turn, self.time, self.usage, self.is_calling) = (turn, time, None, false);
+    }
+
+    /// As [`Recording::turn`], for a call that is an entry of its own. Calls before an answer were issued at once, so
+    /// they share a turn.
+    pub(super) fn turn_of_call(&mut self, time: Option<u64>) {
+        self.at_call(self.turn + 1, time);
+    }
+
+    /// As [`Recording::turn_of_call`], with the number of the turn.
+    pub(super) fn at_call(&mut self, turn: u64, time: Option<u64>) {
+        self.at(if self.is_calling { self.turn } else { turn }, time);
+        self.is_calling = true;
     }
 
     /// Sets the time of the entries that follow in the current turn.
@@ -190,11 +204,17 @@ impl<'a> Recording<'a> {
         observation: Option<TextCow<'a>>,
         outcome: Outcome,
     ) {
-        self.steps.answer_call(call, outcome.answer(observation.into()));
+        self.answer_call_with(call, outcome.answer(observation.into()));
+    }
+
+    pub(super) fn answer_call_with(&mut self, call: CallNumber, answer: Answer<'a>) {
+        self.is_calling = false;
+        self.steps.answer_call(call, answer);
     }
 
     /// Adds an answer to the call with this id. An answer without an id stays unpaired.
     pub(super) fn answer_with(&mut self, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
+        self.is_calling = false;
         self.steps.answer(self.turn, id, answer);
     }
 
@@ -213,6 +233,7 @@ impl<'a> Recording<'a> {
         observation: Option<TextCow<'a>>,
         outcome: Outcome,
     ) {
+        self.is_calling = false;
         let answer = outcome.answer(observation.into());
         let call = if id.is_none() { self.oldest(name) } else { None };
         match call {
