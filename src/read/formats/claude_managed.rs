@@ -41,9 +41,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let kind = kind.as_deref();
         let is_call = matches!(kind, Some("agent.tool_use" | "agent.mcp_tool_use" | "agent.custom_tool_use"));
         if is_call {
-            run.turn_of_call(time)
+            run.turn_of_call(time);
         } else {
-            run.turn(time)
+            run.turn(time);
         }
         let id = |key: &str| event.ident(key);
         let content = event.get("content");
