@@ -157,7 +157,7 @@ impl<'a> Thread<'a> {
                 known.arguments = arguments;
             }
             if is_completed {
-                self.run.answer_call_with(number, answer_of(item));
+                self.run.steps.answer_call(number, answer_of(item));
             }
             return;
         }
@@ -173,11 +173,8 @@ impl<'a> Thread<'a> {
     fn new_item(&mut self, id: Option<Cow<'a, str>>, call: Option<&Cow<'a, str>>) -> Sight {
         let ordinal = self.count;
         self.count += 1;
-        if call.is_none() {
-            self.run.at(ordinal, None);
-        }
         let call = call.map(|name| {
-            self.run.at_call(ordinal, None);
+            self.run.at(ordinal, None);
             self.run.call(id.clone(), Some(name.clone()), None)
         });
         let seen = Sight { ordinal, call };

@@ -118,12 +118,7 @@ impl<'a> Recording<'a> {
     /// As [`Recording::turn`], for a call that is an entry of its own. Calls before an answer were issued at once, so
     /// they share a turn.
     pub(super) fn turn_of_call(&mut self, time: Option<u64>) {
-        self.at_call(self.turn + 1, time);
-    }
-
-    /// As [`Recording::turn_of_call`], with the number of the turn.
-    pub(super) fn at_call(&mut self, turn: u64, time: Option<u64>) {
-        self.at(if self.is_calling { self.turn } else { turn }, time);
+        self.at(if self.is_calling { self.turn } else { self.turn + 1 }, time);
         self.is_calling = true;
     }
 
@@ -204,12 +199,8 @@ impl<'a> Recording<'a> {
         observation: Option<TextCow<'a>>,
         outcome: Outcome,
     ) {
-        self.answer_call_with(call, outcome.answer(observation.into()));
-    }
-
-    pub(super) fn answer_call_with(&mut self, call: CallNumber, answer: Answer<'a>) {
         self.is_calling = false;
-        self.steps.answer_call(call, answer);
+        self.steps.answer_call(call, outcome.answer(observation.into()));
     }
 
     /// Adds an answer to the call with this id. An answer without an id stays unpaired.
