@@ -53,9 +53,17 @@ impl Command<'_> {
         self.words.iter().skip(1).map(|word| &**word)
     }
 
-    /// Returns the first word after the program that is not an option.
+    /// Returns the first word after the program that is neither an option nor the value of one (`git -C dir status`).
     pub(crate) fn subcommand(&self) -> Option<&str> {
-        self.arguments().find(|word| !word.starts_with('-'))
+        let mut words = self.arguments();
+        while let Some(word) = words.next() {
+            if TAKES_VALUE.contains(&word) {
+                words.next();
+            } else if !word.starts_with(['-', '+']) {
+                return Some(word);
+            }
+        }
+        None
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -67,6 +75,26 @@ impl Command<'_> {
         self.dropped == Dropped::Complaints
     }
 }
+
+/// Options before a subcommand that have a value of their own, of Git, package managers, Docker, kubectl and `gh`.
+const TAKES_VALUE: [&str; 16] = [
+    "-C",
+    "-c",
+    "-n",
+    "-F",
+    "-H",
+    "-R",
+    "--git-dir",
+    "--work-tree",
+    "--prefix",
+    "--filter",
+    "--dir",
+    "--cwd",
+    "--directory",
+    "--namespace",
+    "--context",
+    "--repo",
+];
 
 /// Returns the program at a path. A whole command in quotes is none.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
