@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::shell_prefix::{before_program, installer, is_assignment};
+use super::shell_prefix::{before_program, installer, is_assignment, valued_options};
 
 /// One simple command.
 #[derive(Debug, Default)]
@@ -55,9 +55,9 @@ impl Command<'_> {
 
     /// Returns the first word after the program that is neither an option nor the value of one (`git -C dir status`).
     pub(crate) fn subcommand(&self) -> Option<&str> {
-        let mut words = self.arguments();
+        let (mut words, valued) = (self.arguments(), valued_options(self.program()));
         while let Some(word) = words.next() {
-            if TAKES_VALUE.contains(&word) {
+            if valued.contains(&word) {
                 words.next();
             } else if !word.starts_with(['-', '+']) {
                 return Some(word);
@@ -75,26 +75,6 @@ impl Command<'_> {
         self.dropped == Dropped::Complaints
     }
 }
-
-/// Options before a subcommand that have a value of their own, of Git, package managers, Docker, kubectl and `gh`.
-const TAKES_VALUE: [&str; 16] = [
-    "-C",
-    "-c",
-    "-n",
-    "-F",
-    "-H",
-    "-R",
-    "--git-dir",
-    "--work-tree",
-    "--prefix",
-    "--filter",
-    "--dir",
-    "--cwd",
-    "--directory",
-    "--namespace",
-    "--context",
-    "--repo",
-];
 
 /// Returns the program at a path. A whole command in quotes is none.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {

@@ -1,4 +1,5 @@
-//! The words before the program of a command: assignments, keywords, and programs that run another one.
+//! The words before the program of a command: assignments, keywords, and programs that run another one; and the options
+//! before a subcommand.
 
 use std::borrow::Cow;
 
@@ -117,4 +118,20 @@ pub(super) fn is_assignment(word: &str) -> bool {
 pub(super) fn installer(program: &str) -> &str {
     let version = program.strip_prefix("pip").unwrap_or("-");
     if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }
+}
+
+/// Returns the options that a program takes before its subcommand, each with a value in the next word.
+pub(super) fn valued_options(program: &str) -> &'static [&'static str] {
+    match program {
+        "docker" => &["-H", "--host", "--context"],
+        "gh" => &["-R", "--repo"],
+        "git" => &["-C", "-c", "--git-dir", "--work-tree"],
+        "go" | "make" | "mvn" | "poetry" => &["-C", "-f", "--directory"],
+        "kubectl" => &["-n", "--context", "--kubeconfig", "--namespace"],
+        "npm" => &["-C", "-w", "--prefix", "--workspace"],
+        "pnpm" => &["-C", "-F", "--dir", "--filter"],
+        "uv" => &["--directory", "--project"],
+        "yarn" => &["--cwd"],
+        _ => &[],
+    }
 }
