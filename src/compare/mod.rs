@@ -99,7 +99,7 @@ pub struct DetectorComparison {
 pub struct MeasureComparison {
     /// One of [`ComparedRun::MEASURES`].
     pub measure: &'static str,
-    /// Runs with the measure, of the first and of the second side.
+    /// Runs with the measure, of the first and of the second side, in tasks in which both sides have it.
     pub runs: (u64, u64),
     /// The means, and the second minus the first, by task.
     #[serde(flatten)]
@@ -212,8 +212,8 @@ impl Comparison {
             second,
             tasks: tasks.len() as u64,
             paired: tasks.paired(|run| Some(run.succeeded())),
-            success: tasks.difference(options, |run| Some(f64::from(u8::from(run.succeeded())))),
-            reward: tasks.difference(options, |run| run.reward),
+            success: difference(&tasks.values(|run| Some(f64::from(u8::from(run.succeeded())))), options),
+            reward: difference(&tasks.values(|run| run.reward), options),
             measures: ComparedRun::MEASURES
                 .into_iter()
                 .filter_map(|name| MeasureComparison::of(name, &tasks, options))
@@ -230,12 +230,25 @@ impl Comparison {
 
 impl MeasureComparison {
     fn of(measure: &'static str, tasks: &Tasks<'_>, options: &Resampling) -> Option<Self> {
-        let value = |run: &ComparedRun| {
-            run.measures.iter().find(|(name, _)| *name == measure).map(|(_, value)| *value)
-        };
-        let count = |number: usize| tasks.runs_of(number).filter(|run| value(run).is_some()).count() as u64;
-        Some(Self { measure, runs: (count(0), count(1)), difference: tasks.difference(options, value)? })
+        let values = tasks
+            .values(|run| run.measures.iter().find(|(name, _)| *name == measure).map(|(_, value)| *value));
+        let [first, second] = counts(&values);
+        Some(Self { measure, runs: (first, second), difference: difference(&values, options)? })
     }
+}
+
+/// Returns the number of values of both sides.
+fn counts(values: &[[Vec<f64>; 2]]) -> [u64; 2] {
+    values
+        .iter()
+        .fold([0, 0], |[first, second], [one, other]| [first + one.len() as u64, second + other.len() as u64])
+}
+
+/// Returns the means of both sides and their difference, by task; `None` without a task.
+fn difference(values: &[[Vec<f64>; 2]], options: &Resampling) -> Option<MeanDifference> {
+    let sums = |values: &Vec<f64>| (values.len() as u64, values.iter().sum());
+    let tasks = values.iter().map(|[first, second]| TwoSides { first: sums(first), second: sums(second) });
+    mean_difference(&tasks.collect::<Vec<_>>(), options).ok()
 }
 
 fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
@@ -262,9 +275,11 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
     names
         .into_iter()
         .map(|name| {
-            let [first, second] = tasks.outcomes(|run| fires(run, name)).map(|fired| {
-                let detected = fired.iter().filter(|fired| **fired).count() as u64;
-                let applicable = fired.len() as u64;
+            let values = tasks.values(|run| fires(run, name).map(|fired| f64::from(u8::from(fired))));
+            let [first, second] = [0, 1].map(|side: usize| {
+                let all = values.iter().filter_map(|sides| sides.get(side)).flatten();
+                let detected = all.clone().filter(|value| **value > 0.0).count() as u64;
+                let applicable = all.count() as u64;
                 let ci95 = wilson(detected, applicable, options.confidence).ok();
                 DetectionRate { detected, applicable, ci95 }
             });
@@ -273,8 +288,7 @@ fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison>
                 first,
                 second,
                 paired: tasks.paired(|run| fires(run, name)),
-                difference: tasks
-                    .difference(options, |run| fires(run, name).map(|fired| f64::from(u8::from(fired)))),
+                difference: difference(&values, options),
             }
         })
         .collect()

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ComparedRun, ComparedSide, PairedOutcomes};
 use crate::fingerprint::Fingerprint;
-use crate::stats::{MeanDifference, Resampling, TaskTrials, TwoSides, mcnemar, mean_difference, pass_hat_k};
+use crate::stats::{TaskTrials, mcnemar, pass_hat_k};
 
 /// The runs of each task that both sides tried, by trial.
 pub(super) struct Tasks<'r>(BTreeMap<TaskKey, [Vec<&'r ComparedRun>; 2]>);
@@ -72,19 +72,11 @@ impl<'r> Tasks<'r> {
         self.0.iter()
     }
 
-    /// Returns the outcomes of the first side's runs and of the second's, in tasks in which both sides have one.
-    pub(super) fn outcomes(&self, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> [Vec<bool>; 2] {
-        let mut all = [Vec::new(), Vec::new()];
-        for sides in self.0.values() {
-            let sides = sides.each_ref().map(|runs| runs.iter().filter_map(|run| outcome(run)));
-            let sides = sides.map(Iterator::collect::<Vec<bool>>);
-            if sides.iter().all(|side| !side.is_empty()) {
-                for (all, side) in all.iter_mut().zip(sides) {
-                    all.extend(side);
-                }
-            }
-        }
-        all
+    /// Returns a value of the runs of both sides, for each task in which both sides have it.
+    pub(super) fn values(&self, value: impl Fn(&ComparedRun) -> Option<f64>) -> Vec<[Vec<f64>; 2]> {
+        let of = |runs: &Vec<&ComparedRun>| runs.iter().filter_map(|run| value(run)).collect::<Vec<f64>>();
+        let tasks = self.0.values().map(|sides| sides.each_ref().map(of));
+        tasks.filter(|sides| sides.iter().all(|values| !values.is_empty())).collect()
     }
 
     /// Returns the runs of the first side (0) or of the second (1).
@@ -108,26 +100,6 @@ impl<'r> Tasks<'r> {
         }
         outcomes.p = (!self.0.is_empty()).then(|| mcnemar(outcomes.first_only, outcomes.second_only));
         outcomes
-    }
-
-    /// Returns the means of a value on both sides and their difference, over the tasks in which both sides have it;
-    /// `None` without such a task.
-    pub(super) fn difference(
-        &self,
-        options: &Resampling,
-        value: impl Fn(&ComparedRun) -> Option<f64>,
-    ) -> Option<MeanDifference> {
-        let sums = |runs: &[&ComparedRun]| {
-            let values: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-            (values.len() as u64, values.iter().sum())
-        };
-        let clusters: Vec<TwoSides> = self
-            .0
-            .values()
-            .map(|[first, second]| TwoSides { first: sums(first), second: sums(second) })
-            .filter(|task| task.first.0 > 0 && task.second.0 > 0)
-            .collect();
-        mean_difference(&clusters, options).ok()
     }
 
     /// Returns pass^1, pass^2, … of both sides.

@@ -94,6 +94,19 @@ fn measures_are_compared_over_the_runs_that_have_them() {
     let second: Vec<ComparedRun> = (0..10)
         .map(|task| ComparedRun { measures: vec![("errors", 2.0)], ..run(task, 1.0, &["look"]) })
         .collect();
+    // Only the tasks in which both sides have the measure and a verdict count.
+    let apart = |task, measures, detected| ComparedRun {
+        measures,
+        detected: vec![("loop".to_owned(), detected)],
+        ..run(task, 1.0, &["look"])
+    };
+    let one_side =
+        [apart(0, vec![("errors", 9.0)], Some(true)), apart(1, vec![("errors", 1.0)], Some(false))];
+    let other = [apart(0, Vec::new(), None), apart(1, vec![("errors", 3.0)], Some(true))];
+    let found = compare(&one_side, &other);
+    assert_eq!((found.measures[0].runs, found.measures[0].difference.first), ((1, 1), 1.0));
+    let DetectionRate { detected, applicable, .. } = found.detectors[0].first;
+    assert_eq!((detected, applicable), (0, 1));
     let found = compare(&first, &second);
     let [errors] = &found.measures[..] else { panic!("{:?}", found.measures) };
     assert_eq!((errors.measure, errors.runs), ("errors", (10, 10)));
