@@ -45,8 +45,7 @@ pub(super) fn contrasts(analysis: &ReplicationAnalysis) -> Table {
                 Better::Neither => Cell::text("not settled"),
                 Better::Unknown => Cell::Missing,
             };
-            let labels = [Cell::text(&comparison), Cell::text(of), Cell::text(unit(one.by))];
-            let [comparison, of, by] = labels;
+            let [comparison, of, by] = [comparison.as_str(), of, unit(one.by)].map(Cell::text);
             let [r, against, difference] = [r, against, difference].map(|value| Cell::signed(value, 3));
             [comparison, of, by, clusters, r, against, difference, interval, better]
         })
@@ -127,8 +126,10 @@ pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {
     .column("runs_with_errors=with errors #", |(_, group, _)| Cell::Count(group.sims_with_errors))
     .column("r #", |(.., one)| Cell::of(*one, |one| signed(&one.pearson)))
     .column("clustered=95% CI ~", |(.., one)| ci(one.and_then(Association::interval)))
-    .noted(format!("r: only if at least {FEWEST} runs have errors and their rewards vary; its interval only if fewer than 1% of the \
-         resamples have no value."))
+    .noted(format!(
+        "r: only if at least {FEWEST} runs have errors and their rewards vary; its interval only if fewer than 1% of the \
+         resamples have no value."
+    ))
 }
 
 fn n(coefficient: &Coefficient) -> Cell {
