@@ -7,7 +7,6 @@ use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::open::{Emit, OpenTrace, Profile, Rules};
-use super::parked::Parked;
 use super::piece::{Piece, Reply};
 use super::remembered::Remembered;
 use super::slots::{Slot, Slots, State};
@@ -67,7 +66,7 @@ pub struct TraceAssembler {
     pub(super) now: u64,
     pub(super) slots: Slots,
     pub(super) closed: Remembered,
-    events: VecDeque<LiveEvent>,
+    pub(super) events: VecDeque<LiveEvent>,
     /// Excludes the pieces of open and parked traces, which the slots count.
     pub(super) counts: AssemblerCounts,
 }
@@ -359,34 +358,6 @@ impl TraceAssembler {
                 (None, None) => break,
             }
         }
-    }
-
-    /// Packs an open trace.
-    fn park(&mut self, id: &Arc<str>) {
-        let Some(slot) = self.slots.remove(id) else { return };
-        let State::Open(open) = &slot.state else { return };
-        let options = &self.rules.options;
-        let due = if open.is_idle(self.now, options) {
-            open.last.saturating_add(nanoseconds(options.expire.max(options.idle)))
-        } else {
-            open.next_due(options)
-        };
-        self.slots.insert(id, State::Parked(Parked::of(&open.to_json())), slot.pieces);
-        self.slots.set_due(id, due);
-        self.counts.traces_parked += 1;
-        self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
-    }
-
-    /// Unpacks a parked trace.
-    fn unpark(&mut self, id: &Arc<str>) {
-        if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
-            return;
-        }
-        let Some(slot) = self.slots.remove(id) else { return };
-        let mut open = slot.state.into_open();
-        open.resume(self.now);
-        self.slots.insert(id, State::Open(Box::new(open)), slot.pieces);
-        self.counts.traces_resumed += 1;
     }
 
     fn end(&mut self, id: &Arc<str>, reason: CloseReason) {

@@ -5,8 +5,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::assembler::TraceAssembler;
+use super::assembler_options::nanoseconds;
+use super::event::LiveEvent;
 use super::open::OpenTrace;
 use super::piece::Piece;
+use super::slots::{Slot, State};
 use super::span_text::{SpanText, Written};
 use super::spans::{HeldSpans, Reported};
 use crate::detect::Finding;
@@ -76,6 +80,36 @@ impl OpenTrace {
         self.spans = HeldSpans::unpacked(text, reported);
         self.last = self.last.max(other.last);
         self.ended = self.ended.max(other.ended);
+    }
+}
+
+impl TraceAssembler {
+    /// Packs an open trace.
+    pub(super) fn park(&mut self, id: &Arc<str>) {
+        let Some(slot) = self.slots.remove(id) else { return };
+        let State::Open(open) = &slot.state else { return };
+        let options = &self.rules.options;
+        let due = if open.is_idle(self.now, options) {
+            open.last.saturating_add(nanoseconds(options.expire.max(options.idle)))
+        } else {
+            open.next_due(options)
+        };
+        self.slots.insert(id, State::Parked(Parked::of(&open.to_json())), slot.pieces);
+        self.slots.set_due(id, due);
+        self.counts.traces_parked += 1;
+        self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
+    }
+
+    /// Unpacks a parked trace.
+    pub(super) fn unpark(&mut self, id: &Arc<str>) {
+        if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
+            return;
+        }
+        let Some(slot) = self.slots.remove(id) else { return };
+        let mut open = slot.state.into_open();
+        open.resume(self.now);
+        self.slots.insert(id, State::Open(Box::new(open)), slot.pieces);
+        self.counts.traces_resumed += 1;
     }
 }
 

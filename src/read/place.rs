@@ -1,11 +1,43 @@
-//! Places of steps in their input. A step mostly borrows from the input, and the address of what it borrows tells where
+//! Places in an input, and those of its steps. A step mostly borrows from the input, and the address of what it borrows tells where
 //! it lies.
 
 use std::collections::BTreeMap;
 
-use super::window::Place;
+use crate::error::Location;
 use crate::json::{Json, Kind, Read};
 use crate::trace::{Places, SourcePlace};
+
+/// A line and column, both counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    line: u64,
+    column: u64,
+}
+
+impl Place {
+    /// The first byte of an input.
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
+
+    /// Returns the position after these bytes.
+    pub(crate) fn after(self, bytes: &[u8]) -> Self {
+        match memchr::memrchr(b'\n', bytes) {
+            None => Self { column: self.column + bytes.len() as u64, ..self },
+            Some(last) => Self {
+                line: self.line + memchr::memchr_iter(b'\n', bytes).count() as u64,
+                column: (bytes.len() - last) as u64,
+            },
+        }
+    }
+
+    /// Returns the number of lines that ended since an earlier position.
+    pub(crate) fn lines_from(self, earlier: Self) -> u64 {
+        self.line - earlier.line
+    }
+
+    pub(crate) fn location(self) -> Location {
+        Location { line: self.line, column: self.column }
+    }
+}
 
 /// The parts of an input that steps may borrow from, by address.
 #[derive(Debug, Default)]

@@ -5,7 +5,8 @@ use std::fmt;
 use std::io::Read;
 
 use super::lossy::LossyUtf8;
-use crate::error::{Error, ErrorKind, Location, Result};
+use super::place::Place;
+use crate::error::{Error, ErrorKind, Result};
 
 /// Size of the first read of a stream.
 const FIRST_PORTION: usize = 64 << 10;
@@ -15,38 +16,6 @@ const PORTION: usize = 256 << 10;
 
 /// Maximum size of a read, unless a single value needs more.
 const LARGEST_PORTION: usize = 1 << 20;
-
-/// A line and column, both counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    line: u64,
-    column: u64,
-}
-
-impl Place {
-    /// The first byte of an input.
-    pub(crate) const START: Self = Self { line: 1, column: 1 };
-
-    /// Returns the position after these bytes.
-    pub(crate) fn after(self, bytes: &[u8]) -> Self {
-        match memchr::memrchr(b'\n', bytes) {
-            None => Self { column: self.column + bytes.len() as u64, ..self },
-            Some(last) => Self {
-                line: self.line + memchr::memchr_iter(b'\n', bytes).count() as u64,
-                column: (bytes.len() - last) as u64,
-            },
-        }
-    }
-
-    /// Returns the number of lines that ended since an earlier position.
-    pub(crate) fn lines_from(self, earlier: Self) -> u64 {
-        self.line - earlier.line
-    }
-
-    pub(crate) fn location(self) -> Location {
-        Location { line: self.line, column: self.column }
-    }
-}
 
 /// A view of an input that can grow.
 pub(crate) struct Window<'s> {
@@ -358,6 +327,7 @@ impl<'s> Window<'s> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Location;
 
     #[test]
     fn places_are_those_of_the_whole_input() {
@@ -383,7 +353,7 @@ mod tests {
     fn places_in_what_was_mended_are_those_of_the_bytes() {
         let bytes = b"a\xffb\n\xe2\x82cd\xfe\n\xffe";
         let lossy = LossyUtf8::of(bytes);
-        let origin = Place { line: 7, column: 3 };
+        let origin = Place::START.after(b"\n\n\n\n\n\nab");
         let window = Window::over_lossy(&lossy, bytes, origin);
         for at in (0..=lossy.text.len()).rev().chain(0..=lossy.text.len()) {
             let expected = origin.after(bytes.get(..lossy.original(at)).unwrap());

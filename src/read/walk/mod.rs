@@ -17,9 +17,10 @@ pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
 use super::lossy::LossyUtf8;
+use super::place::Place;
 use super::place::RunStart;
 use super::runs::{Header, Runs};
-use super::window::{Place, Window};
+use super::window::Window;
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
