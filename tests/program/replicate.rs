@@ -141,6 +141,19 @@ fn the_guide_quotes_what_is_printed_and_the_readme_shows_what_is_drawn() {
     assert_eq!(fs::read_to_string(&svg).unwrap(), fs::read_to_string("src/guide/recovery.svg").unwrap());
 }
 
+/// Only where `rsvg-convert` is installed.
+#[test]
+fn the_chart_becomes_a_pdf_as_the_guide_says() {
+    let folder = Folder::new("pdf");
+    let (svg, pdf) = (folder.path("forest.svg"), folder.path("forest.pdf"));
+    ends("replicate", &["--resamples", "50", "--chart", &svg], 0);
+    let convert = std::process::Command::new("rsvg-convert").args(["-f", "pdf", "-o", &pdf, &svg]).output();
+    let Ok(output) = convert else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let written = fs::read(&pdf).unwrap();
+    assert!(written.starts_with(b"%PDF-") && written.len() > 5_000, "{} bytes", written.len());
+}
+
 /// Runs of a shell in which a test fails and only something else succeeds later, or the test itself.
 fn shell_runs() -> String {
     let call = |command: &str, status: &str| json!({"name": "bash", "arguments": {"command": command}, "status": status});
