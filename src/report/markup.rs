@@ -1,4 +1,7 @@
 //! HTML and SVG that no text can break: every text is escaped.
+//!
+//! `maud` does the same with a procedural macro, which every build with `statistics` would compile; pages and charts
+//! need one function for an element and one for a text.
 
 /// A growing piece of HTML or SVG.
 #[derive(Debug, Default)]
