@@ -37,16 +37,16 @@
 //! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
 //! | [`read`] | Bytes in any of the known formats to traces |
 //! | [`detect`] | The detectors, and the traits for detectors of your own |
-//! | [`live`] | The same detectors over runs that are still going on |
-//! | [`scan`] | Files and directories, in parallel |
+//! | [`live`] | The same detectors over runs that are still going on, and the guard behind hooks of coding agents |
+//! | [`scan`] | Files and directories, in parallel; metadata from a table |
 //! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |
 //! | [`replicate`] | Correlation of recovery and errors with task rewards |
 //! | [`compare`] | Two agents, or two versions, on the same tasks |
 //! | [`benchmarks`] | BenchTrace and Recovery-Bench |
-//! | [`merge`] | Partial results of a divided corpus |
+//! | [`merge`] | Partial results of a divided corpus, and the state files that hold them |
 //! | [`stats`] | The formulas alone |
-//! | [`report`] | Text, HTML, Markdown, LaTeX, CSV |
-//! | [`export`] | SARIF, CSV, annotations of GitHub Actions; evaluation events for OpenTelemetry |
+//! | [`report`] | Tables, charts and pages of results: text, HTML, Markdown, LaTeX, CSV; JUnit |
+//! | [`export`] | A row for each finding or run in CSV; SARIF; annotations of GitHub Actions; evaluation events for OpenTelemetry |
 //! | [`fingerprint`] | How an agent moves between kinds of steps |
 //!
 //! # Detectors

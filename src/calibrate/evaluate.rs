@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::golden::{Difficulty, GoldenEntry, GoldenSet};
-use super::needs::Needs;
-use super::report::{
+use super::figures::{
     Baselines, CalibrationReport, DetectorReport, EntryVerdict, Figures, Localization, WrongVerdict,
 };
+use super::golden::{Difficulty, GoldenEntry, GoldenSet};
+use super::needs::Needs;
 use super::tier::{TIER_GATES, Tier, TierGate, tier};
 use super::trials::pass_k;
 use crate::detect::{Detector, Explanation, Verdict};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::report::{CalibrationReport, DetectorReport, EntryVerdict};
+use super::figures::{CalibrationReport, DetectorReport, EntryVerdict};
 use super::tier::{Tier, TierGate};
 use crate::error::{Error, Result};
 use crate::names::named;

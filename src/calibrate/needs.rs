@@ -12,7 +12,7 @@
 
 use serde::Serialize;
 
-use super::report::Figures;
+use super::figures::Figures;
 use super::tier::{Tier, TierGate, tier};
 use crate::stats::float;
 

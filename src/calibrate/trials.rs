@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::evaluate::{CalibrationOptions, fires};
+use super::figures::{Flip, PassKReport};
 use super::golden::GoldenEntry;
 use super::perturb::{Perturbation, perturb};
-use super::report::{Flip, PassKReport};
 use super::tier::tier;
 use crate::detect::Detector;
 use crate::stats::{Confusion, Outcome};

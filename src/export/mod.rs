@@ -10,15 +10,19 @@ mod findings;
 mod json;
 #[cfg(feature = "otlp")]
 mod proto;
+#[cfg(feature = "scan")]
+mod rows;
+#[cfg(feature = "scan")]
+mod sarif;
 
 /// The service name of events.
 const SERVICE: &str = env!("CARGO_PKG_NAME");
 
 pub use event::{EvaluationEvent, EventContext, EventLabel, EventValue};
 #[cfg(feature = "scan")]
-pub(crate) use findings::csv_text;
-#[cfg(feature = "scan")]
 pub use findings::{FindingsFormat, FindingsWriter};
 pub use json::otlp_json;
 #[cfg(feature = "otlp")]
 pub use proto::otlp_logs;
+#[cfg(feature = "scan")]
+pub(crate) use rows::csv_text;

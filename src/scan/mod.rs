@@ -7,6 +7,7 @@ mod by_folder;
 mod companion;
 mod composed;
 mod folding;
+mod metadata_table;
 mod open;
 mod order;
 mod part;
@@ -14,17 +15,16 @@ mod path_text;
 mod profile;
 mod read;
 mod record;
-mod run_table;
 mod scanner;
 mod source;
 mod work;
 
+pub use metadata_table::RunTable;
 #[cfg(feature = "statistics")]
 pub(crate) use path_text::StoredPath;
 pub use path_text::path_text;
 pub use profile::{Profile, RunFilter};
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
-pub use run_table::RunTable;
 pub use scanner::{ScanOptions, Scanner};
 pub use source::input_places;

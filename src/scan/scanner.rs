@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::folding::Sink;
+use super::metadata_table::RunTable;
 use super::order::Order;
 use super::profile::Profile;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
-use super::run_table::RunTable;
 use super::source::{Discovered, discover};
 use super::work::Work;
 use crate::detect::{Detector, check_ids};

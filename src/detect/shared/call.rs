@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::arguments::Given;
-use super::does::{Check, Does, is_search, patched_file, program_of, written_file};
+use super::check::Check;
+use super::does::{Does, is_search, patched_file, program_of, written_file};
 use super::lexicon::{Meaning, words};
 use super::shell::{self, Command, last_part};
 use super::tool::Tool;

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use super::arguments::each_text;
 use super::call::{Call, is_unparsed};
-use super::does::{Check, Does, is_search};
+use super::check::Check;
+use super::does::{Does, is_search};
 use super::failure_lines::{complains, details, is_usage, names_itself, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES, KILLED,

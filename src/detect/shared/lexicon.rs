@@ -80,12 +80,12 @@ lists! {
     /// A program that shortens its input from a pipe.
     FILTER: "cat head less more tail";
     /// A program whose subcommand says what it does.
-    SUBCOMMANDED: "apt apt-get cargo conda docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm poetry service \
+    SUBCOMMANDED: "apt apt-get bun cargo conda deno docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm poetry service \
         systemctl uv yarn";
     /// A subcommand of git that reads.
     GIT_READS: "blame branch cat-file describe diff grep log ls-files ls-remote remote rev-parse show status tag";
     /// A program that installs packages.
-    INSTALLER: "apk apt apt-get brew cargo conda dnf gem go mamba npm opam pip pnpm poetry rustup uv yarn yum";
+    INSTALLER: "apk apt apt-get brew bun cargo conda dnf gem go mamba npm opam pip pnpm poetry rustup uv yarn yum";
     /// A subcommand of installers that changes something.
     INSTALLS: "add ci get i install remove sync uninstall update upgrade";
     /// A subcommand of installers that reads.

@@ -8,6 +8,7 @@ mod attempts;
 mod baseline;
 mod call;
 pub(super) mod call_form;
+mod check;
 mod does;
 mod failure;
 mod failure_lines;
@@ -36,7 +37,8 @@ pub(crate) use baseline::Baseline;
 pub(crate) use call::{Call, Part};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
-pub(crate) use does::{Check, Does, installed, installs, is_search};
+pub(crate) use check::Check;
+pub(crate) use does::{Does, installed, installs, is_search};
 pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing};
 pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};

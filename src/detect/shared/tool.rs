@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::does::{Check, Does};
+use super::check::Check;
+use super::does::Does;
 use super::lexicon::{Meaning, words};
 use crate::trace::{Digest, DigestMap, fold_name};
 

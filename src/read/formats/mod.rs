@@ -30,8 +30,8 @@ pub(super) mod claude_code;
 pub(super) mod claude_code_line;
 pub(super) mod claude_managed;
 pub(super) mod cline_ui;
-pub(super) mod codex;
 pub(super) mod codex_exec;
+pub(super) mod codex_rollout;
 pub(super) mod codex_text;
 pub(super) mod continue_dev;
 pub(super) mod copilot_chat;
@@ -101,7 +101,7 @@ super::format::formats! {
     TauBench => tau_bench, "tau-bench",
         "results of tau-bench, the first version: a list, a run, or a run per line";
     Atif => atif, "atif", "ATIF trajectories, 1.0 to 1.8";
-    CodexRollout => codex, "codex-rollout", "sessions of Codex, an item per line";
+    CodexRollout => codex_rollout, "codex-rollout", "sessions of Codex, an item per line";
     CodexExec => codex_exec, "codex-exec", "events of `codex exec --json`";
     ClaudeCode => claude_code, "claude-code",
         "sessions of Claude Code, an event per line or under `loglines`";

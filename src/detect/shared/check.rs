@@ -1,0 +1,70 @@
+//! Recognizes calls that check code: tests, builds, linters, scripts.
+
+use super::does::subcommand_of;
+use super::lexicon::Meaning;
+use super::shell::{Command, last_part};
+
+/// The kind of a check, from what tells least of the code under work to what tells most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Check {
+    /// Code given on the command line.
+    Snippet,
+    /// A script.
+    Script,
+    /// The form of the code: a linter, a type checker.
+    Form,
+    Build,
+    Tests,
+}
+
+impl Check {
+    /// Returns the kind of check of a simple command that runs something, and the base name of the script that it runs.
+    pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning) -> (Option<Self>, Option<String>) {
+        let mut options = command.arguments().take(3);
+        let is_interpreter = meaning.is(Meaning::INTERPRETER)
+            && !options.clone().any(|option| option == "-m")
+            && subcommand_of(command, meaning).is_none();
+        if is_interpreter
+            && (!command.heredoc.is_empty() || options.any(|option| matches!(option, "-c" | "-e" | "-p")))
+        {
+            return (Some(Self::Snippet), None);
+        }
+        let words = || command.words().filter(|word| !word.starts_with('-')).take(10);
+        let is_local = |path: &str| ["./", "../", "/"].iter().any(|start| path.starts_with(start));
+        let is_system =
+            |path: &str| ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| path.starts_with(start));
+        let script = words().nth(1).filter(|_| is_interpreter).or_else(|| {
+            let is_script = |path: &str| {
+                is_local(path) && !is_system(path)
+                    || path.rsplit_once('.').is_some_and(|(_, ending)| ending == "py")
+            };
+            Some(&*command.path).filter(|path| is_script(path))
+        });
+        let script = script.map(|script| last_part(script).to_lowercase());
+        let named = script.as_deref().and_then(|script| script.split('.').next());
+        let asked =
+            script.as_deref().is_none_or(|script| matches!(script, "artisan" | "manage.py" | "setup.py"));
+        // `Test-Path` of PowerShell only looks.
+        let looks = |word: &str| word.contains('-') && Meaning::of(word).is(Meaning::READS);
+        let asked = words().filter(|word| asked && word.len() < 80 && !looks(word));
+        let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));
+        let said = Meaning::of_any(asked.chain(named));
+        let check = if said.is(Meaning::CHECKS_FORM) {
+            Some(Self::Form)
+        } else if said.is(Meaning::CHECKS) {
+            Some(Self::Tests)
+        } else if said.is(Meaning::CHECKS_BUILD) {
+            Some(Self::Build)
+        } else {
+            script.as_ref().map(|_| Self::Script)
+        };
+        (check, script)
+    }
+
+    /// Returns the kind of check if the name of a tool says that it checks: `run_tests`, `lint`.
+    pub(crate) fn of_tool(name: &str) -> Option<Self> {
+        let is_near = |word: Meaning| word.is(Meaning::CHECK.or(Meaning::NEAR_CHECK));
+        let checks = Meaning::of_words(name).any(|word| word.is(Meaning::CHECK));
+        (checks && Meaning::of_words(name).all(is_near)).then_some(Self::Tests)
+    }
+}

@@ -1,0 +1,81 @@
+//! SARIF 2.1.0, for code scanning.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::detect::{ALL, Confidence, DetectorInfo, Finding};
+use crate::scan::TraceRecord;
+
+/// Returns the start of a SARIF log, up to the list of results.
+pub(super) fn head() -> String {
+    let rule = |info: &DetectorInfo| {
+        json!({
+            "id": info.id,
+            "shortDescription": {"text": info.summary},
+            "properties": {"mode": info.mode},
+        })
+    };
+    let driver = json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "semanticVersion": env!("CARGO_PKG_VERSION"),
+        "rules": ALL.iter().map(rule).collect::<Vec<Value>>(),
+    });
+    format!(
+        "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
+         \"tool\":{{\"driver\":{driver}}},\"results\":[\n"
+    )
+}
+
+/// Returns the SARIF result of a finding.
+pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
+    let run = record.trace_id();
+    // The last step decides.
+    let place = record.places.get(&finding.last);
+    let artifact = json!({"uri": uri(&record.file)});
+    let location = json!({
+        "physicalLocation": match place {
+            Some(place) => json!({"artifactLocation": artifact, "region": {"startLine": place.line}}),
+            None => json!({"artifactLocation": artifact}),
+        },
+        "logicalLocations": [{
+            "name": format!("step {}", finding.last),
+            "fullyQualifiedName": place
+                .and_then(|place| place.pointer.clone())
+                .unwrap_or_else(|| format!("{run}/{}", finding.last)),
+            "kind": "element",
+        }],
+    });
+    let level = if finding.confidence == Confidence::Certain { "warning" } else { "note" };
+    json!({
+        "ruleId": finding.detector,
+        "ruleIndex": ALL.iter().position(|info| info.id == finding.detector),
+        "level": level,
+        "message": {"text": finding.message},
+        "locations": [location],
+        "partialFingerprints": {"findingId/v1": format!("{run}/{}", finding.id)},
+        "properties": {
+            "run": run,
+            "first": finding.first,
+            "last": finding.last,
+            "confidence": finding.confidence,
+            "model": record.metadata.model,
+            "task": record.metadata.task,
+        },
+    })
+    .to_string()
+}
+
+/// Returns a path as a relative or absolute URI reference.
+fn uri(path: &Path) -> String {
+    let mut uri = String::new();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'\\' => uri.push('/'),
+            byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) => uri.push(char::from(*byte)),
+            byte => _ = write!(uri, "%{byte:02X}"),
+        }
+    }
+    uri
+}
