@@ -6,7 +6,8 @@
 //! Plotting crates draw in fixed colours and without descriptions, so charts are drawn here.
 
 use super::axis::WIDTH;
-use super::draw::{Colour, STYLE, bars, fill, intervals, lines, number, shown};
+use super::colours::{self, Colour};
+use super::draw::{bars, fill, intervals, lines, number, shown};
 use super::graph::{GraphChart, HeatChart, graph, heat};
 use super::markup::Markup;
 use crate::stats::Interval;
@@ -231,7 +232,7 @@ impl Chart {
             svg.leaf("title", &[("id", &title_id)], &self.title);
             svg.leaf("desc", &[("id", &text_id)], &self.described());
             if alone {
-                svg.element("style", &[], |style| style.constant(STYLE));
+                svg.element("style", &[], |style| style.constant(&colours::OF_CHARTS));
                 fill(svg, "rect", Colour::Paper, &[("width", &width), ("height", &height)]);
             }
             svg.append(&inside);

@@ -2,46 +2,10 @@
 
 use super::axis::{Axis, MARGIN, WIDTH};
 use super::chart::{BarChart, IntervalChart, IntervalRow, LineChart};
+use super::colours::Colour;
 use super::markup::Markup;
 use super::wrap::{shortened, width};
 use crate::stats::Interval;
-
-/// A colour with its dark counterpart in [`STYLE`]. Blue and orange stay distinct for readers who cannot distinguish
-/// red from green.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Colour {
-    Paper,
-    Ink,
-    Soft,
-    Rule,
-    Blue,
-    Orange,
-    Violet,
-    Green,
-}
-
-/// Colours on a dark page. Readers without media queries show the attributes.
-pub(super) const STYLE: &str = "@media(prefers-color-scheme:dark){\
-.fp{fill:#14181d}.fi{fill:#e6edf3}.fs{fill:#9aa7b4}.fr{fill:#38424d}.fa{fill:#6cb2ff}.fb{fill:#ffa657}.fc{fill:#c3a6ff}.fd{fill:#5fd4c0}\
-.sp{stroke:#14181d}.si{stroke:#e6edf3}.ss{stroke:#9aa7b4}.sr{stroke:#38424d}.sa{stroke:#6cb2ff}.sb{stroke:#ffa657}.sc{stroke:#c3a6ff}.sd{stroke:#5fd4c0}}";
-
-impl Colour {
-    pub(super) const SERIES: [Self; 4] = [Self::Blue, Self::Orange, Self::Violet, Self::Green];
-
-    /// Returns the hexadecimal value, the class for fills, and the class for strokes.
-    fn names(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Paper => ("#ffffff", "fp", "sp"),
-            Self::Ink => ("#1b1f24", "fi", "si"),
-            Self::Soft => ("#57606a", "fs", "ss"),
-            Self::Rule => ("#d0d7de", "fr", "sr"),
-            Self::Blue => ("#0b5cad", "fa", "sa"),
-            Self::Orange => ("#b54708", "fb", "sb"),
-            Self::Violet => ("#5b3fa8", "fc", "sc"),
-            Self::Green => ("#00695c", "fd", "sd"),
-        }
-    }
-}
 
 /// A stroke: colour, width, dashes.
 #[derive(Debug, Clone, Copy)]
@@ -70,9 +34,9 @@ pub(super) fn count(number: usize) -> f64 {
 
 /// Draws a filled shape.
 pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape: &[(&'static str, &str)]) {
-    let (hex, class, _) = colour.names();
+    let (hex, class) = (colour.light(), colour.class('f'));
     let mut attributes = shape.to_vec();
-    attributes.extend([("fill", hex), ("class", class)]);
+    attributes.extend([("fill", hex), ("class", &class)]);
     markup.shape(tag, &attributes);
 }
 
@@ -84,8 +48,9 @@ pub(super) fn stroke(
     inside: Option<Colour>,
     shape: &[(&'static str, &str)],
 ) {
-    let (hex, _, class) = colour.names();
-    let (fill, fill_class) = inside.map_or(("none", ""), |inside| (inside.names().0, inside.names().1));
+    let (hex, class) = (colour.light(), colour.class('s'));
+    let fill = inside.map_or("none", Colour::light);
+    let fill_class = inside.map(|inside| inside.class('f')).unwrap_or_default();
     let (classes, width) = (format!("{class} {fill_class}"), number(width));
     let mut attributes = shape.to_vec();
     attributes.extend([
@@ -128,10 +93,10 @@ fn write(
     (x, y): (f64, f64),
     text: &str,
 ) {
-    let (hex, class, _) = colour.names();
+    let (hex, class) = (colour.light(), colour.class('f'));
     let (x, y) = (number(x), number(y));
     let mut attributes = vec![("x", x.as_str()), ("y", &y), ("text-anchor", anchor), ("fill", hex)];
-    attributes.extend([("class", class), ("font-size", size)]);
+    attributes.extend([("class", class.as_str()), ("font-size", size)]);
     if weight != "normal" {
         attributes.push(("font-weight", weight));
     }

@@ -1,7 +1,8 @@
 //! Graphs of transitions, and heat maps, as SVG.
 
 use super::axis::{MARGIN, WIDTH};
-use super::draw::{Colour, Pen, count, fill, label, line, note, number, small, stroke};
+use super::colours::Colour;
+use super::draw::{Pen, count, fill, label, line, note, number, small, stroke};
 use super::markup::Markup;
 use super::wrap::shortened;
 

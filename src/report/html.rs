@@ -4,6 +4,7 @@
 //! change the direction of text, which templates let through.
 
 use super::cell::Cell;
+use super::colours;
 use super::document::{Detail, Document, Part};
 use super::markup::Markup;
 use super::strip::strips;
@@ -42,8 +43,9 @@ impl Document {
         head.void("link", &[("rel", "icon"), ("href", "data:,")]);
         head.leaf("title", &[], &self.title);
         head.constant("<style>");
+        head.constant(&colours::OF_PAGES);
         head.constant(PAGE_STYLE);
-        head.constant(super::draw::STYLE);
+        head.constant(&colours::OF_CHARTS);
         head.constant("</style>");
     }
 
@@ -179,10 +181,8 @@ pub(super) fn text_class(text: &str) -> &'static str {
     if text.chars().count() > 40 { "text long" } else { "text" }
 }
 
-/// The page's style. Blue and orange stay distinct for readers who cannot distinguish red from green.
+/// The page's style.
 const PAGE_STYLE: &str = "
-:root{--paper:#fff;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--shade:#f4f6f8;--a:#0b5cad;--b:#b54708;--c:#5b3fa8;--d:#00695c;--warn:#fff4e0}
-@media(prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e6edf3;--soft:#9aa7b4;--rule:#38424d;--shade:#1d242c;--a:#6cb2ff;--b:#ffa657;--c:#c3a6ff;--d:#5fd4c0;--warn:#3a2a10}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:70rem;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
 h1{font-size:1.6rem;line-height:1.2;margin:.5rem 0}h2{font-size:1.25rem;margin:2.5rem 0 .75rem;border-bottom:1px solid var(--rule)}h3{font-size:1rem;margin:0 0 .5rem}

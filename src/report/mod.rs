@@ -6,6 +6,7 @@ mod axis;
 mod calibration;
 mod cell;
 mod chart;
+mod colours;
 mod comparison;
 mod document;
 mod draw;
