@@ -39,6 +39,8 @@ pub(crate) struct Failure {
     pub(crate) recorded: bool,
     /// Whether that is a flag, as of a harness that refuses a call.
     pub(crate) is_flagged: bool,
+    /// Whether another command of the line printed something first: a part of the call may have helped.
+    pub(crate) is_partial: bool,
     /// Set if a test or linter reports on the code under work.
     pub(crate) report: Option<Report>,
 }
@@ -164,7 +166,12 @@ impl Failure {
         } else {
             (is_report || lists || diagnoses()).then_some(Report::Told)
         };
+        let is_frame = |line: &str| line.starts_with("Traceback") || line.starts_with("File \"");
+        let helps = |first: &&str| !told.contains(first) && !is_frame(first) && !complains(first, call);
         Some(Self {
+            is_partial: call.is_shell
+                && call.parts.iter().filter(|part| !part.feeds).nth(1).is_some()
+                && all.first().is_some_and(helps),
             report,
             cause: masked_cause.filter(|_| !killed).unwrap_or(signature),
             kind,

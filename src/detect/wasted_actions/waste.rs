@@ -135,6 +135,7 @@ impl Waste {
             let is_refused = action.is_some_and(|action| action.reason == Some(UnknownReason::Refused));
             let excused = is_refused
                 || without_changes
+                || failure.is_partial && !again
                 || (is_sent_before || failure.report.is_some()) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
