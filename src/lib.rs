@@ -37,7 +37,7 @@
 //! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
 //! | [`read`] | Bytes in any of the known formats to traces |
 //! | [`detect`] | The detectors, and the traits for detectors of your own |
-//! | [`live`] | The same detectors over runs that are still going on, and the guard behind hooks of coding agents |
+//! | [`live`] | The same detectors over runs that are still going on, and the guard that answers hooks of coding agents |
 //! | [`scan`] | Files and directories, in parallel; metadata from a table |
 //! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |
 //! | [`replicate`] | Correlation of recovery and errors with task rewards |
