@@ -45,8 +45,8 @@ struct Refused {
     /// The first step, and the number of turns with this cause.
     first: u64,
     turns: u64,
-    /// The number of calls before the last turn without a call.
-    last: u64,
+    /// The number of calls before the first and the last turn without a call.
+    calls: (u64, u64),
     is_reported: bool,
 }
 
@@ -165,14 +165,20 @@ impl Blindness {
     /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.
     fn no_call(&mut self, attempt: &no_call::Attempt<'_>) {
         let row = self.refused.entry(attempt.answer).or_default();
-        row.turns = if self.number - row.last > NEAR { 1 } else { row.turns + 1 };
-        row.first = if row.turns == 1 { attempt.step } else { row.first };
-        row.last = self.number;
+        row.turns = if self.number - row.calls.1 > NEAR { 1 } else { row.turns + 1 };
+        row.calls.1 = self.number;
+        if row.turns == 1 {
+            (row.first, row.calls.0) = (attempt.step, self.number);
+        }
         if row.turns == self.config.max_failures && !row.is_reported {
             row.is_reported = true;
             let (turns, first, last, said) = (row.turns, row.first, attempt.last, after_colon(&attempt.head));
-            let message =
-                format!("the harness sent back {turns} turns between steps {first} and {last}{said}");
+            let place = if row.calls.0 == row.calls.1 {
+                format!("(steps {first}-{last})")
+            } else {
+                format!("between steps {first} and {last}")
+            };
+            let message = format!("the harness sent back {turns} turns {place}{said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(attempt.last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));
