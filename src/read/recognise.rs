@@ -38,7 +38,7 @@ pub(super) enum Recognised {
     Archive,
 }
 
-/// Finds the format of an input. Consumes nothing but a byte order mark.
+/// Finds the format of an input. Consumes a byte order mark and leading white space.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
     fill_once(window, SQLITE.len())?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
@@ -138,10 +138,10 @@ fn sole(mut claims: impl Iterator<Item = Format>) -> Result<Option<Format>> {
 fn skip_space(window: &mut Window<'_>) -> Result<()> {
     loop {
         let space = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        if space < window.unread().len() {
+        window.consume(space);
+        if !window.unread().is_empty() {
             return Ok(());
         }
-        window.consume(space);
         if !window.grow()? {
             let what =
                 if window.offset() == 0 { "the input is empty" } else { "the input holds only white space" };

@@ -68,6 +68,8 @@ pub(super) struct Runs<'s> {
     /// The result so far.
     actions: u64,
     strangers: u64,
+    /// The number of documents that were of a format.
+    documents: u64,
     /// True if calls that are not read were counted already.
     pub(super) is_recount: bool,
     /// Whether the sink has steps of the run that comes next.
@@ -95,6 +97,7 @@ impl<'s> Runs<'s> {
             joins: false,
             actions: 0,
             strangers: 0,
+            documents: 0,
             is_recount: false,
             is_begun: false,
             broken: None,
@@ -135,6 +138,7 @@ impl<'s> Runs<'s> {
 
     /// Records the format of a document that was read.
     pub(super) fn is_of(&mut self, format: Format) {
+        self.documents += 1;
         self.reading.is_mixed |= self.reading.format.is_some_and(|before| before != format);
         self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
@@ -270,6 +274,7 @@ impl<'s> Runs<'s> {
             runs_without_actions: self.reading.runs_without_actions,
             actions: self.actions,
             strangers: self.strangers,
+            documents: self.documents,
             passed_over: self.reading.passed_over.values().sum(),
         }
     }

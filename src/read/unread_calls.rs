@@ -42,6 +42,7 @@ pub(super) struct Tally {
     pub(super) actions: u64,
     /// Messages in unknown roles, and answers without a call.
     pub(super) strangers: u64,
+    pub(super) documents: u64,
     pub(super) passed_over: u64,
 }
 
@@ -59,10 +60,10 @@ impl Tally {
 
     /// Reports calls in these bytes that were not read, given what had been read before them.
     pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
-        let actions = runs.tally().actions - self.actions;
+        let now = runs.tally();
+        let actions = now.actions - self.actions;
         let format = runs.reading.format;
-        let is_known = format.is_some() || runs.reading.is_mixed;
-        if !is_known
+        if now.documents == self.documents
             || !self.is_suspicious(bytes.len(), runs)
             || runs.is_recount
             || runs.reading.set_aside.is_some()

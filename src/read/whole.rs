@@ -4,7 +4,6 @@ use super::document::{Document, Parsed};
 use super::format::Reader;
 use super::formats::{chat, otel, unread};
 use super::lossy::LossyUtf8;
-use super::place::Place;
 use super::recognise::{self, Claimed};
 use super::runs::Runs;
 use super::session;
@@ -33,7 +32,7 @@ pub(super) fn read(
     let lossy = LossyUtf8::of(bytes);
     let text = lossy.text.as_bytes();
     let index = SkipIndex::of_length(text.len());
-    let window = Window::over_lossy(&lossy, bytes, Place::START);
+    let window = Window::over_lossy(&lossy, bytes, window.place(0));
     read_document(&Parsed::of(text, Some(&index)), &window, wanted, runs);
 }
 

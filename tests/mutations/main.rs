@@ -215,7 +215,18 @@ fn lists_nothing(text: &[u8]) -> bool {
         let inside = list.and_then(|list| list.strip_prefix(b"["));
         inside.is_some_and(|inside| inside.trim_ascii_start().starts_with(b"]"))
     };
-    ["simulations", "episodes", "traces", "samples"].iter().any(|list| {
+    [
+        "simulations",
+        "episodes",
+        "traces",
+        "samples",
+        "resourceSpans",
+        "scopeSpans",
+        "instrumentationLibrarySpans",
+        "spans",
+    ]
+    .iter()
+    .any(|list| {
         let key = format!("\"{list}\"");
         let ends = text.windows(key.len()).zip(key.len()..).filter(|(part, _)| *part == key.as_bytes());
         ends.map(|(_, end)| end).any(|end| is_empty_behind(&text[end..]))

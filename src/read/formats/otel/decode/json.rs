@@ -33,7 +33,7 @@ fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
 /// Reads a list of resources with their spans or log records.
 pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
     objects(json, into, |resource, into| {
-        let mut is_known = false;
+        let (mut is_known, mut has_scopes) = (false, false);
         let mut waiting: Vec<Raw<'a>> = Vec::new();
         into.resource = None;
         resource.object(|key, value| {
@@ -49,6 +49,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
                 | b"scopeLogs"
                 | b"scope_logs"
                 | b"instrumentationLibraryLogs" => {
+                    has_scopes = true;
                     // The sender may still come.
                     let later = if is_known { None } else { whole(value) };
                     match later {
@@ -62,6 +63,9 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
         })?;
         for scopes in waiting {
             objects(&mut scopes.json(), into, scope)?;
+        }
+        if !has_scopes {
+            into.pass_over("resources without spans");
         }
         into.resource = None;
         Ok(())
@@ -84,7 +88,7 @@ fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
 }
 
 fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    let mut name = None;
+    let (mut name, mut has_items) = (None, false);
     let mut waiting: Vec<Raw<'a>> = Vec::new();
     json.object(|key, value| {
         match key {
@@ -92,6 +96,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
                 name = Some(wire::name(value)?.unwrap_or_default());
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => {
+                has_items = true;
                 // Its name may still follow.
                 let later = if name.is_some() { None } else { whole(value) };
                 match later {
@@ -103,6 +108,9 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
         }
         Ok(())
     })?;
+    if !has_items {
+        into.pass_over("scopes without spans");
+    }
     let name = name.unwrap_or_default();
     for list in waiting {
         let first = list.first_items(1).first().copied();
