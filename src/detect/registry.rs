@@ -11,8 +11,8 @@ use super::{ALL, unknown_detector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 
-/// Detectors by name. Starts with those of this crate ([`ALL`]). Others can be added; see [`Rule`](crate::detect::Rule)
-/// for an example.
+/// Detectors by name. [`Registry::default`] holds those of this crate ([`ALL`]); [`Registry::empty`] holds none. Others
+/// can be added; see [`Rule`](crate::detect::Rule) for an example.
 ///
 /// ```
 /// use serde_json::json;
@@ -23,7 +23,7 @@ use crate::trace::Actors;
 /// let detectors = registry.build(&["loop", "wasted_actions"], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), 2);
 ///
-/// // An opt-in detector runs if it is named or configured.
+/// // Without names, the default detectors run, and the opt-in ones that are configured.
 /// let config = json!({"malformed_call": {}});
 /// let detectors = registry.build(&[], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), wrongturn::default_detectors().len() + 1);
@@ -55,7 +55,7 @@ impl Registry {
         let fail = |message: String| Err(Error::new(ErrorKind::Config, message));
         check_id(info.id)?;
         if self.get(info.id).is_some() {
-            return fail(format!("there is a detector `{}` already", info.id));
+            return fail(format!("a detector `{}` already exists", info.id));
         }
         self.entries.push(info);
         Ok(())
@@ -73,8 +73,8 @@ impl Registry {
     }
 
     /// Builds the named detectors, in the order of the registry. Without names, builds all detectors except the opt-in
-    /// ones that `config` does not mention. `config` is a JSON object from detectors to configurations, which override
-    /// the preset (null for none).
+    /// ones that `config` does not mention. `config` is a JSON object that maps detector ids to configurations, whose
+    /// fields override the preset; null overrides nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] if a detector or a field is unknown, or a value is out of range.

@@ -56,7 +56,7 @@ impl ScanSummary {
     }
 
     /// Returns the detectors with the counts of each model. Models are sorted by the lower end of the interval, then by
-    /// number of runs (both descending), then by name.
+    /// flagged runs, then by judged runs (all descending), then by name.
     fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
@@ -92,7 +92,7 @@ impl ScanSummary {
             let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
                 models.into_iter().map(move |(model, counts)| (detector, model, counts))
             });
-            let title = "By model; of each detector, the highest lower end of an interval first";
+            let title = "By model, sorted within each detector by the lower end of the interval";
             let table = Table::of("detectors_by_model", title, rows)
                 .column("detector", |(detector, ..)| Cell::text(*detector))
                 .column("model", |(_, model, _)| Cell::text(name(*model)))
@@ -104,11 +104,11 @@ impl ScanSummary {
     }
 }
 
-/// Returns time and tokens inside the findings of each detector, if recorded.
+/// Returns the steps, time and tokens inside the findings of each detector, or `None` if no run records time or tokens.
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;
-    let table = Table::of("costs", "Cost: what lies inside of findings", totals)
+    let table = Table::of("costs", "Cost: steps, time and tokens inside findings", totals)
         .column("detector", |(detector, _)| Cell::text(**detector))
         .column("steps #", |(_, counts)| Cell::Count(counts.steps.inside))
         .column("steps_share=share #", |(_, counts)| counts.steps.share())
@@ -123,8 +123,8 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
         .column("tokens_share=share #", |(_, counts)| counts.tokens.share())
         .table();
     Some(table.noted(
-        "Of the runs to which a detector applies; time and tokens of those that record them. A step inside of \
-         several findings of a detector counts once.",
+        "Counts only runs to which the detector applies and, for time and tokens, only runs that record them. A step \
+         inside several findings of one detector counts once.",
     ))
 }
 
@@ -136,20 +136,21 @@ const DRAWN: usize = 15;
 pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &Files) -> Document {
     let mut document = Document::new("Failures found by the detectors");
     document.lead(format!(
-        "{} of {} runs are flagged by at least one detector.",
+        "Flagged by at least one detector: {} of {} runs.",
         summary.flagged(),
         summary.runs()
     ));
     let unread = unread(files);
     if unread > 0 {
         let files = counted(unread, "file");
-        document.warning(format!("{files} could not be read completely; the last table lists them."));
+        document.warning(format!("Not read completely: {files}; see the last table."));
     }
     if !flagged.is_empty() {
         let more = summary.flagged().saturating_sub(flagged.len() as u64);
         document.section("Flagged runs");
         if more > 0 {
-            document.paragraph(format!("The worst {} are drawn, {more} more are not.", flagged.len()));
+            document
+                .paragraph(format!("Only the worst {} are drawn; {more} more are not shown.", flagged.len()));
         }
         document.strips(flagged);
     }
@@ -187,7 +188,8 @@ fn charts(summary: &ScanSummary) -> Vec<Chart> {
         rows.truncate(DRAWN);
         let caption = if all > DRAWN {
             format!(
-                "{CAPTION} The first {DRAWN} of {all} models, by the lower ends of these; the table has all."
+                "{CAPTION} Only the {DRAWN} of {all} models with the highest lower ends of the interval; the table lists \
+                 all of them."
             )
         } else {
             CAPTION.to_owned()

@@ -1,19 +1,20 @@
 //! The formulas of this crate: correlation, intervals, classification scores, pass^k.
 //!
-//! One file per formula. Each names its reference, and holds tests against values computed by scipy, with the expression
-//! that computed them. Nothing here knows what the numbers stand for, and nothing here panics: bad input is a
-//! [`StatsError`], an undefined ratio is `None`. The guide on [statistics](crate::guide::statistics) shows them at work.
+//! One file per formula. Each names its reference. Most have tests against values computed by scipy, statsmodels or
+//! numpy, with the expression that computed them. Nothing here knows what the numbers stand for, and nothing here
+//! panics: bad input is a [`StatsError`], an undefined ratio is `None`. The guide on
+//! [statistics](crate::guide::statistics) shows them at work.
 //!
 //! | question | answer | reference |
 //! |---|---|---|
 //! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
 //! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
-//! | still, next to other columns? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
-//! | still, where observations belong together? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
+//! | still, if other columns are held constant? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
+//! | still, if observations come in clusters, such as runs of one task? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
 //! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
 //! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
-//! | how sure is a proportion? | [`wilson()`] | Wilson 1927 |
-//! | how sure is F1? | [`f1_bootstrap()`] | Efron 1979 |
+//! | how precise is a proportion? | [`wilson()`] | Wilson 1927 |
+//! | how precise is F1? | [`f1_bootstrap()`] | Efron 1979 |
 //! | do two readers agree? | [`cohens_kappa()`] | Cohen 1960, Fleiss et al. 1969 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
@@ -76,7 +77,7 @@ pub use spearman::spearman;
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;
 
-/// Returns a count as a float.
+/// Converts a count, rounding above 2^53.
 #[expect(
     clippy::cast_precision_loss,
     reason = "exact up to 2^53, above that off by less than one part in 2^53"
@@ -85,12 +86,12 @@ pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }
 
-/// Returns a quotient of counts; undefined over nothing.
+/// Returns `part / whole`, or `None` if `whole` is 0.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
 }
 
-/// Returns the items by key, in their order; those without a key are in no group.
+/// Groups the items by key and keeps their order within each group. Items without a key are dropped.
 pub(crate) fn grouped<T: Copy, K: Ord>(
     items: impl IntoIterator<Item = T>,
     key: impl Fn(T) -> Option<K>,
@@ -104,7 +105,8 @@ pub(crate) fn grouped<T: Copy, K: Ord>(
     groups
 }
 
-/// Returns the mean of some values, summed in their order; undefined over nothing. Large values do not overflow.
+/// Returns the mean of the values, summed in the given order, or `None` if there are none. Large values do not
+/// overflow.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     const SMALL: f64 = 1.0 / 9_223_372_036_854_775_808.0;
     let (mut sum, mut small, mut count) = (0.0_f64, 0.0, 0);

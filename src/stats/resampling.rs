@@ -1,4 +1,4 @@
-//! How often, from which seed and to which level statistics are resampled.
+//! Settings for resampling: the number of resamples, the seed, and the confidence level.
 //!
 //! Every resample has its own generator, made from the seed and its number, so results do not depend on the
 //! number of threads.
@@ -6,7 +6,7 @@
 use super::StatsError;
 use super::interval::checked_confidence;
 
-/// How often to resample, from which seed, and to which confidence.
+/// The number of resamples, the seed, and the confidence level.
 ///
 /// ```
 /// use wrongturn::stats::Resampling;
@@ -18,7 +18,7 @@ use super::interval::checked_confidence;
 pub struct Resampling {
     /// Resamples; at least 1.
     pub resamples: usize,
-    /// The seed.
+    /// The seed from which the generator of every resample is made.
     pub seed: u64,
     /// The confidence of intervals, in (0, 1).
     pub confidence: f64,
@@ -33,7 +33,7 @@ impl Default for Resampling {
 impl Resampling {
     /// # Errors
     ///
-    /// [`StatsError::InvalidArgument`].
+    /// [`StatsError::InvalidArgument`] if `resamples` is 0 or `confidence` is not in (0, 1).
     pub(super) fn checked(&self) -> Result<Self, StatsError> {
         checked_confidence(self.confidence)?;
         if self.resamples == 0 {

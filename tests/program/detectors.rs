@@ -163,7 +163,7 @@ fn check_says_what_failures_cost() {
     let (told, _) =
         ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
     let row = |detector: &str| -> Vec<String> {
-        let costs = told.split_once("Cost: what lies inside of findings").unwrap().1;
+        let costs = told.split_once("Cost: steps, time and tokens inside findings").unwrap().1;
         let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
         line.split_whitespace().skip(1).map(str::to_owned).collect()
     };
@@ -178,7 +178,7 @@ fn check_says_what_failures_cost() {
     assert!(!html.contains("calm"));
     // Without times and tokens the table is missing.
     let (plain, _) = ends("check", &["--verbose", "golden/tau2/scripted-quitter_airline.json"], 0);
-    assert!(!plain.contains("lies inside of findings"), "{plain}");
+    assert!(!plain.contains("tokens inside findings"), "{plain}");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
     let (_, err) = ends("check", &["--detectors", "loop", "--html", &page, &folder.path("runs")], 3);
     assert_eq!(err.lines().count(), 2, "{err}");
     let html = folder.text("page.html");
-    assert!(html.contains("2 files could not be read completely"), "{html}");
+    assert!(html.contains("Not read completely: 2 files"), "{html}");
     let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
     let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 2, "{unread}");

@@ -37,23 +37,11 @@ fn label_writes_an_entry_or_nothing() {
         (entries.len(), &entries[0]["where"], &entries[0]["source"]),
         (1, &json!([11, 13]), &json!("native"))
     );
-    // Messages, ids and rewards are left out, unless the range includes a message.
+    // Ids and rewards are left out. Messages stay: detectors read them.
     let keys = |entry: &Value| entry["trace"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(
-        (keys(&entries[0]), &entries[0]["trace"]["steps"][0]["name"]),
-        (vec!["steps".to_owned(), "version".to_owned()], &json!("map"))
-    );
-    let with_message = folder.path("with_message.jsonl");
-    let wide = ["--yes", "--where", "10-13", "--difficulty", "hard", "--description", sentence];
-    ends(
-        "label",
-        &[&[&file, "--run", "0", "--detector", "loop", "--out", &with_message], &wide[..]].concat(),
-        0,
-    );
-    let kept = &folder.lines("with_message.jsonl")[0];
-    assert_eq!(
-        (&kept["trace"]["steps"][0]["text"], &kept["where"]),
-        (&json!("Find the door."), &json!([10, 13]))
+        (keys(&entries[0]), &entries[0]["trace"]["steps"][0]["text"]),
+        (vec!["steps".to_owned(), "version".to_owned()], &json!("Find the door."))
     );
     let (_, err) = given(&["--no", "--difficulty", "easy", "--id", "other"], 2);
     assert!(err.contains("its trace is that of entry"), "{err}");
@@ -193,7 +181,7 @@ fn wrong_cells_of_a_sheet_are_errors_with_their_place() {
         [(json!("1-2"), json!([1, 2])), (json!([1, 2]), json!([1, 2])), (json!("2"), json!([2, 2]))]
     {
         let filled = with(&[("where", cell)]);
-        ends("label", &["--filled", &filled, "--messages", "--out", &out], 0);
+        ends("label", &["--filled", &filled, "--out", &out], 0);
         assert_eq!(folder.lines("mine.jsonl")[1]["where"], found);
         fs::remove_file(&out).unwrap();
         ends("label", &[&first, "--second", &filled], 0);

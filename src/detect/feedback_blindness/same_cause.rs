@@ -172,7 +172,7 @@ impl Blindness {
         }
         if row.turns == self.config.max_failures && !row.is_reported {
             row.is_reported = true;
-            let (turns, first, last, said) = (row.turns, row.first, attempt.last, after_colon(&attempt.head));
+            let (turns, first, last, said) = (row.turns, row.first, attempt.step, after_colon(&attempt.head));
             let place = if row.calls.0 == row.calls.1 {
                 format!("(steps {first}-{last})")
             } else {
@@ -180,7 +180,7 @@ impl Blindness {
             };
             let message = format!("the harness sent back {turns} turns {place}{said}");
             let observation = Some(attempt.head.clone().into_owned());
-            let finding = finding(attempt.last, first, observation, message);
+            let finding = finding(last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));
         }
     }

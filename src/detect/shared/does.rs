@@ -21,7 +21,7 @@ pub(crate) enum Does {
     Note,
 }
 
-/// Code that writes files, in a script given on the command line.
+/// Calls that write, copy, move or remove files or make folders, as they appear in an inline script.
 const WRITING_CODE: [&str; 8] = [
     "write_text(",
     ".writelines(",
@@ -117,9 +117,9 @@ fn saves(command: &Command<'_>) -> bool {
     false
 }
 
-/// Returns true for a client of a database with a statement that changes it.
+/// Returns true if a database client is given a statement that changes data.
 fn changes_database(command: &Command<'_>) -> bool {
-    // `clickhouse-client`
+    // `clickhouse-client` is looked up as `clickhouse`.
     let name = command.program().split('-').next().unwrap_or_default();
     let changes = |given: &str| {
         let mut statements = given.split(';').filter_map(|statement| statement.split_whitespace().next());
@@ -131,7 +131,7 @@ fn changes_database(command: &Command<'_>) -> bool {
     Meaning::of(name).is(Meaning::DATABASE) && is_changed()
 }
 
-/// Returns true if a script on the command line opens files for writing.
+/// Returns true if an inline script (an argument or a heredoc) writes, copies, moves or removes files.
 fn writes_files(command: &Command<'_>) -> bool {
     let writes = |code: &str| {
         code.len() >= 8
@@ -145,13 +145,14 @@ fn writes_files(command: &Command<'_>) -> bool {
     if command.heredoc.is_empty() { command.arguments().any(writes) } else { writes(&command.heredoc) }
 }
 
-/// Returns the subcommand of a program that has some. `bun` also runs files.
+/// Returns the subcommand, if the program is one that takes subcommands. A file that an interpreter runs is not a
+/// subcommand (`bun app.ts`).
 pub(super) fn subcommand_of<'c>(command: &'c Command<'_>, meaning: Meaning) -> Option<&'c str> {
     let runs_file = |word: &&str| meaning.is(Meaning::INTERPRETER) && word.contains(['.', '/']);
     command.subcommand().filter(|word| meaning.is(Meaning::SUBCOMMANDED) && !runs_file(word))
 }
 
-/// The longest name of a program.
+/// The most bytes in the name of a program; longer words are not names.
 const LONGEST: usize = 60;
 
 /// Returns the program of a simple command as rules name it, with the subcommand if that decides what it
@@ -216,8 +217,8 @@ pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
 }
 
-/// Returns what the commands of a normalized text install: packages without versions, files and folders, or the
-/// installer if none is named.
+/// Returns what the commands in a normalized text install: names of packages (their versions cut off), files and
+/// folders, or the installer if none is named.
 pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in text.split(" ; ") {

@@ -275,6 +275,17 @@ fn ran_no_test(all: &[&str]) -> bool {
     all.iter().any(|line| NO_TESTS.is_match(line)) && !all.iter().any(|line| COUNTS.is_match(line))
 }
 
+/// Returns true if a command line whose status a pipe hides ran tests, and none ran.
+pub(crate) fn runs_no_test(call: &Call, action: &Action<'_>) -> bool {
+    let tests = || call.parts.iter().any(|part| part.check == Some(Check::Tests));
+    let Some(answer) = action.observation.present().filter(|_| call.is_shell && !call.is_strict && tests())
+    else {
+        return false;
+    };
+    let tail = plain(answer.tail(END));
+    ran_no_test(&lines(&tail).collect::<Vec<_>>())
+}
+
 /// Classifies the cause that a line states.
 fn kind_of(line: &str, call: &Call) -> FailureKind {
     if let Some(name) = MISSING.group(line).filter(|_| call.is_shell) {

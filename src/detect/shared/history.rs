@@ -1,4 +1,4 @@
-//! The attempts of a run, as far as later ones are held against them: the last thousand.
+//! The latest 1,024 attempts of a run, with which later attempts are compared.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,25 +14,28 @@ pub(crate) struct Past {
     /// Which attempt of the run it is.
     pub(crate) number: u64,
     pub(crate) key: Option<Digest>,
-    /// `None` if the answer was not recorded: it equals no other.
+    /// `None` if the answer was not recorded. Such an outcome must never count as equal to another.
     pub(crate) outcome: Option<Digest>,
-    /// How many changes came before it, and how many with it.
+    /// The number of changes before this attempt, and including it.
     pub(crate) changes_before: u64,
     pub(crate) changes_after: u64,
-    /// How many outcomes were new before it, and with it.
+    /// The number of new outcomes before this attempt, and including it.
     pub(crate) novel_before: u64,
     pub(crate) novel_after: u64,
-    /// Its number in `failures`, if it failed.
+    /// Identifies its failure, if it failed; equal for failures that count as the same ([`History::add`]).
     pub(crate) failure: Option<Digest>,
-    /// The form of its answer, if it failed. Odd for the report of a check.
+    /// A digest of its answer with most numbers masked; 0 if it did not fail. The lowest bit is set if the answer is
+    /// the report of a check.
     form: u64,
-    /// The numbers of the latest attempts before with its key and with its failure.
+    /// The numbers of the latest earlier attempts with the same key, with the same failure, and with a failure of the
+    /// same program.
     same_key: Option<u64>,
     same_failure: Option<u64>,
     same_row: Option<u64>,
 }
 
-/// The latest attempts, each linked to the one before with the same key and with the same failure.
+/// The latest attempts. Each is linked to the previous one with the same key and to the previous one with the same
+/// failure.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     past: VecDeque<Past>,
@@ -60,8 +63,8 @@ pub(crate) struct Said {
 }
 
 impl Past {
-    /// Returns true if something was changed since an earlier failure of the same call, or of a check, and the answer is
-    /// another one.
+    /// Returns true if something changed between an earlier failure and this attempt, and the answer differs. Holds
+    /// only for the same call, or if this answer is the report of a check.
     pub(crate) fn tells_more_than(&self, earlier: &Self) -> bool {
         earlier.changes_after < self.changes_before
             && (self.key.is_some() && self.key == earlier.key || self.form & 1 == 1)
@@ -79,7 +82,7 @@ impl Lines {
     /// How many lines are remembered.
     const MOST: usize = 8;
 
-    /// Adds the line of a failed attempt. Lines that begin alike are one.
+    /// Adds the line of a failed attempt. Lines with the same first 100 characters count as one.
     pub(crate) fn add(&mut self, attempt: &Attempt, shown: Shown) {
         let line = attempt.failure().map_or("", |failure| &failure.line);
         let is_same =
@@ -102,7 +105,8 @@ impl History {
 
     /// Adds an attempt and returns it as it is remembered.
     ///
-    /// Failures are the same if tool, program and signature are, and the file if it is to be written and not checked.
+    /// Two failures are the same if their program (of a tool or of a shell) and signature are equal and, for a call
+    /// that writes and runs no check, the file.
     pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
         let call = &attempt.call.call;
         let checks = call.parts.iter().any(|part| part.check.is_some());
@@ -154,7 +158,7 @@ impl History {
         let past = self.past.back_mut().filter(|past| past.step == attempt.step)?;
         past.outcome = attempt.outcome;
         let known = past.key.zip(past.outcome).map(|(key, outcome)| key.and(outcome));
-        // It was taken for new.
+        // `add` counted an attempt without an outcome as new.
         self.novel -= u64::from(known.is_some_and(|known| !self.outcomes.insert(known)));
         past.novel_after = self.novel;
         Some(*past)
@@ -170,7 +174,7 @@ impl History {
         self.past.get(self.past.len().checked_sub(newer)?)
     }
 
-    /// Returns the earlier attempts with the key of this one in earlier turns, latest first.
+    /// Returns the attempts of earlier turns with the same key, the latest of each turn, latest turn first.
     pub(crate) fn same_calls<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         let mut turn = past.turn;
         std::iter::successors(past.same_key.and_then(|number| self.at(number)), |past| {
@@ -179,7 +183,7 @@ impl History {
         .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
     }
 
-    /// Returns the earlier attempts with the failure of this one in earlier turns, latest first.
+    /// Returns the attempts of earlier turns with the same failure, the latest of each turn, latest turn first.
     pub(crate) fn same_failures<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         let mut turn = past.turn;
         std::iter::successors(past.same_failure.and_then(|number| self.at(number)), |past| {
@@ -188,7 +192,7 @@ impl History {
         .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
     }
 
-    /// Returns the failures of the program of this one since it last succeeded, this one first.
+    /// Returns this failure and, before it, those of the same program since that program last succeeded, latest first.
     pub(crate) fn row<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         std::iter::successors(Some(past), |past| self.at(past.same_row?))
     }

@@ -12,8 +12,8 @@ use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
 use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Check, Does, Excuse, NoCall, Part, Report, ShownLines, UserSays,
-    found_nothing,
+    Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
+    UserSays, found_nothing, runs_no_test,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -132,11 +132,12 @@ impl Waste {
             // A first failure on an id that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
             let counts = failure.report == Some(Report::Counted);
+            let reports = failure.report.is_some() && failure.kind != FailureKind::NoTests;
             let is_refused = action.is_some_and(|action| action.reason == Some(UnknownReason::Refused));
             let excused = is_refused
                 || without_changes
                 || failure.is_partial && !again
-                || (is_sent_before || failure.report.is_some()) && (!again || counts)
+                || (is_sent_before || reports) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
@@ -158,6 +159,7 @@ impl Waste {
                 Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
+            _ if action.is_some_and(|action| runs_no_test(call, action)) => Some(WasteReason::Failed),
             // Searches of one turn look for one thing.
             _ if action.is_some_and(|action| found_nothing(call, action)) => {
                 let is_first = self.searched_in.replace(now.turn) != Some(now.turn);

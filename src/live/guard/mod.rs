@@ -19,24 +19,26 @@ use crate::trace::Status;
 /// The version of states that this crate writes, and the only one it reads.
 const VERSION: u32 = 1;
 
-/// The smallest number of bytes of a session read each time.
+/// How many bytes, about, remain to be read when the offset moves forward.
 const WINDOW: usize = 1 << 19;
 
-/// The largest. The time of a call grows with it: 20 ms are the aim for a session of 50 MB.
+/// The offset moves forward when more bytes than this remain. The larger the value, the slower each hook call; the
+/// target is 20 ms in a 50 MB session.
 const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
 
-/// How many reported findings and blocked calls are remembered.
+/// The most items remembered in each list: reported findings, blocked calls, and calls that the file lacks.
 const MOST: usize = 256;
 
 /// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that
 /// extend it.
 ///
 /// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads the new
-/// part of the session file and adds the call of the hook if the file lacks it, as agents write with a delay. It
-/// returns [`Advice`]. Blocked calls are left out of the history and therefore never cause a finding.
+/// part of the session file. Agents write that file with a delay, so it adds the call that the hook reports if the file
+/// does not have it yet. It returns [`Advice`]. Blocked calls are left out of the history and therefore never cause a
+/// finding.
 ///
-/// The state between two calls is a [`GuardState`], which the caller keeps for each session; `wrongturn guard` is a
-/// program around this. [`Guard::watch`] does the same for a session without hooks.
+/// The state between two calls is a [`GuardState`], which the caller keeps for each session. The `wrongturn guard`
+/// command is built on this type. For a session without hooks, [`Guard::watch`] returns the new findings.
 ///
 /// ```
 /// use wrongturn::{default_detectors, live::{Guard, GuardState, Hook}};
@@ -59,7 +61,7 @@ const MOST: usize = 256;
 ///         }
 ///     }
 /// }
-/// // The third answer is warned about; two calls later, a sixth is blocked.
+/// // The warning comes after the third call; two more calls run, and the sixth is blocked.
 /// assert_eq!(advice, [false, false, false, false, false, true, false, false, false, false, true]);
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -69,15 +71,15 @@ pub struct Guard {
     block_after: Option<u64>,
 }
 
-/// The state of a [`Guard`] for one session between two calls. Its JSON is small: an offset into the session file and
-/// the reported findings.
+/// The state of a [`Guard`] for one session between two calls. Its JSON holds an offset into the session file, the
+/// file's first line, the reported findings, the ids of blocked calls, and the calls that the file lacks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
     version: u32,
     /// The position from which to read, and the number of steps before it.
     offset: u64,
     before: u64,
-    /// The first line of the file if it is the head of a session.
+    /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
     head: String,
     reported: Vec<Reported>,
     /// The ids of calls that were blocked.
@@ -112,7 +114,7 @@ struct Recent {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Nothing.
+    /// No warning, and the call may run.
     None,
     /// A finding that has not been reported before.
     Warn(Box<Finding>),
@@ -121,7 +123,7 @@ pub enum Advice {
 }
 
 impl Advice {
-    /// Returns the finding.
+    /// Returns the finding that is warned about or blocked, if any.
     #[must_use]
     pub fn finding(&self) -> Option<&Finding> {
         match self {
@@ -134,7 +136,9 @@ impl Advice {
     pub(super) fn text(&self) -> Option<String> {
         let finding = self.finding()?;
         let end = match self {
-            Self::Block(_) => "The call was not run, as it would go on with this. Change the approach",
+            Self::Block(_) => {
+                "The call was blocked because it would continue this pattern. Change the approach"
+            }
             _ => "Change the approach instead of repeating it",
         };
         Some(format!("wrongturn: {}. {end}. [{}]", finding.message.trim_end_matches('.'), finding.id))
@@ -142,7 +146,7 @@ impl Advice {
 }
 
 impl Guard {
-    /// Creates a guard that warns and blocks nothing.
+    /// Creates a guard that warns but never blocks.
     ///
     /// # Errors
     /// Same as [`Monitor::new`](crate::Monitor::new).
@@ -236,7 +240,7 @@ impl Guard {
                 let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
                 state.head = String::from_utf8_lossy(first).into_owned();
             }
-            // The head is read each time and counts as the first step.
+            // Later reads start with the head again, so its steps are not counted here.
             let count =
                 |state: &GuardState, bytes| self.read(state, bytes).first().map_or(0, Followed::steps);
             let in_head = count(&GuardState::default(), state.head.as_bytes());
@@ -247,9 +251,10 @@ impl Guard {
         runs
     }
 
-    /// Returns the lines up to a place, with those after it that answer their calls.
+    /// Returns the lines up to `cut`, extended to the last line nearby that answers one of their calls.
     fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
-        // Answers follow soon, and seldom come with calls that are answered later.
+        // The added lines may hold calls that are answered later still, hence the repetition. Four rounds are nearly
+        // always enough.
         for _ in 0..4 {
             let (gone, rest) = session.split_at_checked(cut).unwrap_or_default();
             let runs = self.read(&GuardState::default(), gone);
@@ -273,7 +278,7 @@ impl Guard {
 
     fn read(&self, state: &GuardState, session: &[u8]) -> Vec<Followed> {
         let mut follow = Follow::new(&self.detectors, state);
-        // A part of a session is recognised by its head.
+        // The format is recognised by the first line, which is put in front of each part.
         let has_head = state.offset > 0 && state.head.len() < WINDOW;
         let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
         read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
@@ -333,7 +338,7 @@ impl GuardState {
         );
     }
 
-    /// Returns the reported finding that equals or contains this one: same detector, overlapping steps.
+    /// Returns the reported finding of the same run and detector that has the same id or overlaps this one.
     fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
         self.reported.iter().find(|known| {
             known.run == run.id
@@ -372,7 +377,7 @@ impl GuardState {
     }
 }
 
-/// Adds an item to a list that forgets its oldest.
+/// Adds an item, and drops the oldest if the list is full.
 fn push<T>(list: &mut Vec<T>, item: T) {
     if list.len() >= MOST {
         list.remove(0);
@@ -380,7 +385,7 @@ fn push<T>(list: &mut Vec<T>, item: T) {
     list.push(item);
 }
 
-/// Returns true if each line is one JSON value.
+/// Returns true if the first line is a complete JSON value, as in JSON Lines.
 fn is_lines(session: &[u8]) -> bool {
     let mut lines = session.split_inclusive(|byte| *byte == b'\n');
     lines.next().is_some_and(|first| {
@@ -388,7 +393,7 @@ fn is_lines(session: &[u8]) -> bool {
     })
 }
 
-/// Returns where the last line that ends before a place ends.
+/// Returns the end of the last complete line before `place`; 0 if there is none.
 fn line_end(bytes: &[u8], place: usize) -> usize {
     let before = bytes.get(..place).unwrap_or_default();
     memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)

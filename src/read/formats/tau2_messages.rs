@@ -5,7 +5,7 @@ use crate::json::{Fault, JsonString};
 use crate::read::runs::OpenRun;
 use crate::trace::Digest;
 
-/// Reads the caller of a call; null is none.
+/// Reads the caller of a call; `None` for null.
 pub(super) fn requestor(json: &mut Json<'_>) -> Read<Option<Actor>> {
     if json.null()? {
         return Ok(None);
@@ -18,7 +18,7 @@ pub(super) fn requestor(json: &mut Json<'_>) -> Read<Option<Actor>> {
     named.map(Some)
 }
 
-/// Reads a role. A tool is of the environment.
+/// Reads a role. `tool` is the environment.
 fn role(json: &mut Json<'_>) -> Read<Actor> {
     json.one_of("role `system`, `user`, `assistant` or `tool`", |name| match name {
         b"system" | b"developer" => Some(Actor::System),
@@ -29,7 +29,7 @@ fn role(json: &mut Json<'_>) -> Read<Actor> {
     })
 }
 
-/// The members of messages, reused for each message.
+/// Reads messages. The buffers for calls and answers are reused from one message to the next.
 #[derive(Default)]
 pub(in crate::read) struct Messages<'a> {
     /// Whether to keep the texts of arguments.
@@ -51,7 +51,7 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and emits their steps. Returns their number.
+    /// Reads the messages of a run, or null, and emits their steps. Returns the number of messages.
     pub(in crate::read) fn read(
         &mut self,
         json: &mut Json<'a>,
@@ -85,9 +85,9 @@ impl<'a> Messages<'a> {
                     value
                         .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
                 }
-                // Messages without a tool may have an id of any kind.
+                // The id is skipped, whatever its type, once another role than `tool` is known.
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
-                // Any value but a boolean is ignored.
+                // The flag is skipped, whatever its type, once another role than `tool` is known.
                 b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
                     own.error = value.or_null(Json::boolean)?;
                 }
@@ -141,7 +141,7 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Act
     Ok((call, caller))
 }
 
-/// Reads arguments: their digest, and their text if it is kept. Null is none.
+/// Reads arguments: their digest, and their text if it is kept. `Absent` for null.
 fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
     if json.null()? {
         return Ok(Content::Absent);
@@ -174,7 +174,8 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
 
 impl<'a> ToolAnswer<'a> {
     fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
-        // The rule of the replicated note: the flag, or a text that begins with `Error`, whatever the flag says.
+        // As in Pisama's note on tau2-bench: an answer is an error if its flag says so, or if its text begins with
+        // `Error`, whatever the flag says.
         let (status, provenance) = match self.error {
             Some(true) => (Status::Error, Provenance::Flag),
             _ if self.content.is_some_and(|content| content.starts_with("Error")) => {

@@ -3,7 +3,7 @@
 //! `Y = lambda n, o=0: [o + (53*i*i % 97)/11 + (37*i % 101)/40 for i in range(n)]`.
 
 #![expect(clippy::unreadable_literal, reason = "copied from scipy's output")]
-#![expect(clippy::float_cmp, reason = "where r is exact, it is claimed to be")]
+#![expect(clippy::float_cmp, reason = "some results must be exact")]
 
 use proptest::prelude::*;
 

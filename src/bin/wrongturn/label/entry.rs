@@ -8,11 +8,10 @@ use wrongturn::{
     Trace,
     calibrate::{GoldenEntry, GoldenSet, TraceReference, trace_digest},
     detect::ALL,
-    trace::Actors,
 };
 
 use super::Arguments;
-use super::cells::{Labelled, Span};
+use super::cells::Labelled;
 use crate::common::output::{at, write_text};
 use crate::common::{Failure, joined};
 
@@ -29,8 +28,7 @@ impl Labelled {
         let digest = trace_digest(trace);
         let id = || format!("{}-{}", self.detector, digest.get(..12).unwrap_or(&digest));
         let id = arguments.id.clone().unwrap_or_else(id);
-        let trace =
-            if arguments.reference { Value::Null } else { trimmed(trace, arguments.messages, self.range)? };
+        let trace = if arguments.reference { Value::Null } else { blind(trace)? };
         let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
         let file = relative(file, folder.unwrap_or(Path::new(".")))?;
         let reference = arguments.reference.then(|| TraceReference { file, run: run.to_owned(), digest });
@@ -55,25 +53,6 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let down = file.components().skip(shared).map(std::path::Component::as_os_str);
     let path: PathBuf = up.chain(down).collect();
     Ok(path.display().to_string())
-}
-
-/// Returns a trace without what no detector reads: messages, names and outcome. Steps keep their numbers. Messages are
-/// kept if the range of the failure reaches one.
-fn trimmed(trace: &Trace, messages: bool, range: Option<Span>) -> Result<Value, Failure> {
-    let mut json = blind(trace)?;
-    // A run without actions has only messages.
-    let mut actions =
-        trace.steps().filter(|step| step.action_of(Actors::All).is_some()).map(|step| step.index());
-    let first = actions.next();
-    let last = actions.next_back().or(first);
-    let acts = first.is_some();
-    let reaches_out = |range: Span| Some(range.first) < first || Some(range.last) > last;
-    let messages = messages || range.is_some_and(reaches_out);
-    let steps = json.get_mut("steps").and_then(Value::as_array_mut);
-    if let Some(steps) = steps.filter(|_| acts && !messages) {
-        steps.retain(|step| step.get("text").is_none());
-    }
-    Ok(json)
 }
 
 /// Returns a trace without its names, reward and recorded failures.
@@ -117,6 +96,7 @@ pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure>
     GoldenSet::parse(&[(out, &text)], &known)
         .map_err(|errors| format!("nothing was written: {}", joined(&errors)))?;
     write_text(out, &text)?;
-    eprintln!("{}: {} entries more, {} bytes", out.display(), entries.len(), text.len() - before);
+    let what = if entries.len() == 1 { "entry" } else { "entries" };
+    eprintln!("{}: {} {what} added, {} bytes", out.display(), entries.len(), text.len() - before);
     Ok(())
 }

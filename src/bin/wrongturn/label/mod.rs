@@ -1,5 +1,5 @@
-//! Labels recorded runs by hand: samples runs to read, writes sheets without verdicts, appends golden entries, and
-//! measures the agreement of two readers.
+//! The `label` command, for labelling recorded runs by hand: it samples runs to read, writes sheets without verdicts,
+//! appends golden entries, and measures the agreement of two readers.
 
 mod agreement;
 mod cells;
@@ -16,35 +16,35 @@ use cells::{Labelled, Span};
 use clap::Parser;
 use wrongturn::{Trace, calibrate::Difficulty, read::Format, scan::ScanEvent};
 
-/// Labels recorded runs by hand
+/// Records labels that a reader gives to runs
 ///
 /// To label a run:
 ///   label FILE --run ID --detector loop --yes --where 8-14 --difficulty hard
 ///         --description "…"
 /// To draw runs to read: label --sample FILE… --detector loop --n 40 --seed 1
-/// To make entries of a filled sheet: label --filled SHEET.jsonl
+/// To make entries from a filled sheet: label --filled SHEET.jsonl
 /// To compare two readers: label SHEET.jsonl --second OTHER.jsonl
 #[derive(Parser)]
 #[command(verbatim_doc_comment, after_help = common::notes(
-    "files of runs of any format; with --filled and --second, sheets or golden entries.",
-    "golden entries, appended; a sheet and its page; or the agreement of two readers on standard output.",
+    "run files in any supported format; with --filled, a sheet; with --second, sheets or golden entries.",
+    "golden entries, appended to a file; with --sample, a sheet and an HTML page that shows its runs; with \
+     --second, the agreement of two readers on standard output.",
     "wrongturn label --sample golden/tau2 --detector loop --out sheet.jsonl",
 ))]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Arguments {
     /// File of runs, in any format that can be read; with --second, the labels of the first reader
     #[arg(required_unless_present_any = ["sample", "filled"])]
     file: Option<PathBuf>,
-    /// The run: its id, or its position from 0 on; #3 is always a position
+    /// The run: its id, or its position counted from 0; a number after # (#3) is always a position
     #[arg(long)]
     run: Option<String>,
     /// The detector that the label is for
     #[arg(long, value_name = "ID", value_parser = detector)]
     detector: Option<String>,
-    /// The failure is there
+    /// The run has the failure
     #[arg(long, conflicts_with = "no")]
     yes: bool,
-    /// The failure is not there
+    /// The run does not have the failure
     #[arg(long)]
     no: bool,
     /// First and last step of the failure, such as 8-14; 8 for one step
@@ -56,7 +56,7 @@ pub(crate) struct Arguments {
     /// Why the label is what it is, in one sentence
     #[arg(long)]
     description: Option<String>,
-    /// Tags, with commas between
+    /// Comma-separated tags
     #[arg(long, value_delimiter = ',')]
     tags: Vec<String>,
     /// The id of the entry; default: the detector and the digest of the run
@@ -65,13 +65,11 @@ pub(crate) struct Arguments {
     /// Write a reference to the run instead of its trace, for data that must not be copied
     #[arg(long)]
     reference: bool,
-    /// Keep the messages, which no detector reads; without this they are kept where the place reaches to one
-    #[arg(long)]
-    messages: bool,
-    /// Where entries are appended, or the sheet is written; default: <detector>.jsonl, sheet.jsonl
+    /// File to which entries are appended (default: <detector>.jsonl) or, with --sample, the sheet is written (default:
+    /// sheet.jsonl)
     #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,
-    /// Draw runs of these files and directories to read
+    /// Draw a sample of runs to read from these files and directories
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "file")]
     sample: Vec<PathBuf>,
     /// How many runs to draw
@@ -106,7 +104,7 @@ fn required<'v, T>(value: Option<&'v T>, name: &str) -> Result<&'v T, String> {
 fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     let detector = required(arguments.detector.as_ref(), "detector")?;
     if arguments.yes == arguments.no {
-        return Err("say --yes or --no".into());
+        return Err("one of --yes and --no is required".into());
     }
     let (runs, format, inputs) = read(file)?;
     let name = required(arguments.run.as_ref(), "run")?;
