@@ -52,7 +52,7 @@
 //! # Detectors
 //!
 //! <!-- detectors: begin -->
-//! | detector | finds | failure mode | runs | main parameter |
+//! | detector | finds | failure mode | used | main parameter |
 //! |---|---|---|---|---|
 //! | `expected_action` | an action that the reference expects was not taken | `operation/expected_action` | if named | `min_missed` 1 |
 //! | `feedback_blindness` | the agent repeats what was just refused | `operation/feedback_blindness` | by default | `max_failures` 3 |

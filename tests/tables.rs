@@ -40,7 +40,7 @@ fn detectors() -> Vec<String> {
         let default = config.get(parameter).unwrap_or_else(|| panic!("{id}: no field `{parameter}`"));
         format!("| `{id}` | {summary} | `{mode}` | {runs} | `{parameter}` {default} |")
     };
-    let head = ["| detector | finds | failure mode | runs | main parameter |", "|---|---|---|---|---|"];
+    let head = ["| detector | finds | failure mode | used | main parameter |", "|---|---|---|---|---|"];
     head.into_iter().map(str::to_owned).chain(ALL.iter().map(row)).collect()
 }
 

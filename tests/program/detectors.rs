@@ -170,7 +170,7 @@ fn check_says_what_failures_cost() {
     assert_eq!(row("loop"), ["5", "50.0%", "10", "50.0%", "550", "50.0%"]);
     assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
     let html = String::from_utf8(folder.bytes("report.html")).unwrap();
-    assert!(html.contains("1 of 2 runs are flagged"), "{html}");
+    assert!(html.contains("Flagged by at least one detector: 1 of 2 runs"), "{html}");
     assert!(html.contains("Cost of failures: tokens") && html.contains("50.0%, 550 of 1100"));
     // The steps of the run are there, read once more, as text.
     assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
@@ -255,7 +255,7 @@ fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
     assert!(place("m07") < place("m19") && place("m19") < place("m18"), "{figure}");
     assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
     // The run of the file that was cut names no model.
-    assert!(figure.contains("The first 15 of 21 models"), "{figure}");
+    assert!(figure.contains("Only the 15 of 21 models"), "{figure}");
     // A corpus that was read in full has no such section.
     let (_, err) = ends("check", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
     assert_eq!(err, "");

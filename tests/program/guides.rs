@@ -26,7 +26,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo bench", "benches are compiled by the gate"),
     ("cargo doc", "the gate"),
     ("cargo run --release -p wrongturn-benches", "benches/tests"),
-    ("cargo install --path . --features cli", "the gate"),
+    ("cargo install --locked --path . --features cli", "the gate"),
     ("cargo run --release -p wrongturn-collector", "the tests of that package"),
 ];
 

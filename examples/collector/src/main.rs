@@ -1,7 +1,7 @@
 //! Receives OTLP, judges the traces, and hands on evaluation events.
 //!
 //! ```text
-//! cargo run --release -p wrongturn-collector -- --set sink='[{kind="file",path="events.jsonl"}]'
+//! cargo run --profile collector -p wrongturn-collector -- --set sink='[{kind="file",path="events.jsonl"}]'
 //! OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317 your-agent
 //! ```
 //!

@@ -271,5 +271,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Ok(())
     })?;
     common::print(&diagnosis.render(common::width()))?;
+    common::inputs::tell_skipped(std::slice::from_ref(&inputs));
     Ok(inputs.status())
 }

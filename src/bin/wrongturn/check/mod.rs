@@ -162,6 +162,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
         baseline.write(path)?;
+        common::note(&format!("note: {} holds the findings that are known now", path.display()));
     }
     let draw = |flagged: FlaggedRuns| {
         if reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }

@@ -88,11 +88,16 @@ impl From<Files> for Inputs {
 /// Reports on stderr what was not read of these inputs.
 pub(crate) fn tell(inputs: &[Inputs]) {
     tell_errors(inputs);
+    tell_skipped(inputs);
+}
+
+/// Reports on stderr the files that were skipped because of their names.
+pub(crate) fn tell_skipped(inputs: &[Inputs]) {
     for (directory, endings) in inputs.iter().flat_map(|inputs| &inputs.not_read) {
         let files: u64 = endings.values().sum();
-        let what = if files == 1 { "file is" } else { "files are" };
+        let what = if files == 1 { "file was" } else { "files were" };
         note(&format!(
-            "note: {}: {files} {what} not read for the ending of the name ({}); name a file itself to read it",
+            "note: {}: {files} {what} skipped because of the extension ({}); name a file itself to read it",
             directory.display(),
             most_frequent(endings)
         ));

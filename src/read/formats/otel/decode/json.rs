@@ -49,7 +49,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
                 | b"scopeLogs"
                 | b"scope_logs"
                 | b"instrumentationLibraryLogs" => {
-                    has_scopes = true;
+                    has_scopes |= value.kind()? != Kind::Null;
                     // The sender may still come.
                     let later = if is_known { None } else { whole(value) };
                     match later {
@@ -96,7 +96,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
                 name = Some(wire::name(value)?.unwrap_or_default());
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => {
-                has_items = true;
+                has_items |= value.kind()? != Kind::Null;
                 // Its name may still follow.
                 let later = if name.is_some() { None } else { whole(value) };
                 match later {
