@@ -1,8 +1,8 @@
-//! Coverage of intervals: simulation with known truth.
+//! Simulates how often confidence intervals contain the true correlation.
 //!
-//! Draws clustered samples with a known correlation, computes the intervals of Fisher and of the cluster bootstrap on
-//! each, and counts how often they contain the truth. Then checks that p-values of the permutation test are uniform if
-//! there is no association. All draws are seeded.
+//! Draws clustered samples with a known correlation, computes Fisher's interval and those of the cluster bootstrap for
+//! each, and counts how often each contains the true value. Then checks that p-values of the permutation test are
+//! uniform if there is no association. All draws are seeded.
 //!
 //! `cargo run --release -p wrongturn-benches --bin coverage -- --help`
 
@@ -18,14 +18,14 @@ use wrongturn::stats::{
     ClusteredPearson, Interval, Resampling, cluster_bootstrap, pearson, permutation_test,
 };
 
-/// Simulates coverage of intervals and uniformity of p-values.
+/// Simulates how often intervals contain the true correlation, and tests whether p-values are uniform.
 #[derive(Parser)]
 #[command(after_help = "\
-Exit status: 0; 3 if the p-values are not uniform; 2 for wrong usage.
+Exit status: 0 if the p-values are uniform, 3 if they are not, 2 for a usage error.
 
 Example: coverage --samples 4000")]
 struct Arguments {
-    /// Samples drawn for each line
+    /// Samples drawn for each row of the table and for the permutation test
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
     /// Resamples of each bootstrap and permutation test
@@ -37,7 +37,8 @@ fn main() -> ExitCode {
     common::run(run)
 }
 
-/// Normal columns: clusters share half of each variance, correlated by 0.6 between clusters, 0.2 within.
+/// The true correlation of the normal columns. Half of each variance is between clusters, correlated at 0.6, and half
+/// within, correlated at 0.2.
 const NORMAL_R: f64 = 0.4;
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
@@ -165,7 +166,7 @@ fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
         .zip(1_u32..)
         .map(|(p, place)| (f64::from(place) / n - p).max(p - (f64::from(place) - 1.0) / n))
         .fold(0.0, f64::max);
-    // p-values are multiples of one resample, which adds that much.
+    // p-values are multiples of 1/(resamples + 1); this step can add as much to the distance.
     Ok((distance, 1.628 / n.sqrt() + 1.0 / f64::from(arguments.resamples)))
 }
 

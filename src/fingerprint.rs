@@ -1,6 +1,7 @@
 //! Behavioural fingerprints: how often one kind of event follows another.
 //!
-//! Events are calls, and messages of agent and user that have text. System messages and answers do not count.
+//! Events are calls by the agent or the user, and their non-empty messages. System messages and the results of calls
+//! are not events.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -15,9 +16,9 @@ use crate::trace::{Actor, Digest, DigestMap, Event, Step, Trace};
 /// A kind of event. Written `agent`, `user`, `tool:<name>`, `user-tool:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
-    /// A message of the agent.
+    /// A message from the agent.
     Agent,
-    /// A message of the user.
+    /// A message from the user.
     User,
     /// A call by the agent.
     Tool(String),
@@ -109,7 +110,7 @@ impl Fingerprint {
         }
     }
 
-    /// Returns the number of transitions.
+    /// Returns the sum of all transition counts.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.edges.values().fold(0, |sum, count| sum.saturating_add(*count))
@@ -119,7 +120,7 @@ impl Fingerprint {
     /// ([`jensen_shannon`](crate::stats::jensen_shannon())).
     ///
     /// # Errors
-    /// [`ErrorKind::Statistics`] if a side has no transitions.
+    /// [`ErrorKind::Statistics`] if either fingerprint has no transitions.
     #[cfg(feature = "statistics")]
     pub fn distance(&self, other: &Self) -> Result<f64> {
         let edges: std::collections::BTreeSet<_> = self.edges.keys().chain(other.edges.keys()).collect();
@@ -193,7 +194,7 @@ pub struct FingerprintBuilder {
 }
 
 impl FingerprintBuilder {
-    /// Takes the next step.
+    /// Counts the transition to this step, if the step is an event.
     pub fn observe(&mut self, step: &Step<'_>) {
         let Some(id) = self.id_of(step) else { return };
         if let Some(last) = self.last.replace(id) {

@@ -36,8 +36,8 @@ named! {
 pub struct RouteInefficiencyConfig {
     /// Whose actions count, if the milestones are actions.
     pub actors: Actors,
-    /// The ratio to the reference distance (`run`: to the number of milestones) above which the way is too long; above
-    /// 0.
+    /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which a route is too long. Must
+    /// be above 0.
     pub ratio: f64,
     /// The least number of steps beyond the reference distance (`pairs`).
     pub min_extra: u64,
@@ -47,7 +47,7 @@ pub struct RouteInefficiencyConfig {
     pub routes: RouteScope,
     /// The least number of wasted actions, as `wasted_actions` counts them (`run`); above 0.
     pub min_wasted: f64,
-    /// The minimum of wasted actions squared over all actions (`run`); at least 0.
+    /// The minimum of `wasted² / actions` (`run`); at least 0.
     pub min_impact: f64,
 }
 
@@ -128,7 +128,7 @@ impl Rule for RouteInefficiency {
     }
 }
 
-/// A milestone in the evidence.
+/// The milestone at which a detour begins or should end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
@@ -177,7 +177,7 @@ pub struct RunEvidence {
     pub milestones: u64,
     /// How many of the milestones were reached.
     pub milestones_reached: u64,
-    /// Wasted actions.
+    /// Wasted actions, as `wasted_actions` counts them; some count half.
     pub wasted: f64,
 }
 

@@ -21,7 +21,7 @@ use crate::stats::{ClusteredWithin, RandomEffects, Resampling, grouped, random_e
 pub struct ReplicationOptions {
     /// The unit of clustering.
     pub cluster: ClusterBy,
-    /// Pairs with fewer runs with errors are not ranked.
+    /// The least number of runs with errors and a reward that a pair of model and domain needs to be ranked.
     pub min_n: u64,
     /// Whether all copies of a run count ([`mark_duplicates`]).
     pub keep_duplicates: bool,
@@ -40,7 +40,7 @@ impl Default for ReplicationOptions {
     }
 }
 
-/// Measures against the reward, for one model.
+/// Correlations of each measure with the reward, for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelAssociations {
@@ -50,7 +50,7 @@ pub struct ModelAssociations {
     pub associations: Vec<Association>,
 }
 
-/// Measures against the reward, for one model in one domain.
+/// Correlations of each measure with the reward, for one model in one domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PairAssociations {
@@ -64,7 +64,8 @@ pub struct PairAssociations {
     pub associations: Vec<Association>,
 }
 
-/// A measure against the reward within pairs of model and domain: both are centred on the means of their pair.
+/// The correlation of a measure with the reward within pairs of model and domain: measure and reward are centred on the
+/// means of their pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinRelation {
@@ -76,7 +77,7 @@ pub struct WithinRelation {
     pub clustered: ClusteredInterval,
 }
 
-/// A measure against the reward, pooled over pairs of model and domain by random effects.
+/// The correlation of a measure with the reward, pooled over pairs of model and domain in a random-effects model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PooledRelation {
@@ -87,7 +88,7 @@ pub struct PooledRelation {
     pub effects: Option<RandomEffects>,
 }
 
-/// Measures against the reward, over all runs, by model, and by model and domain.
+/// Correlations of each measure with the reward, over all runs, by model, and by model and domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Associations {
@@ -123,7 +124,7 @@ pub struct Associations {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplicationAnalysis {
-    /// The tables of the note, with pairs of known model and domain only.
+    /// The tables of the published note ([`Replication`]), without pairs whose model or domain is unknown.
     #[serde(flatten)]
     pub tables: Replication,
     /// The runs that count. Not in JSON.
@@ -135,18 +136,18 @@ pub struct ReplicationAnalysis {
     pub duplicates: Vec<Duplicate>,
     /// The unit of resampling.
     pub cluster: ClusterBy,
-    /// Runs without a task, each a cluster of its own if clusters are tasks.
+    /// Runs without a task if clusters are tasks: each is a cluster of its own. 0 for other clusters.
     pub alone: u64,
-    /// Runs with errors that a pair needs to be ranked.
+    /// The least number of runs with errors and a reward that a pair needs to be ranked.
     pub min_n: u64,
     /// Resamples of each bootstrap, and arrangements of each permutation test that is not exact.
     pub resamples: usize,
     /// Their seed.
     pub seed: u64,
-    /// The measures against the reward.
+    /// The correlations of each measure with the reward.
     pub associations: Associations,
-    /// Recovery rate against error count, over all runs and over those with errors; goals reached against recovery
-    /// rate.
+    /// Which of two measures predicts the reward better: recovery rate or error count, over all runs and over those
+    /// with errors; goals reached or recovery rate, over the same two sets.
     pub contrasts: Vec<Contrast>,
     /// Within pairs.
     pub within: Vec<WithinRelation>,

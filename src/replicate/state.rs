@@ -1,4 +1,4 @@
-//! A mergeable state of the runs of a replication.
+//! The runs of a replication, or sums over them, in a form that can be merged.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use super::sums::GroupSums;
 use crate::detect::recovery_rate;
 use crate::trace::{Digest, Distinct};
 
-/// The runs of a replication over one part of a corpus. States of several parts merge.
+/// The runs of a replication over one part of a corpus. The states of several parts can be merged.
 ///
 /// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit it keeps sums by model,
 /// domain and task, from which [`SummedReplication`](super::SummedReplication) is computed. The state does not depend
@@ -52,12 +52,12 @@ enum Form {
 /// The sums kept beyond the limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sums {
-    /// The contents of the runs.
+    /// The smallest digests of the runs' contents, from which distinct contents are counted.
     pub(super) contents: Distinct,
     pub(super) groups: BTreeMap<TaskOfPair, GroupSums>,
 }
 
-/// A model, a domain, and a task of it.
+/// A model, a domain, and a task of that domain.
 pub(super) type TaskOfPair = (Option<Arc<str>>, Option<Arc<str>>, Option<String>);
 
 impl Sums {

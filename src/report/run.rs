@@ -1,4 +1,4 @@
-//! Renders a run: numbered steps with the findings next to them.
+//! Renders a run: numbered steps, marked with the findings that include them, and the findings below.
 
 use std::borrow::Cow;
 
@@ -72,7 +72,7 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
         Event::Action(action) => {
             let name = plain(action.name, width / 4);
             let (name, given) = match command_line(action) {
-                // A tool that is called like a program.
+                // The command line already begins with the name of the tool.
                 Some(line) if line.split_whitespace().next() == Some(action.name) => {
                     (String::new(), line.into_owned())
                 }
@@ -157,7 +157,7 @@ fn pretty(action: &Action<'_>) -> String {
     text.unwrap_or_else(|| arguments(action))
 }
 
-/// Joins a text into one line of at most `most` characters, with control characters replaced.
+/// Puts a text on one line of at most `most` characters, with control characters replaced.
 fn plain(text: &str, most: usize) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -177,7 +177,7 @@ fn printable(text: &str) -> Cow<'_, str> {
     if text.contains(acts) { text.replace(acts, "�").into() } else { text.into() }
 }
 
-/// Returns at most this many characters.
+/// Shortens a text to at most `width` characters, ending in `…` if any were cut.
 fn cut(text: &str, width: usize) -> Cow<'_, str> {
     let width = width.max(1);
     if text.char_indices().nth(width).is_none() {

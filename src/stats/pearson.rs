@@ -6,10 +6,11 @@
 //! ci95 = tanh(artanh(r) ± 1.96/sqrt(n - 3))     Fisher's z, n > 3
 //! ```
 //!
-//! Columns are scaled by a power of two and centred on their means before squaring, so a common offset does not lose
-//! digits. An r within 1e-15 of 0 or ±1 is set to it, as the difference is rounding. The sums of a
-//! [`PearsonAccumulator`] are in [fixed point](super::fixed); their r differs from that of the columns by rounding of
-//! the addends, about 1e-13 divided by the standard deviation of the values.
+//! Before squaring, columns are scaled by a power of two, which keeps squares from overflowing or vanishing, and centred
+//! on their means, which keeps precision if all values share a large offset. An r within 1e-15 of 0, 1 or -1 is set to
+//! that value, because the difference is rounding error. A [`PearsonAccumulator`] sums in [fixed point](super::fixed).
+//! Because its addends are rounded, its r differs from that of [`pearson`] by about 1e-13 divided by the standard
+//! deviation of the values.
 //!
 //! References: Pearson, "Notes on regression and inheritance in the case of two parents", Proc. R.
 //! Soc. 58 (1895); Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
@@ -26,7 +27,8 @@ use super::{ClusteredPearson, Side, StatsError, float};
 /// The least number of pairs: with two, r is always 1 or -1.
 pub(super) const MIN_PAIRS: usize = 3;
 
-/// Columns of sums whose variance is below this (2^-50) are constant: the rest is rounding of the addends.
+/// A column whose variance, computed from sums, is below this (2^-50) counts as constant: so small a variance may be
+/// rounding error.
 const LEAST_VARIANCE: f64 = 1.0 / 1_125_899_906_842_624.0;
 
 /// A correlation coefficient with its p-value and interval.
@@ -38,8 +40,8 @@ pub struct Correlation {
     pub r: f64,
     /// The number of pairs.
     pub n: usize,
-    /// The two-sided p-value under the null hypothesis r = 0. As a function of r it is steepest at ±1: with three
-    /// pairs a change of r in its last digit moves p by up to 1e-8.
+    /// The two-sided p-value under the null hypothesis r = 0. With three pairs, p is steepest at r = ±1: there a change
+    /// in the last digit of r can move p by some 1e-8.
     pub p: f64,
     /// The 95% interval; `None`, serialized as `[null, null]`, for fewer than four pairs.
     #[serde(serialize_with = "interval_or_nulls")]
@@ -54,7 +56,7 @@ pub struct Correlation {
 /// let correlation = pearson(&[1.0, 2.0, 3.0, 4.0], &[2.0, 1.0, 4.0, 3.0])?;
 /// assert_eq!((correlation.r, correlation.n), (0.6, 4));
 /// assert!(correlation.p > 0.3 && correlation.ci95.is_some());
-/// // What cannot be correlated is an error that says why, never NaN.
+/// // Columns that cannot be correlated give an error that says why, never NaN.
 /// let error = pearson(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]).unwrap_err();
 /// assert_eq!(error.to_string(), "all values of x are equal");
 /// # Ok::<(), StatsError>(())
@@ -81,7 +83,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
 
 /// Pearson's correlation of pairs that arrive one by one, or in shards that are merged.
 ///
-/// The result has the same bits in any order and from any partition.
+/// The result is identical, bit for bit, whatever the order of the pairs and their division into shards.
 ///
 /// ```
 /// use wrongturn::stats::{PearsonAccumulator, pearson};
@@ -117,8 +119,8 @@ impl PearsonAccumulator {
     ///
     /// # Errors
     ///
-    /// [`StatsError::NonFinite`] and, for values beyond ±2^20, [`StatsError::OutOfRange`], with the number of pairs so
-    /// far as index; the pair is not added.
+    /// [`StatsError::NonFinite`] and, for values beyond ±2^20, [`StatsError::OutOfRange`], with the number of pairs
+    /// added before as the index. The pair is not added.
     pub fn push(&mut self, x: f64, y: f64) -> Result<(), StatsError> {
         let index = self.count();
         let fixed = |side, value: f64| match Fixed::of(value) {
@@ -154,13 +156,13 @@ impl PearsonAccumulator {
         usize::try_from(self.n).unwrap_or(usize::MAX)
     }
 
-    /// Returns the mean of x; none without pairs.
+    /// Returns the mean of x, or `None` without pairs.
     #[must_use]
     pub fn mean_x(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sums[0].value() / float(self.n))
     }
 
-    /// Returns the mean of y; none without pairs.
+    /// Returns the mean of y, or `None` without pairs.
     #[must_use]
     pub fn mean_y(&self) -> Option<f64> {
         (self.n > 0).then(|| self.sums[1].value() / float(self.n))
@@ -178,7 +180,7 @@ impl PearsonAccumulator {
         Correlation::from_spreads(self.count(), self.spreads())
     }
 
-    /// Σ(x - x̄)², Σ(y - ȳ)², Σ(x - x̄)(y - ȳ); squares that may be rounding are 0.
+    /// Σ(x - x̄)², Σ(y - ȳ)², Σ(x - x̄)(y - ȳ); a sum of squares that may be rounding error is 0.
     fn spreads(&self) -> [f64; 3] {
         let ([x, y], [xx, yy, xy], n) = (self.sums, self.products, self.n);
         let squares = |products: ProductSum, sum| {
@@ -195,8 +197,8 @@ impl PearsonAccumulator {
             all.merge(one);
         }
         let (x_mean, y_mean) = (all.mean_x().unwrap_or(0.0), all.mean_y().unwrap_or(0.0));
-        // Σ(x - a)(y - b) is the sum around the means of the cluster, and n times the product of their distances to a,
-        // b.
+        // Σ(x - a)(y - b) is the sum around the cluster's own means, plus n times the product of the distances of those
+        // means from a and b.
         let centred = |one: &Self| {
             let n = float(one.n);
             let [xx, yy, xy] = one.spreads();

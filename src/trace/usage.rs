@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time and tokens. Detectors do not decide by them; findings carry their sums.
+/// Time and tokens. Detectors ignore them. The cost of a finding is the time, input tokens and output tokens of the
+/// steps in its range.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, StepInput, Usage}};
@@ -17,8 +18,8 @@ pub struct Usage {
     /// Duration in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
-    /// Tokens read for the response that issued the step's turn. Every action of a turn carries them, or every message
-    /// of the agent in a turn without actions; sums count them once.
+    /// Input tokens of the model response that produced the step's turn. The same number stands on every action of the
+    /// turn or, in a turn without actions, on every message from the agent; sums count it once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens written in that response.

@@ -1,4 +1,5 @@
-//! Avoidance by the scorers of the public code, by task and class.
+//! Whether a failure was avoided, as the benchmark's public code decides it. The rule depends on the task and the class
+//! of the failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +7,14 @@ use super::super::text::{first_word, norm};
 use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome};
 use crate::stats::float;
 
-/// Steps of a window of the original.
+/// Length in steps of a window of the original episode.
 const WINDOW: usize = 10;
-/// Share of a window that must be seen again.
+/// Share of a window's distinct observations that, seen again, makes the failure count as repeated.
 const REVISITED: f64 = 0.6;
-/// Cosine of action counts from which a failure counts as repeated.
+/// Cosine similarity of action counts at or above which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
 
-/// Returns the scorer that the published analyses used.
+/// Returns the outcome by the scorer that the published analyses used.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = match (case.task.as_str(), case.target.class()) {
@@ -25,7 +26,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the older scorer.
+/// Returns the outcome by the older scorer, which compares action counts.
 pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = if case.target.class() == "operation" {
@@ -37,7 +38,8 @@ pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion>
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the first and last position of the failure in the original; the code takes step numbers as positions.
+/// Returns the first and last position of the failure in the original. Like the public code, it treats step
+/// numbers as positions.
 fn failing(case: &EvolutionCase) -> Result<(usize, usize), Exclusion> {
     if case.post.is_empty() {
         return Err(Exclusion::NoPostSteps);
@@ -66,7 +68,7 @@ fn other_product(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<
         .ok_or(Exclusion::ProductUnknown)
 }
 
-/// Returns the products in lines `[A] product` of an observation, by letter.
+/// Returns the products that an observation offers in lines such as `[A] product`, keyed by letter.
 fn offered(obs: &str) -> BTreeMap<char, String> {
     let product = |line: &str| {
         let letter = bracketed(line)?;
@@ -110,7 +112,7 @@ fn without_thoughts(action: &str) -> String {
     said + rest
 }
 
-// ---- Operation: did the same action come to the same? --------------------------------------------------------------
+// ---- Operation: did the same action have the same result? ----------------------------------------------------------
 
 fn other_result(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     if ["jericho", "alfworld", "scienceworld", "babyai"].contains(&case.task.as_str()) {
@@ -143,7 +145,7 @@ fn same_result(then: &(String, Option<String>), now: &(String, Option<String>)) 
 }
 
 /// Returns the place of each step: the first line of its observation if it is short and not a sentence about the
-/// player, else the place of the step before. place of the step before.
+/// player, else the place of the previous step.
 fn places(steps: &[EvolutionStep]) -> Vec<String> {
     let mut place = "unknown".to_owned();
     let mut places = Vec::with_capacity(steps.len());
@@ -169,7 +171,8 @@ fn more_progress(case: &EvolutionCase) -> Result<bool, Exclusion> {
     Ok(case.final_progress.unwrap_or(0.0) > original)
 }
 
-/// Returns true if no window of the original from the failure on was seen again.
+/// Returns true if less than `REVISITED` of every window of the original that starts within the failure was seen again.
+/// If nothing was seen again the case is excluded, except in babyai.
 fn elsewhere(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     let original: Vec<String> = case.original.iter().map(|step| norm(step.obs.as_deref())).collect();
     let visited: BTreeSet<String> = case.post.iter().map(|step| norm(step.obs.as_deref())).collect();
@@ -200,7 +203,7 @@ fn action_counts(steps: &[EvolutionStep]) -> BTreeMap<String, u64> {
 fn cosine(left: &BTreeMap<String, u64>, right: &BTreeMap<String, u64>) -> f64 {
     let product: u64 = left.iter().map(|(action, count)| count * right.get(action).unwrap_or(&0)).sum();
     let square = |counts: &BTreeMap<String, u64>| float(counts.values().map(|count| count * count).sum());
-    // The root of the product of whole numbers: exact where the cosine is a fraction.
+    // One root of the product, rather than a product of two roots, is exact whenever the cosine is rational, as 0.5 is.
     let lengths = (square(left) * square(right)).sqrt();
     if lengths > 0.0 { float(product) / lengths } else { 0.0 }
 }

@@ -1,8 +1,8 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
-//! An answer can state a failure in its text alone: a command line that ends in `|| true` or a pipe succeeds whatever
-//! happened, and many tools answer `{"error": …}` with success. An exit code of 0 is trusted where nothing on the line
-//! can hide a failure.
+//! An answer can state a failure in its text alone: a command line that ends in `|| true`, or whose output is piped,
+//! succeeds whatever happened, and many tools report success while they answer `{"error": …}`. An exit code of 0 is
+//! trusted where nothing on the line can hide a failure.
 
 use std::borrow::Cow;
 
@@ -29,19 +29,19 @@ pub(crate) struct Failure {
     pub(crate) signature: Digest,
     /// The digest of the whole answer, volatile parts and most numbers masked, as 64 bits.
     pub(crate) form: u64,
-    /// The digest of its message with numbers.
+    /// Like `signature`, but with numbers kept.
     pub(crate) wording: Digest,
     /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
     pub(crate) cause: Digest,
-    /// The telling line, shortened, for messages.
+    /// The line that says what failed, shortened, for the messages of findings.
     pub(crate) line: String,
-    /// Whether a recorded flag, exit code or type says that it failed, and not the text of the answer.
+    /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,
-    /// Whether that is a flag, as of a harness that refuses a call.
+    /// Whether it was a flag that said so, such as the one a harness sets when it refuses a call.
     pub(crate) is_flagged: bool,
-    /// Whether another command of the line printed something first: a part of the call may have helped.
+    /// Whether another command on the line printed something first: part of the call may have been useful.
     pub(crate) is_partial: bool,
-    /// Set if a test or linter reports on the code under work.
+    /// Set if the failure is a test's or linter's report on the code being worked on.
     pub(crate) report: Option<Report>,
 }
 
@@ -63,13 +63,13 @@ pub(crate) enum FailureKind {
     Killed,
     /// A module, command or package is missing: its name, in lower case.
     Missing(String),
-    /// The arguments do not fit the tool, or the options the program.
+    /// The arguments do not fit the tool, or the options do not fit the program.
     Usage,
     /// Not allowed.
     Refused,
     /// A run of tests that ran none.
     NoTests,
-    /// The wanted state is there already.
+    /// The state that the call was to bring about exists already.
     Done,
     /// The harness does not know the tool.
     NoTool,
@@ -77,10 +77,11 @@ pub(crate) enum FailureKind {
     Other,
 }
 
-/// How much of an answer can state a failure: from its start in JSON, from its end on a command line.
+/// Bytes of an answer that are searched for a failure: `HEAD` from its start for structured calls, `TAIL` from its end
+/// for command lines.
 const HEAD: usize = 400;
 const TAIL: usize = 2_000;
-/// How much of the end mostly holds the last lines.
+/// Bytes of the end that usually hold the last five lines.
 const END: usize = 500;
 /// The exit code of `xargs` if a command that it ran did not end with 0.
 const XARGS: i64 = 123;
@@ -90,7 +91,7 @@ impl Failure {
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
         let is_error = action.status == Status::Error;
         let answer = action.observation.present();
-        // Code that ends well may print an error on purpose.
+        // A code snippet that exits with 0 may print an error on purpose.
         let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
         let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
         let ended_well = is_trusted && action.status == Status::Ok;
@@ -108,7 +109,8 @@ impl Failure {
             return None;
         }
         let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
-        // A line of dashes says nothing, nor does an error that a harness written in JavaScript could not spell.
+        // A line of dashes says nothing, nor does `[object Object]`, which a JavaScript harness prints in place of an
+        // error.
         let says = |line: &&str| line.contains(char::is_alphanumeric) && *line != "[object Object]";
         let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
@@ -131,10 +133,10 @@ impl Failure {
             forms.dedup();
             if killed { Digest::of_text("killed") } else { Digest::of_text(&forms.join("\n")) }
         };
-        // The names of failed tests say only that they failed.
+        // The names of failed tests do not say how they failed, so the lines that do are added.
         let details = if is_report { details(&all) } else { Vec::new() };
         let templates: Vec<String> = told.iter().chain(&details).map(|line| template(line)).collect();
-        // What an assertion saw is the failure.
+        // The values that an assertion saw tell failures apart, so its numbers are kept.
         let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
         let mask = |line: &String| {
             if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
@@ -156,7 +158,7 @@ impl Failure {
         };
         let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
         let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
-        // A linter that states no cause lists what it found, in whatever form.
+        // The output of a linter without a stated cause is taken for a list of its findings, whatever its format.
         let last_check = call.parts.iter().rev().find_map(|part| part.check);
         let lists = last_check == Some(Check::Form) && kind == FailureKind::Other && !all.is_empty();
         let report = if is_report && all_passed(call, &all) {
@@ -184,12 +186,12 @@ impl Failure {
         })
     }
 
-    /// Returns true if a shell says that it could not parse the line, and ran nothing of it.
+    /// Returns true if a shell says that it could not parse the line: none of it ran.
     pub(crate) fn is_unparsed(&self) -> bool {
         is_unparsed(&self.line)
     }
 
-    /// Returns true if it says that this program is not there.
+    /// Returns true if the failure says that `program` is missing.
     pub(crate) fn misses(&self, program: &str) -> bool {
         matches!(&self.kind, FailureKind::Missing(name) if name == program)
     }
@@ -242,7 +244,8 @@ fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
     may_say_no && !all.iter().any(|line| complains(line, call))
 }
 
-/// Returns true if the answer to a structured call begins with what the call says itself: `finish`, `say`.
+/// Returns true if the answer to a structured call begins with text from its arguments, as the answers of `finish` and
+/// `say` do.
 fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
     let head = answer.head(HEAD);
@@ -250,14 +253,14 @@ fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     !call.is_shell && said.zip(arguments).is_some_and(|(said, given)| said.len() > 20 && given.contains(said))
 }
 
-/// Returns the last characters of a text, about so many.
+/// Returns about the last `bytes` bytes of a text, starting at a character boundary.
 fn last_chars(text: &str, bytes: usize) -> &str {
     let start = (text.len().saturating_sub(bytes)..=text.len()).find(|at| text.is_char_boundary(*at));
     start.and_then(|start| text.get(start..)).unwrap_or_default()
 }
 
-/// Returns true if a line that tells a cause speaks of the call: not of the code under work, as the lines of a report
-/// and the exceptions of that code do.
+/// Returns true if a line that states a cause is about the call itself. Lines of a report, and exceptions raised by the
+/// code being worked on, are about that code instead.
 fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
     let of_code = is_report || DIAGNOSTIC.is_match(line);
     let is_raised = || TYPED.is_match(line) || line.starts_with("E  ");
@@ -275,7 +278,7 @@ fn ran_no_test(all: &[&str]) -> bool {
     all.iter().any(|line| NO_TESTS.is_match(line)) && !all.iter().any(|line| COUNTS.is_match(line))
 }
 
-/// Returns true if a command line whose status a pipe hides ran tests, and none ran.
+/// Returns true if a command line that can hide a failure invoked a test runner, and no test ran.
 pub(crate) fn runs_no_test(call: &Call, action: &Action<'_>) -> bool {
     let tests = || call.parts.iter().any(|part| part.check == Some(Check::Tests));
     let Some(answer) = action.observation.present().filter(|_| call.is_shell && !call.is_strict && tests())
@@ -300,8 +303,8 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     }
 }
 
-/// Returns true if the text of an answer states a failure. What is read may say anything, so only an answer that is no
-/// more than a complaint counts there.
+/// Returns true if the text of an answer states a failure. The text that a reading call returns may contain anything,
+/// so for such calls only an answer that is nothing but a complaint counts.
 fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if !call.is_shell {
         let start = answer.start(HEAD + 40);
@@ -338,7 +341,7 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if call.does == Does::Read {
         return last.len() <= 3 && last.last().is_some_and(|first| complains(first, call));
     }
-    // An error that is quoted is indented.
+    // These lines are not trimmed: a quoted error is indented, so it does not match.
     let is_typed =
         || tail.lines().rev().filter(|line| !line.trim().is_empty()).take(3).any(|line| TYPED.is_match(line));
     complains(end, call)
