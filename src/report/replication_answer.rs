@@ -80,10 +80,11 @@ pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String
     Some(text)
 }
 
-/// Returns what each interval says: `YES by task; not settled by model and domain, or within them`.
+/// Returns what each interval says: `YES if clustered by task; not settled if clustered by model and
+/// domain, or within model and domain`.
 fn verdict(contrast: &Contrast) -> String {
     let within = contrast.within.iter().map(|one| ("within model and domain".to_owned(), &one.clustered));
-    let pooled = contrast.clustered.iter().map(|one| (format!("by {}", unit(one.by)), one));
+    let pooled = contrast.clustered.iter().map(|one| (format!("if clustered by {}", unit(one.by)), one));
     let mut answers: Vec<(Better, Vec<String>)> = Vec::new();
     for (by, one) in pooled.chain(within) {
         let answer = Better::of(one);
@@ -94,7 +95,7 @@ fn verdict(contrast: &Contrast) -> String {
     }
     let said = answers.into_iter().map(|(answer, by)| {
         let settled = matches!(answer, Better::First | Better::Second);
-        let by = by.join(if settled { " and " } else { " or " });
+        let by = by.join(if settled { ", and " } else { ", or " });
         match answer {
             Better::First => format!("YES {by}"),
             Better::Second => format!("NO {by}: the error count does"),

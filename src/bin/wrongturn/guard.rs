@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
 #[derive(Parser)]
 #[command(after_help = common::notes_with(
     "a session file of any format with one event per line, or a session on standard input.",
-    "a line per finding, as it is confirmed: id, steps, message.",
+    "a line per finding, as it is confirmed: id, steps, message. Findings that only the end of a run confirms, \
+     such as those of tool_error_recovery, are left to `check`.",
     "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",
     "wrongturn watch golden/tau2/scripted-quitter_telecom.json --idle 1",
 ))]
