@@ -1,4 +1,4 @@
-//! Calibration reports: figures, verdicts, trials.
+//! Calibration reports: precision, recall and F1 with their intervals, verdicts, trials.
 
 use std::collections::BTreeMap;
 
