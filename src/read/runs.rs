@@ -65,10 +65,9 @@ pub(super) struct Runs<'s> {
     pub(super) reading: ReadSummary,
     /// True if spans and log records are set aside.
     pub(super) joins: bool,
-    /// The result so far.
+    /// The result so far, as in [`Tally`].
     actions: u64,
     strangers: u64,
-    /// The number of documents that were of a format.
     documents: u64,
     /// True if calls that are not read were counted already.
     pub(super) is_recount: bool,

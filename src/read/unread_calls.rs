@@ -42,6 +42,7 @@ pub(super) struct Tally {
     pub(super) actions: u64,
     /// Messages in unknown roles, and answers without a call.
     pub(super) strangers: u64,
+    /// Documents that were of a format.
     pub(super) documents: u64,
     pub(super) passed_over: u64,
 }

@@ -8,6 +8,7 @@
 )]
 
 #[cfg(feature = "inspect")]
+mod alike;
 mod archives;
 mod growing;
 mod large;

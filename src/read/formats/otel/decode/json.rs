@@ -1,15 +1,14 @@
-//! Spans and log records as JSON: OTLP and Tempo's `batches`, rows of Phoenix and of the SDK's console exporter, TRAIL's
+//! Spans and log records as JSON: those of OTLP, rows of Phoenix and of the SDK's console exporter, TRAIL's
 //! nested spans, and exports of Jaeger's interface. One reader knows the spellings of a span in all of them.
 
 use std::borrow::Cow;
 
-use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Value, is_remote, resource};
+use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Value, is_remote};
 use super::wire::{self, ident};
 use crate::json::{Json, Kind, Raw, Read};
-use crate::read::wire::{list, member};
 
 /// Reads the objects of a list. A malformed object is skipped and reported.
-fn objects<'a>(
+pub(super) fn objects<'a>(
     json: &mut Json<'a>,
     into: &mut Collection<'a>,
     mut read: impl FnMut(&mut Json<'a>, &mut Collection<'a>) -> Read<()>,
@@ -20,127 +19,14 @@ fn objects<'a>(
     json.list(|item| into.contained(item, &mut read))
 }
 
-/// Returns the next value, or `None` with nothing read if the input is cut off in it: then what is there is read now.
-fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
-    let here = json.mark();
-    let whole = json.raw().ok();
-    if whole.is_none() {
-        json.back_to(here);
-    }
-    whole
-}
-
-/// Reads a list of resources with their spans or log records.
-pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    objects(json, into, |resource, into| {
-        let (mut is_known, mut has_scopes) = (false, false);
-        let mut waiting: Vec<Raw<'a>> = Vec::new();
-        into.resource = None;
-        resource.object(|key, value| {
-            match key {
-                b"resource" => {
-                    is_known = true;
-                    sender(value, into)?;
-                }
-                b"scopeSpans"
-                | b"scope_spans"
-                | b"instrumentationLibrarySpans"
-                | b"ilSpans"
-                | b"scopeLogs"
-                | b"scope_logs"
-                | b"instrumentationLibraryLogs" => {
-                    has_scopes |= value.kind()? != Kind::Null;
-                    // The sender may still come.
-                    let later = if is_known { None } else { whole(value) };
-                    match later {
-                        Some(scopes) => waiting.push(scopes),
-                        None => objects(value, into, scope)?,
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        for scopes in waiting {
-            objects(&mut scopes.json(), into, scope)?;
-        }
-        if !has_scopes {
-            into.pass_over("resources without spans");
-        }
-        into.resource = None;
-        Ok(())
-    })
-}
-
-/// Reads the attributes of the sender of the spans that follow.
-fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    member(json, b"attributes", |attributes| {
-        let read = list(attributes, |item| {
-            if item.kind()? == Kind::Object
-                && let Some((name, value)) = wire::pair(item)?
-            {
-                resource::add(&mut into.resource, &name, &value);
-            }
-            Ok(())
-        });
-        read.map(|_| ())
-    })
-}
-
-fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    let (mut name, mut has_items) = (None, false);
-    let mut waiting: Vec<Raw<'a>> = Vec::new();
-    json.object(|key, value| {
-        match key {
-            b"scope" | b"instrumentationLibrary" | b"instrumentation_scope" => {
-                name = Some(wire::name(value)?.unwrap_or_default());
-            }
-            b"spans" | b"logRecords" | b"log_records" | b"logs" => {
-                has_items |= value.kind()? != Kind::Null;
-                // Its name may still follow.
-                let later = if name.is_some() { None } else { whole(value) };
-                match later {
-                    Some(list) => waiting.push(list),
-                    None => items(value, key == b"spans", name.as_deref().unwrap_or_default(), into)?,
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    if !has_items {
-        into.pass_over("scopes without spans");
-    }
-    let name = name.unwrap_or_default();
-    for list in waiting {
-        let first = list.first_items(1).first().copied();
-        let spans =
-            first.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
-        items(&mut list.json(), spans, &name, into)?;
-    }
-    Ok(())
-}
-
-fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &str, into: &mut Collection<'a>) -> Read<()> {
-    let name: Cow<'a, str> = Cow::Owned(scope.to_owned());
-    objects(json, into, |item, into| {
-        if spans {
-            row(item, &Around { scope: Some(&name), ..Around::default() }, into)
-        } else {
-            into.push_log(log(item)?);
-            Ok(())
-        }
-    })
-}
-
 /// Facts about a span from around it.
 #[derive(Default)]
-struct Around<'r, 'a> {
-    trace: Option<&'r Cow<'a, str>>,
-    parent: Option<&'r Cow<'a, str>>,
-    scope: Option<&'r Cow<'a, str>>,
+pub(super) struct Around<'r, 'a> {
+    pub(super) trace: Option<&'r Cow<'a, str>>,
+    pub(super) parent: Option<&'r Cow<'a, str>>,
+    pub(super) scope: Option<&'r Cow<'a, str>>,
     /// True if times are in microseconds, as Jaeger writes them.
-    micros: bool,
+    pub(super) micros: bool,
 }
 
 /// The members of a span.
@@ -154,7 +40,7 @@ struct Row<'a> {
 }
 
 /// Reads a single span, and its children after it.
-fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut Collection<'a>) -> Read<()> {
+pub(super) fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut Collection<'a>) -> Read<()> {
     let mut read = Row::default();
     json.object(|key, value| read.member(key, value, around.micros))?;
     let Row { mut span, kind, duration, children } = read;
@@ -383,7 +269,7 @@ pub(super) fn jaeger<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read
     })
 }
 
-fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
+pub(super) fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
     let mut log = LogRecord::default();
     let mut seen = 0;
     json.object(|key, value| {

@@ -3,6 +3,7 @@
 //! To add an encoding, write a function that reads it into spans, and a line in [`shape`] that recognises it.
 
 mod json;
+mod otlp;
 #[cfg(feature = "otlp")]
 mod proto;
 mod request;
@@ -133,7 +134,7 @@ fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()>
     match shape(members) {
         Some(Shape::Otlp) => {
             for (_, value) in members.iter().filter(|(key, _)| is_resources(key.as_bytes())) {
-                json::resources(&mut value.json(), into)?;
+                otlp::resources(&mut value.json(), into)?;
             }
         }
         Some(Shape::Within(inner)) => take_object(&inner, into)?,
@@ -168,7 +169,7 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Op
                 _ if value.kind()? != Kind::List => {}
                 _ if is_resources(key) => {
                     found = true;
-                    json::resources(value, into)?;
+                    otlp::resources(value, into)?;
                 }
                 b"data" => json::jaeger(value, into)?,
                 b"spans" => json::nested(None, value, into)?,
