@@ -1,5 +1,5 @@
-//! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a title
-//! instead of a tool name, and is updated until it has completed or failed.
+//! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a
+//! title instead of a tool name, and is updated until it has completed or failed.
 
 use super::prelude::*;
 
@@ -58,7 +58,7 @@ struct Open<'a> {
 struct Request<'a> {
     session: Option<Cow<'a, str>>,
     call: Cow<'a, str>,
-    /// The options that reject the call.
+    /// The ids of the options that reject the call.
     rejecting: Vec<Cow<'a, str>>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Adds a part of a message, which ends where another begins.
+    /// Adds a chunk of a message. A chunk of another actor ends the message.
     fn chunk(&mut self, session: Option<Cow<'a, str>>, actor: Actor, update: &Members<'a>) {
         if self.open.get(&session).is_some_and(|open| open.actor != Some(actor)) {
             self.say(session.clone());
@@ -122,7 +122,7 @@ impl<'a> Sessions<'a> {
             .extend(update.get("content").and_then(|part| wire::part_text(&mut part.json()).ok().flatten()));
     }
 
-    /// Emits the message whose chunks were collected.
+    /// Adds the message whose chunks were collected to its run.
     fn say(&mut self, session: Option<Cow<'a, str>>) {
         let Some(open) = self.open.get_mut(&session) else { return };
         let text: String = open.chunks.drain(..).map(TextCow::into_cow).collect();
@@ -133,7 +133,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Reads a call, or an update of one. A call that needs permission may first appear in the request for it.
+    /// Reads a call, or an update of one. A call may first appear in a request for permission.
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());
@@ -182,7 +182,7 @@ impl<'a> Sessions<'a> {
 impl<'a> Called<'a> {
     /// Merges an update into a call.
     fn update(&mut self, call: &Members<'a>, run: &mut Recording<'a>) {
-        // The edit that a call proposes says what it does; a title only describes it.
+        // A proposed edit shows the effect of a call; a title only describes it.
         let input = call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null"));
         let is_diff = |item: &Raw<'a>| item.member("type").and_then(common::name).as_deref() == Some("diff");
         let diff = || items(call.get("content")).into_iter().find(is_diff).filter(|_| !self.has_input);
@@ -194,7 +194,7 @@ impl<'a> Called<'a> {
             } else if !known.arguments.is_present()
                 && let Some(title) = call.get("title").and_then(Raw::string)
             {
-                // A shortened title stands for many calls.
+                // Different calls may have the same shortened title.
                 let is_whole = !title.contains("...");
                 known.arguments = if is_whole {
                     Content::Present(common::sole_text("title", &title))
@@ -221,7 +221,7 @@ fn status(call: &Members<'_>) -> Option<bool> {
     }
 }
 
-/// Returns the name of the tool from an extension, or else the kind of the call.
+/// Returns the name of the tool from an extension, or else the kind or the title of the call.
 fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
     let meta = call.get("_meta");
     let tool = meta.and_then(|meta| meta.member("claudeCode").unwrap_or(meta).member("toolName"));
@@ -230,7 +230,7 @@ fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
         .or_else(|| call.name("title"))
 }
 
-/// Returns the text of a call that ended: its content, or else the tool's output.
+/// Returns the observation of a call that ended: its content, or else the output of the tool.
 fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<TextCow<'a>> {
     let part = |item: Raw<'a>| text(item.member("content")).or_else(|| words::result(item));
     let parts = items(content).into_iter().filter_map(part);

@@ -1,5 +1,5 @@
-//! Transcripts of the Microsoft 365 Agents SDK and the Bot Framework: activities, some of them with a call or its
-//! result.
+//! Transcripts of the Microsoft 365 Agents SDK and the Bot Framework: activities, some of them with a call or
+//! its result.
 
 use super::prelude::*;
 

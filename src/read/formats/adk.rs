@@ -1,5 +1,5 @@
-//! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API, and
-//! conversations with the tool uses of each invocation.
+//! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API,
+//! and conversations with the tool uses of each invocation.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -57,7 +57,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// Reads the result of a case: the recorded session, or else its invocations.
 fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
     let status = either(case, ["final_eval_status", "finalEvalStatus"]).and_then(Raw::integer);
-    // 1 is passed, 2 is failed, 3 is not evaluated.
+    // 1 means passed, 2 failed, and 3 not evaluated.
     let reward = match status {
         Some(1) => Some(1.0),
         Some(2) => Some(0.0),
@@ -82,7 +82,7 @@ fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, run
     contents.run.reward = reward;
     for event in events {
         let event = Members::from(event);
-        // A chunk of a response that is repeated as a whole.
+        // The whole response follows its chunks.
         if event.flag("partial") == Some(true) {
             continue;
         }
@@ -123,7 +123,7 @@ fn conversation(
         for event in items(either(&between, ["invocation_events", "invocationEvents"])) {
             contents.add("model", event.member("content"), None);
         }
-        // An author and its parts.
+        // Each response is a list of an author and its parts.
         for said in items(either(&between, ["intermediate_responses", "intermediateResponses"])) {
             let texts = said.items().and_then(|said| said.get(1)?.items()).unwrap_or_default();
             contents.run.turn(None);

@@ -1,5 +1,5 @@
-//! The standard form of the agent data protocol: trajectories of actions and observations. An observation answers the
-//! action before it.
+//! The standard form of the agent data protocol: trajectories of actions and observations. An observation
+//! answers the action before it.
 
 use super::prelude::*;
 use crate::read::text_calls;
@@ -63,7 +63,7 @@ fn step<'a>(step: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Record
     }
 }
 
-/// Returns the text of an observation: for a page, its accessibility tree, or else its source.
+/// Returns the text of an observation: for a page, its accessibility tree, or else its source or URL.
 fn observation<'a>(class: &str, step: &Members<'a>) -> Option<TextCow<'a>> {
     let keys: &[&str] = if class == "web_observation" { &["axtree", "html", "url"] } else { &["content"] };
     keys.iter().find_map(|key| step.result(key))

@@ -68,7 +68,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Gives an answer to the call of its id, or else to the oldest one of its name.
+    /// Answers the open call with the id of a message, or else the oldest one of its name.
     fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
         let call = message.object("tool_call");
         let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);
@@ -91,7 +91,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Returns the text of a message: a string, or parts with `content`.
+/// Returns the text of a message: a string, or parts with `content` or `text`.
 fn text(content: Raw<'_>) -> Option<TextCow<'_>> {
     match content.kind() {
         Kind::List => {

@@ -9,7 +9,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const MESSAGE: Mark = Has(&["message_index", "role"]);
 const CALLS: Mark = Holds("tool_calls", &Has(&["tool"]));
-/// Some messages have calls in the form of AgentV, or scores.
+/// A result: it has scores, or messages with calls in the form of AgentV.
 const RESULT: Mark =
     Any(&[Holds("output", &CALLS), Holds("messages", &CALLS), Has(&["score", "scores", "target"])]);
 

@@ -1,4 +1,5 @@
-//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and its result.
+//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and
+//! its result.
 
 use super::prelude::*;
 
@@ -47,7 +48,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     }
     for part in parts.into_iter().map(Members::from) {
         match part.name("type").as_deref() {
-            // One message holds the replies of the model up to the next one of the user.
+            // One message holds all responses of the model up to the next message of the user.
             Some("step-start") => run.turn(time),
             Some("text") => run.say(actor, part.text("text")),
             _ if part.has("toolInvocation") => call(&part.object("toolInvocation"), run),

@@ -53,7 +53,7 @@ fn user_message<'a>(content: &Members<'a>, run: &mut Recording<'a>) {
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
         for result in Members::from(results).objects("tool_use_results") {
             let outcome = cancelled.map(|_| Outcome::REFUSED).or_else(|| result.outcome("status"));
-            // `{"Text": …}` or `{"Json": …}`.
+            // A block is `{"Text": …}` or `{"Json": …}`.
             let mut blocks = result.objects("content");
             let observed = blocks.find_map(|block| words::result(block.first(&["Text", "Json"])?));
             run.answer(result.ident("tool_use_id"), None, observed, outcome.unwrap_or(Outcome::UNMARKED));

@@ -1,5 +1,5 @@
-//! Antigravity: the steps of a conversation. A planner step has calls without ids. The steps up to the next
-//! planner step answer them: the type of a step says which tool it is from.
+//! Conversations of Antigravity, step by step. A planner step has calls, usually without ids. The steps up to
+//! the next planner step answer them; the type of a step tells its tool.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the steps without copies, in their order. A resumed session may append earlier steps again, and concurrent
-/// steps may be out of order.
+/// Returns the steps without copies, in the order of `step_index` if no two steps share one. A resumed
+/// session may append earlier steps again, and concurrent steps may be out of order.
 fn steps_in_order<'a>(document: &Document<'a>, run: &mut Recording<'_>) -> Vec<Members<'a>> {
     let mut steps: Vec<_> = document.each().collect();
     let (all, mut known) = (steps.len(), BTreeSet::new());
@@ -116,8 +116,8 @@ fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {
     calls.collect()
 }
 
-/// Returns arguments whose values are strings of JSON (`"\"git status\""`, `"10"`), decoded. Truncated values stay as
-/// they are.
+/// Returns arguments whose values are strings of JSON (`"\"git status\""`, `"10"`), decoded. Truncated values
+/// stay as they are.
 fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
     let mut object: Map<String, Value> = serde_json::from_str(&arguments.spelling()).ok()?;
     let mut has_text = false;
@@ -133,8 +133,8 @@ fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
     has_text.then(|| common::arguments_of_value(&Value::Object(object)))
 }
 
-/// Returns the type of the steps with the results of a tool, if it is known. Some tools have the type `kind` if their
-/// name is the same.
+/// Returns the type of the steps with the results of a tool, if it is known. A tool that is not listed has
+/// the type `kind` if that is its name in capitals.
 fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
     match tool {
         "list_dir" => Some("LIST_DIRECTORY"),

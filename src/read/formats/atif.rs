@@ -14,7 +14,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Document(read),
 };
 
-/// `ATIF-v1.7`, or `1.4`.
+/// Returns true for a version such as `ATIF-v1.7` or `1.4`.
 fn is_version(version: &str) -> bool {
     let number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let version = version.strip_prefix("ATIF-v").unwrap_or(version);
@@ -47,7 +47,8 @@ fn trajectory(members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>
     }
 }
 
-/// Returns the results of a step, and whether they are one result in the form `{type: "tool_result", content, result}`.
+/// Returns the results of a step, and whether they are one result in the form
+/// `{type: "tool_result", content, result}`.
 fn results_of<'a>(observation: &Members<'a>) -> (Vec<StepResult<'a>>, bool) {
     if observation.name("type").as_deref() == Some("tool_result") {
         let success = observation.object("result").flag("success");
@@ -95,7 +96,7 @@ impl<'a> Trajectory<'a> {
         Self { run, turn: 0, is_codex: agent.name("name").as_deref() == Some("codex"), copied_calls: 0 }
     }
 
-    /// Emits the trace and returns its id.
+    /// Emits the run and returns its id.
     fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
         let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
         (self.run.metadata.id, self.run.metadata.parent) = (id.clone(), parent);
@@ -149,7 +150,7 @@ impl<'a> Trajectory<'a> {
         self.results(results, marks, &numbers);
     }
 
-    /// Pairs the results of a step: by id, or else by index.
+    /// Pairs the results of a step with calls: by id, or else in order.
     fn results(&mut self, results: Vec<StepResult<'a>>, marks: Marks, calls: &[CallNumber]) {
         let is_codex = self.is_codex;
         let mut without_id = Vec::new();

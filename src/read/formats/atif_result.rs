@@ -1,4 +1,4 @@
-//! Results of ATIF steps: text that writers append, and their marks of errors.
+//! Results of ATIF steps, with the text and the marks of errors that writers add.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -18,8 +18,8 @@ pub(in crate::read) struct StepResult<'a> {
 }
 
 impl StepResult<'_> {
-    /// Returns true if it answers a call: it has content, or a status. `step` has the step's facts about its only
-    /// result.
+    /// Returns true if it answers a call: it has content, marks or `success`, or the step has a verdict.
+    /// `step` has the marks of the step if this is its only result.
     pub(in crate::read) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || self.marks.is_there || self.success.is_some() || step.has_verdict
     }
@@ -28,7 +28,7 @@ impl StepResult<'_> {
 /// Facts in `extra` of a result or of its step.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::read) struct Marks {
-    /// True if there are any.
+    /// True if `extra` has any member.
     is_there: bool,
     /// True if any of `is_error`, `tool_result_is_error` and `exec_status` is present, whatever its value.
     has_verdict: bool,
@@ -61,8 +61,8 @@ impl Marks {
     }
 }
 
-/// Returns the outcome and observation of the call that this result answers. `step` has the step's facts about its only
-/// result.
+/// Returns the outcome and observation of the call that this result answers. `step` has the marks of the step
+/// if this is its only result.
 pub(in crate::read) fn answer(
     result: StepResult<'_>,
     step: Marks,
@@ -115,7 +115,7 @@ struct Appended {
 const FAILED: &str = "[error] tool reported failure";
 const METADATA: &str = "[metadata] ";
 
-/// Returns the text without the appended part.
+/// Splits a text into the part before an appended text, and the facts in the appended text.
 fn strip(words: TextCow<'_>) -> (TextCow<'_>, Appended) {
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
     let text = words.text();
@@ -165,7 +165,7 @@ fn without_copies(text: Text<'_>) -> Text<'_> {
     if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
 }
 
-/// Reads metadata, as Claude Code stores them next to results; `None` if it is not JSON.
+/// Reads metadata, as Claude Code stores it next to results; `None` if it is not JSON.
 fn read_metadata(text: &str) -> Option<Appended> {
     let (unknown, _) = beside_result(&json(text)?.into());
     let outcome = unknown.map(|reason| Outcome::unknown(reason, Provenance::Flag));

@@ -50,7 +50,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the message threads of a state, and counts what is not a message in the others: that of the group chat if it has calls, or else the contexts of its agents.
+/// Returns the message threads of a state, or the contexts of its agents if these have more calls. In the
+/// lists that are not used, counts items that are not objects as skipped.
 fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
     let states = state.object("agent_states");
@@ -83,7 +84,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(message.time("created_at"));
     run.spent(message.usage("models_usage"));
     let kind = message.name("type").unwrap_or_default();
-    // The summary repeats the tools' output.
+    // Summaries and chunks repeat other messages, and thoughts are reasoning.
     if matches!(&*kind, "ToolCallSummaryMessage" | "ModelClientStreamingChunkEvent" | "ThoughtEvent") {
         return;
     }

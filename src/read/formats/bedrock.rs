@@ -120,7 +120,7 @@ fn call<'a>(given: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>
     Some((format!("{group}{function}").into(), common::arguments_of_text(Cow::Owned(arguments))))
 }
 
-/// A failure ends the open call, if there is one.
+/// Answers the oldest open call with a failure, or adds the failure as a message.
 fn fail<'a>(reason: TextCow<'a>, run: &mut Recording<'a>) {
     run.metadata.termination = Some("failure".to_owned());
     match run.oldest(None) {

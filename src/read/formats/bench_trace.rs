@@ -30,11 +30,11 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// Other tools have episodes as well.
+/// A list of episodes of another tool, which have no key of BenchTrace.
 const OTHERS: Mark =
     Every("episodes", &Not(&Any(&[Has(&["snapshot"]), Has(&["failure_instances"]), Has(&["milestones"])])));
 
-/// Other tools have snapshots as well: a snapshot alone must show its steps.
+/// An episode. Other tools have snapshots as well, so a snapshot alone must have a trajectory.
 const EPISODE: Mark = All(&[
     Has(&["snapshot"]),
     Any(&[
@@ -48,16 +48,16 @@ const EPISODE: Mark = All(&[
 ]);
 
 named! {
-    /// The meaning of `obs` in an entry.
+    /// The relation of `obs` to the action in the same entry.
     pub enum Alignment: "alignment" {
-        /// The observation before the action: its feedback is the `obs` of the next entry.
+        /// `obs` precedes the action. The feedback of the action is the `obs` of the next entry.
         Before = "before",
-        /// The result of the action: the first entry has none.
+        /// `obs` is the feedback of the action. This is the default if the first entry has no action.
         After = "after",
     }
 }
 
-/// Returns the game of all episodes without one of their own.
+/// Reads the game of the episodes that name none.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
         header.flat_domain = json.or_null(Json::string)?.map(Arc::from);
@@ -112,7 +112,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                     b"marginal_failure" => failures(group, false, &mut episode.failures),
                     _ => group.skip(),
                 })?;
-                // Causes come first, whatever the order in the file.
+                // Core failures come first, whatever the order in the file.
                 episode.failures.sort_by_key(|failure| !failure.core);
             }
             b"milestones" => episode.milestones = value.or_null(|list| list.list_of(milestone))?,
@@ -272,7 +272,8 @@ impl Entry<'_> {
     }
 }
 
-/// Returns the room in the heading of an observation: `** Room **`, `<<Room>>`, or a title-cased line of its own.
+/// Returns the room in the heading of an observation: `** Room **`, `<<Room>>`, or a title-cased line of its
+/// own.
 fn room(observation: &str) -> Option<String> {
     observation.lines().map(str::trim).find_map(|line| {
         let framed = |open: &str, close: &str| line.strip_prefix(open)?.strip_suffix(close).map(str::trim);

@@ -132,7 +132,7 @@ fn add_code(code: &str, run: &mut Recording<'_>) -> CallNumber {
     call
 }
 
-/// Adds a decoded call: code such as `cd(folder='a')`, or an object of a name with its arguments.
+/// Adds a decoded call: code such as `cd(folder='a')`, or an object with the arguments under the name.
 fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
     if let Some(code) = call.string() {
         return add_code(&code, run);

@@ -1,4 +1,5 @@
-//! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that ran.
+//! browser-use: the history of an agent. An entry has the actions of a response, and a result for each that
+//! ran.
 
 use super::prelude::*;
 

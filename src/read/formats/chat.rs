@@ -1,8 +1,8 @@
-//! Chat transcripts: messages of OpenAI's chat or Anthropic's models, items of OpenAI's Responses, alone or in an
-//! object around them; mini-swe-agent 1.1.
+//! Chat transcripts: messages of OpenAI's chat API or of Anthropic's models, or items of OpenAI's Responses
+//! API. They stand alone or in an object, as in mini-swe-agent 1.1.
 //!
-//! Three formats share one reader: exports mix the mark-ups, and each format reads all of them. This file recognises
-//! lists of elements; `chat_messages` reads messages, `chat_items` items.
+//! Three formats share one reader, because exports mix their mark-ups. This file recognises lists of
+//! elements; `chat_messages` reads messages, and `chat_items` reads items.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -46,7 +46,7 @@ pub(in crate::read) mod openai {
     )]);
 }
 
-/// Keys of objects of other kinds.
+/// Keys that mark an object as another format.
 const FOREIGN: [&str; 8] =
     ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
 
@@ -70,7 +70,7 @@ fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)>
     })
 }
 
-/// Number of elements that decide the kind of all.
+/// Number of elements that decide the kind of the others.
 const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
 
 /// The kind of the elements of a list.
@@ -81,18 +81,19 @@ pub(in crate::read) enum Form {
     Items,
 }
 
-/// The place of the elements.
+/// Where the elements are.
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
     /// In a list of an object.
     List(Raw<'a>),
-    /// In two lists of an object: the input and the output of one response, or the query and the response of a turn.
+    /// In two lists of an object: the input and the output of one response, or the query and the response of
+    /// a turn.
     Response(Option<Raw<'a>>, Option<Raw<'a>>),
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Calls `each` for the elements, with whether they belong to the response.
+    /// Calls `each` with every element until it breaks. The flag is true in the second list of a response.
     fn walk(
         &self,
         mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
@@ -120,13 +121,14 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// Returns the kind of the elements; `None` if they are neither messages nor items. `enough` elements may decide it;
-/// others are checked when they are read.
+/// Returns the kind of the elements; `None` if they are neither messages nor items. The first `enough`
+/// elements may decide it; the rest are checked as they are read.
 fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
     form_of(source, enough, true)
 }
 
-/// Returns the same for elements among which calls may come late unless they are chat messages.
+/// Like [`form`]. Unless the elements `may_be_chat`, messages decide nothing early, because calls may come
+/// late.
 fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
@@ -137,7 +139,7 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
         typed |= element.of_calls.is_some();
         called |= element.of_calls == Some(true);
         count += 1;
-        // Items may come after a few messages that have a type.
+        // Other items may come after a few messages that have a type.
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
         let are_known = are_messages || items && called;
         decided = are_known && enough.is_some_and(|enough| count >= enough);
@@ -160,7 +162,7 @@ fn is_something_else(members: &Members<'_>) -> bool {
         || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
 }
 
-/// Returns true if messages have the answers of tools: steps next to them are copies.
+/// Returns true if the messages include answers of tools. Steps next to them are then copies.
 fn is_answered(members: &Members<'_>) -> bool {
     members.objects("messages").any(|message| message.name("role").as_deref() == Some("tool"))
 }
@@ -196,7 +198,8 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
-/// Returns the same for an object that was claimed, if it has one such list, or two of a response.
+/// Like [`source_of`] for a claimed object, without a look at its elements. `None` unless it has exactly one
+/// of `messages`, `items`, and `input` or `output`.
 fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     match (list("messages"), list("items"), list("input"), list("output")) {
@@ -216,7 +219,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let source = Source::Slice(items);
             let header = document.items().first().filter(|_| items.len() < document.items().len());
             let conversation = match converse(&source, found, None) {
-                // Errors are reported for messages.
+                // If both fail, the error is that for messages.
                 Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
                 read => read?,
             };
@@ -237,12 +240,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Returns the facts in an object around a run.
+/// Returns the metadata and the reward in an object around a run.
 pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
     RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
 }
 
-/// Reads all elements. If one shows that they have another form than assumed, they are read again in that form.
+/// Reads all elements. If one shows that they have another form than assumed, they are read again in that
+/// form.
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {
@@ -279,7 +283,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     let model = metadata.model.clone();
     runs.give_unrouted(&mut conversation.assembler, metadata, reward);
     for (name, mut chat) in conversation.take_sub_agents() {
-        // Claude Code sums up a session, and answers a side question, on a copy of it.
+        // Claude Code summarises a session, and answers side questions, in a copy of it.
         if ["subagent-acompact-", "subagent-aside_question-"].iter().any(|start| name.starts_with(start)) {
             runs.pass_over("elements of copies of the chat", chat.elements());
             continue;
@@ -295,7 +299,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     }
 }
 
-/// Facts in the object around the elements.
+/// Returns the metadata in the object around the elements.
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.ident(key).map(Cow::into_owned);
     let info = members.get("info");

@@ -1,10 +1,10 @@
-//! A call under `tool_calls` of a chat, in all forms that exports use.
+//! A call under `tool_calls` of a chat, in the forms that exports use.
 
 use super::prelude::*;
 
 /// A parsed entry of `tool_calls`.
 pub(in crate::read) struct ToolCall<'a> {
-    /// `None` if it is not a call. Its turn is not known yet.
+    /// `None` if it is not a call. The caller sets its turn.
     pub(in crate::read) call: Option<Call<'a>>,
     /// True if it is of Inspect (`function` is a name) or of tau2 (`requestor`).
     pub(in crate::read) is_foreign: bool,
@@ -76,8 +76,8 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
     Ok(is_call.then_some(call))
 }
 
-/// Returns a call `{name, arguments}` that was skipped.
+/// Reads a call `{name, arguments}` from a value that was skipped.
 pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
-    // Parts that are read here were checked.
+    // The value was checked when it was skipped.
     function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))
 }

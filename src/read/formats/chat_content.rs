@@ -10,12 +10,12 @@ use crate::read::outcome::{broken_off, never_ran};
 pub(in crate::read) enum Body<'a> {
     /// Usually a string.
     Value(Raw<'a>),
-    /// The parts of a list, for a message that is not a result.
+    /// The texts and blocks of a list, in a message that is not a result.
     Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
 }
 
 impl<'a> Body<'a> {
-    /// `role`: the role as far as it is known.
+    /// Reads a content. `role` is the role of the message, if it came before the content.
     pub(super) fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
         let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
         if is_message && json.kind()? == Kind::List {
@@ -25,16 +25,16 @@ impl<'a> Body<'a> {
         json.raw().map(Self::Value)
     }
 
-    /// Returns it as the text of a result.
+    /// Returns the content as the text of a result.
     pub(in crate::read) fn into_result(self) -> Option<TextCow<'a>> {
         match self {
             Self::Value(value) => words::result(value),
-            // For a message with two roles.
+            // For a message whose role changed after its content was read.
             Self::Parts(texts, _) => wire::joined(texts),
         }
     }
 
-    /// Returns the result blocks of a result.
+    /// Returns the result blocks of a message that is a result.
     pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
         let Self::Value(raw) = self else { return Vec::new() };
         if raw.kind() == Kind::String {
@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
         blocks
     }
 
-    /// Returns it as the text of a message, with the blocks next to it.
+    /// Returns the content as the text of a message, and its blocks.
     pub(in crate::read) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
             Self::Value(raw) if raw.kind() == Kind::String => {
@@ -68,7 +68,7 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
         Kind::Object => {
             let object = json.raw()?;
             part(&mut object.json(), &mut texts, &mut blocks)?;
-            // An object of a home-made agent is kept as it stands.
+            // An object of unknown form is kept as JSON.
             if texts.is_empty() && blocks.is_empty() {
                 texts.extend(words::result(object));
             }
@@ -85,7 +85,8 @@ const CALL_KINDS: [&str; 6] =
 /// Types of result blocks.
 const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
 
-/// The end of the types of results that the provider of the model writes into its message (`web_search_tool_result`).
+/// The suffix of the types of results that the provider writes into the message of the model
+/// (`web_search_tool_result`).
 const OF_SERVER: &str = "_tool_result";
 
 /// Reads a part of a content: a text, a block, or something else.
@@ -141,7 +142,7 @@ impl<'a> Part<'a> {
                 self.is_call = Some(matches!(key, b"toolUse" | b"tool_call"));
                 wire::object(value, |key, value| self.member(key, value))?;
             }
-            // Amp keeps what a tool gave under `run`, Haystack the call of a result under `origin`.
+            // Amp keeps the output of a tool under `run`. Haystack keeps the call of a result under `origin`.
             b"run" if value.kind()? == Kind::Object => {
                 wire::object(value, |key, value| self.member(key, value))?;
             }
@@ -210,11 +211,11 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A block of Anthropic's messages: a call (`tool_use`) or a result (`tool_result`).
+/// A block of a message: a call (such as `tool_use`) or a result (such as `tool_result`).
 #[derive(Debug, Default)]
 pub(in crate::read) struct Block<'a> {
     pub(in crate::read) is_call: bool,
-    /// True for a result that the provider of the model wrote into its message.
+    /// True for a result that the provider wrote into the message of the model.
     pub(in crate::read) is_of_server: bool,
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
@@ -223,7 +224,7 @@ pub(in crate::read) struct Block<'a> {
     pub(in crate::read) answers: Option<Cow<'a, str>>,
     pub(in crate::read) content: Option<TextCow<'a>>,
     pub(in crate::read) is_error: Option<bool>,
-    /// Why a result says nothing about its call.
+    /// The reason, if the status of a result leaves the outcome unknown.
     pub(in crate::read) unknown: Option<UnknownReason>,
 }
 

@@ -1,4 +1,4 @@
-//! An element of a chat: a message or an item, and its error marks.
+//! An element of a chat, which is a message or an item, and its error marks.
 
 use super::chat_call::ToolCall;
 use super::chat_content::Body;
@@ -131,7 +131,7 @@ impl<'a> Element<'a> {
         Ok(())
     }
 
-    /// Reads members that an exporter adds to a message.
+    /// Reads the `_metadata` that an exporter adds to a message.
     fn metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
         wire::object(json, |key, value| {
             match key {
@@ -162,8 +162,8 @@ impl<'a> Element<'a> {
         !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
     }
 
-    /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and replaces the
-    /// role with `assistant`, `tool` or the original one.
+    /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and
+    /// replaces the role with `assistant`, `tool` or the original one.
     pub(in crate::read) fn sub_agent(&mut self) -> Option<String> {
         let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
         let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
@@ -211,8 +211,8 @@ impl<'a> Element<'a> {
         self.usage.or(self.extra.usage)
     }
 
-    /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the text
-    /// rules of Codex.
+    /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the
+    /// text rules of Codex.
     pub(in crate::read) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
         if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
             return Some(outcome);
@@ -296,7 +296,7 @@ impl ElementProbe {
     }
 }
 
-/// Returns true if the calls are in the form of Inspect (`function` is a string) or of tau2 (`requestor`).
+/// Returns true if a call is in the form of Inspect (`function` is a string) or of tau2 (`requestor`).
 fn are_foreign_calls(calls: Raw<'_>) -> bool {
     let mut foreign = false;
     let _ = wire::list(&mut calls.json(), |call| {

@@ -11,11 +11,11 @@ use crate::read::outcome::never_ran;
 pub(in crate::read) enum Item {
     /// A function call.
     Function,
-    /// A call of a tool with free text.
+    /// A call of a tool whose input is free text.
     Custom,
-    /// A call of a tool of OpenAI's, named by the type.
+    /// A call of a tool of OpenAI, which the type names.
     Tool(&'static str),
-    /// The same, run on the server: it contains its result.
+    /// The same, run on the server. Its status is its outcome.
     Server(&'static str),
     /// A call of a remote tool: it contains its result.
     Mcp,
@@ -48,7 +48,8 @@ impl Item {
 }
 
 impl Item {
-    /// Returns the call of an item, and the answer that it contains. `part` returns a member unless it is null.
+    /// Returns the call of an item, and the answer that it contains, if any. `part` returns a member unless
+    /// it is null.
     pub(in crate::read) fn call<'a>(
         self,
         id: Option<Cow<'a, str>>,
@@ -102,8 +103,9 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally its success.
-/// `stated` is what is recorded elsewhere. With `nested`, the text may contain the real result.
+/// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally its
+/// success. `stated` is the outcome that is recorded elsewhere. With `nested`, a result inside the text may
+/// decide the outcome.
 pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, nested: bool) -> Answer<'_> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);
@@ -116,13 +118,14 @@ pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, 
     }
     let inner = if nested { nested_outcome(&text.text().to_str()) } else { None };
     let (by_text, observation) = codex_text::split(text);
-    // The text that a running call has printed so far.
+    // A text that says that the call still runs or was interrupted takes precedence.
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
     let outcome = unfinished.or(stated).or(by_text).or(inner).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
 }
 
-/// Returns the outcome of a JSON result that contains the real one, as MCP writes it: by its flag, or by its text.
+/// Returns the outcome of a JSON result that contains the real one, as MCP writes it: by its flag, or by its
+/// text.
 pub(in crate::read) fn nested_outcome(text: &str) -> Option<Outcome> {
     const MOST_NESTED: usize = 4;
     let mut text = Cow::Borrowed(text);

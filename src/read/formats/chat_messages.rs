@@ -19,15 +19,15 @@ const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
 pub(in crate::read) struct Conversation<'a> {
     pub(in crate::read) assembler: Assembler<'a>,
     form: Form,
-    /// Number of elements.
+    /// Number of elements so far.
     place: u64,
-    /// The turn of the current consecutive elements of the model.
+    /// The turn that the current consecutive elements of the model share.
     open_turn: Option<u64>,
     /// Number of turns of the model.
     turns: u64,
-    /// The tokens of the response whose calls follow.
+    /// The tokens for the calls that follow.
     usage: Option<Usage>,
-    /// The tokens of the single response of all elements from here on.
+    /// The tokens of the one response that contains all elements from here on.
     whole_usage: Option<Usage>,
     time: Option<u64>,
     in_order: InOrder<'a>,
@@ -53,22 +53,22 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Returns the end of the run as mini-swe-agent records it.
+    /// Returns the exit status that mini-swe-agent records.
     pub(in crate::read) fn exit_status(&self) -> Option<&str> {
         self.exit_status.as_deref()
     }
 
-    /// Returns the number of skipped elements.
+    /// Returns the number of skipped elements, calls and results, including those of sub-agents.
     pub(in crate::read) fn unknown(&self) -> u64 {
         self.unknown + self.sub_agents.iter().map(|(_, chat)| chat.unknown()).sum::<u64>()
     }
 
-    /// Returns the number of elements.
+    /// Returns the number of elements, including those of sub-agents.
     pub(in crate::read) fn elements(&self) -> u64 {
         self.place
     }
 
-    /// Returns the chats of sub-agents, with their names.
+    /// Takes the chats of sub-agents, with their names.
     pub(in crate::read) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
         std::mem::take(&mut self.sub_agents)
     }
@@ -114,7 +114,7 @@ impl<'a> Conversation<'a> {
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
             (None, true) => self.message(element)?,
-            // Reasoning does not end the turn.
+            // Reasoning is part of the turn of the model.
             (None, false) if element.is_reasoning() => {
                 self.turn();
             }
@@ -124,8 +124,8 @@ impl<'a> Conversation<'a> {
         Ok(true)
     }
 
-    /// Returns the turn of an element of the model: chats number it by its first consecutive element, items by the
-    /// number of turns.
+    /// Returns the turn of an element of the model. In a chat, it is the place of the first of the
+    /// consecutive elements; among items, it is the number of earlier turns.
     pub(in crate::read) fn turn(&mut self) -> u64 {
         if let Some(turn) = self.open_turn {
             return turn;
@@ -137,7 +137,7 @@ impl<'a> Conversation<'a> {
         turn
     }
 
-    /// Ends the turn of the model, and returns it.
+    /// Ends the turn of the model, and returns the turn of the current element.
     pub(in crate::read) fn end_turn(&mut self) -> u64 {
         self.open_turn = None;
         if self.form == Form::Items { self.turns } else { self.place }
@@ -180,12 +180,12 @@ impl<'a> Conversation<'a> {
         match words::actor_of(&role) {
             Actor::Agent => {
                 let all = blocks.len();
-                // The model may invent results, other than those of its provider's tools.
+                // Only results of the provider's tools count: the model may invent others.
                 blocks.retain(|block| block.is_call || block.is_of_server);
                 self.unknown += (all - blocks.len()) as u64;
                 self.agent(element, text, blocks);
             }
-            // In chats of several agents, each has a name of its own.
+            // In chats of several agents, the role may be the name of an agent.
             Actor::Environment if has_calls() => self.agent(element, text, blocks),
             actor => {
                 let turn = self.end_turn();
@@ -256,7 +256,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// A message that is a result.
+    /// Adds a message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
         let mut blocks = content.as_ref().map(Body::results).unwrap_or_default();
@@ -285,7 +285,8 @@ impl<'a> Conversation<'a> {
         self.answer(turn, id, element.name.as_ref(), answer);
     }
 
-    /// Gives an answer to the call of this id, or, without one, to the oldest open call of this name.
+    /// Answers the call with this id. Without an id, answers the oldest open call of this name, or of any
+    /// tool if `name` is `None`; calls without an id come first.
     fn answer(
         &mut self,
         turn: u64,

@@ -1,5 +1,5 @@
-//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation. Messages have
-//! `role` and `content`, or `from` and `value` as ShareGPT writes them.
+//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation.
+//! Messages have `role` and `content`, or `from` and `value` as ShareGPT writes them.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ fn has_conversations(document: &Document<'_>) -> bool {
     }
 }
 
-/// Returns the messages of an object.
+/// Returns the first list of messages under these keys of an object.
 fn held<'a>(members: &Members<'a>, keys: &[&str]) -> Option<Raw<'a>> {
     keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list))
 }
@@ -128,7 +128,7 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
 struct Spoken<'a> {
     steps: Assembler<'a>,
     asked: VecDeque<CallNumber>,
-    /// Whether the last message is a call, which the next message answers, also that of a user.
+    /// True if the last message has calls. The next message answers them, even if it is from a user.
     is_asked: bool,
 }
 
@@ -213,7 +213,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
     }
 }
 
-/// Returns the reward, or the success of the task.
+/// Returns the `reward`, or else 1 or 0 for `resolved`.
 fn reward(members: &Members<'_>) -> Option<f64> {
     let resolved = || members.flag("resolved").map(|resolved| f64::from(u8::from(resolved)));
     members.number("reward").or_else(resolved)

@@ -1,4 +1,4 @@
-//! Sessions of Claude Code: one event per line. Traces are made of the events of user and assistant.
+//! Sessions of Claude Code: one event per line. Only events of the user and the assistant become steps.
 
 use super::chat_content::Block;
 use super::claude_code_line::{Line, read_line};
@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
-/// The key of a trace: a session and, for a sub-agent, its part.
+/// The key of a run: its session and, for a sub-agent, its part.
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The sessions of a file, in the order of their first lines.
@@ -39,7 +39,7 @@ struct Sessions<'a> {
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         self.line(read_line(line), runs);
-        // The first session is the one that grows, as a rule.
+        // Usually, the first session is the one that grows.
         if let Some(first) = self.open.first_mut() {
             first.hand_on(runs);
         }
@@ -80,7 +80,8 @@ impl<'a> Sessions<'a> {
         if is_assistant { session.assistant(line) } else { session.user(line) }
     }
 
-    /// Returns the part of a sub-agent's line: its agent's id, or the part of the line before it, or its own id.
+    /// Returns the part of a sub-agent's line: the id of the agent, the part of the parent line, or the id of
+    /// the line.
     fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
         let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();
         let part = line.agent.take().or_else(known).or_else(|| line.uuid.clone()).unwrap_or_default();
@@ -91,21 +92,22 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// A trace that is being read.
+/// A run that is being read.
 #[derive(Default)]
 struct Session<'a> {
     run: Recording<'a>,
     uuids: TextSet<Cow<'a, str>>,
     /// The calls by id.
     calls: TextMap<Cow<'a, str>, CallNumber>,
-    /// The ids of results.
+    /// The ids of calls that have a result.
     answered: TextSet<Cow<'a, str>>,
     /// The turns of responses, by id.
     turns: TextMap<Cow<'a, str>, u64>,
-    /// The tokens of each turn, and all calls with their turns.
+    /// The tokens of each turn.
     usages: Vec<Usage>,
+    /// The calls that wait for their tokens, with their turns.
     turns_of_calls: Vec<(CallNumber, usize)>,
-    /// How many turns have their tokens.
+    /// Number of turns whose tokens are assigned.
     settled: usize,
 }
 
@@ -127,7 +129,7 @@ impl<'a> Session<'a> {
         Self { run, ..Self::default() }
     }
 
-    /// Returns the next turn, to which a user message leads.
+    /// Returns the next turn, which user messages get.
     fn next_turn(&self) -> u64 {
         self.usages.len() as u64
     }
@@ -143,7 +145,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds a result. `unknown` and `duration` are stored next to its message.
+    /// Adds a result. `unknown` and `duration` come from the line around its message.
     fn result(
         &mut self,
         mut block: Block<'a>,
@@ -175,7 +177,7 @@ impl<'a> Session<'a> {
             self.usages.push(Usage::default());
         }
         let turn_place = usize::try_from(turn).unwrap_or(usize::MAX);
-        // Each line of a response repeats its tokens; the last line has the final count of written ones.
+        // Each line of a response repeats its tokens; the last line has the final count of output tokens.
         if let Some(usage) = self.usages.get_mut(turn_place).filter(|_| !line.usage.is_empty()) {
             *usage = line.usage;
         }
@@ -186,7 +188,7 @@ impl<'a> Session<'a> {
         }
         for block in line.blocks {
             if !block.is_call {
-                // The model may invent results, other than those of its provider's tools.
+                // Only results of known calls count: the model may invent others.
                 if block.answers.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
                     self.result(block, turn, None, None);
                 }
@@ -207,7 +209,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Gives the tokens of the turns before this one to their calls and messages. What its lines said last counts.
+    /// Assigns the tokens of the turns before this one to their calls and messages.
     fn settle(&mut self, before: u64) {
         let settled = usize::try_from(before).unwrap_or(usize::MAX).min(self.usages.len());
         self.turns_of_calls.retain(|(call, turn)| {
@@ -225,7 +227,7 @@ impl<'a> Session<'a> {
         self.settled = settled.max(self.settled);
     }
 
-    /// Hands on the steps before the last response, whose lines may go on.
+    /// Emits the steps before the last response, which may have more lines.
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
         let last = self.next_turn().saturating_sub(1);
         if usize::try_from(last).is_ok_and(|last| last > self.settled) {
@@ -234,7 +236,7 @@ impl<'a> Session<'a> {
         runs.hand_on(&mut self.run.steps, last);
     }
 
-    /// Hands the trace on.
+    /// Emits the run.
     fn end(mut self, runs: &mut Runs<'_>) {
         self.settle(u64::MAX);
         self.run.give(runs);

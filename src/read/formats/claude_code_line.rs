@@ -25,13 +25,13 @@ pub(in crate::read) struct Line<'a> {
     /// The text of the message, unless it is blank.
     pub(in crate::read) text: Option<TextCow<'a>>,
     pub(in crate::read) blocks: Vec<Block<'a>>,
-    /// Why the call whose result the line holds did not end by itself.
+    /// The reason, if the outcome of the call whose result the line holds is unknown.
     pub(in crate::read) unknown: Option<UnknownReason>,
     /// The duration of the call whose result the line holds, in nanoseconds.
     pub(in crate::read) duration: Option<u64>,
 }
 
-/// Types of lines that are skipped by name.
+/// Types of lines that a reason for skipping names.
 const KINDS: [&str; 14] = [
     "progress",
     "system",
@@ -62,7 +62,7 @@ impl Line<'_> {
         }
     }
 
-    /// Returns true if the line is one of Cursor's CLI, which otherwise prints the lines of Claude Code.
+    /// Returns true if the line is a call of Cursor's CLI, whose other lines are like those of Claude Code.
     pub(in crate::read) fn is_of_cursor(&self) -> bool {
         self.kind.as_deref() == Some("tool_call")
     }
@@ -79,8 +79,8 @@ pub(in crate::read) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
     inner.unwrap_or(line)
 }
 
-/// Reads a call of Cursor's CLI, `{"shellToolCall": {"args": …, "result": …}}`: it has a line when it starts, and one
-/// when it has ended, with the result under the word for it.
+/// Reads a call of Cursor's CLI, `{"shellToolCall": {"args": …, "result": …}}`. The call has a line for its
+/// start, and one for its end with the result under a word for the outcome.
 fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
     let call = members.object("tool_call");
     let Some((key, value)) = call.iter().find(|(_, value)| value.kind() == Kind::Object) else { return };
@@ -143,12 +143,12 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     }
 }
 
-/// Returns an id. Exporters replace ids by marks such as `<redacted>`, which say nothing.
+/// Returns an id. `None` for a placeholder such as `<redacted>`, which exporters write.
 fn ident<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
     members.name(key).filter(|id| !id.starts_with(['<', '[']))
 }
 
-/// Returns the actor of the line, by its type or role.
+/// Returns true for the assistant and false for the user, by the type or role of a line.
 fn is_assistant(kind: &str) -> Option<bool> {
     match kind {
         "assistant" => Some(true),
@@ -172,7 +172,8 @@ fn progress_of_agent<'a>(data: &Members<'a>, outer: &mut Line<'a>) -> Option<Lin
     Some(line)
 }
 
-/// Returns the facts next to a result: whether the call is running or was interrupted, and its duration.
+/// Returns the facts next to a result: whether the call is running or was interrupted, and its duration in
+/// nanoseconds.
 pub(in crate::read) fn beside_result(facts: &Members<'_>) -> (Option<UnknownReason>, Option<u64>) {
     let is_late = matches!(facts.name("retrieval_status").as_deref(), Some("not_ready" | "timeout"));
     let is_running =

@@ -1,5 +1,5 @@
-//! Cline and Roo Code: the messages in their views (`ui_messages.json`). A call is in the text of a message; its result
-//! is in the next request.
+//! Cline and Roo Code: the messages in their views (`ui_messages.json`). A call is in the text of a message;
+//! its result is in the next request.
 
 use super::prelude::*;
 
@@ -15,7 +15,7 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    // Some texts are JSON, which must outlive its message.
+    // The run borrows from texts that are JSON.
     let messages: Vec<_> = document.each().collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
@@ -65,7 +65,7 @@ impl<'a> Task<'a> {
                 self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
-                // For a running command the question has an empty text.
+                // A question about a running command has an empty text.
                 if let Some((_, printed)) = self.open.last_mut().filter(|_| !common::is_blank(text)) {
                     printed.push(text);
                 }
@@ -127,7 +127,7 @@ impl<'a> Task<'a> {
         self.open.push((call, Vec::new()));
     }
 
-    /// Answers the open calls by the text of a request, or else by their output.
+    /// Answers the open calls with the results in a request, or else with their output.
     fn results(&mut self, request: &str) {
         let results = results(request);
         let is_each = results.len() == self.open.len();
@@ -151,7 +151,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Returns the results in the text of a request: each begins with a line such as `[read_file for 'a'] Result:`.
+/// Returns the results in the text of a request: each begins with a line such as
+/// `[read_file for 'a'] Result:`.
 fn results(request: &str) -> Vec<&str> {
     let begins = |line: &str| line.starts_with('[') && line.contains("] Result:");
     let (mut at, mut starts) = (0, Vec::new());

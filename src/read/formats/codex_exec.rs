@@ -1,5 +1,5 @@
-//! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captured output
-//! may also contain unrelated lines.
+//! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captured
+//! output may also contain unrelated lines.
 
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
@@ -30,7 +30,8 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
     })
 }
 
-/// Returns the answer of a completed call. File changes, web searches and calls to other agents have no output.
+/// Returns the answer of a completed call. The output of file changes, web searches and calls to other agents
+/// is not recorded.
 fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
     let observation = match item.name("type").as_deref() {
         Some("command_execution") => item.result("aggregated_output").into(),
@@ -91,8 +92,8 @@ impl<'a> Session<'a> for Threads<'a> {
             (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
             _ => runs.pass_over("lines of other types", 1),
         }
-        // Emits steps of the first thread only, which is usually the only one that grows. A call is complete when its
-        // item is.
+        // Emits steps of the first thread only, which is usually the only one that grows. A call is complete
+        // when its item is.
         if let Some(first) = self.open.first_mut() {
             first.run.hand_on(runs);
         }

@@ -1,4 +1,5 @@
-//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`. The items are those of the Responses API.
+//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`. The items are those of the
+//! Responses API.
 
 use std::collections::VecDeque;
 
@@ -27,31 +28,33 @@ fn is_old_header(line: &Members<'_>) -> bool {
         && line.keys().all(|key| matches!(key, "id" | "timestamp" | "instructions" | "git"))
 }
 
-/// A session in the middle of being read. Events may concern a result that stands before them, so steps wait until the
-/// model responds to them.
+/// A session that is being read. An event may concern an earlier result, so steps wait until the next turn of
+/// the model.
 #[derive(Default)]
 struct Session<'a> {
-    /// The steps of the last turns, and how many came before them.
+    /// The steps that wait.
     steps: VecDeque<Step<'a>>,
+    /// Number of steps that no longer wait.
     gone: usize,
-    /// The place of the first step of the turn that the model took last.
+    /// The place of the first step of the latest turn of the model.
     turn_start: usize,
-    /// The steps of earlier turns.
+    /// The run with the steps that no longer wait.
     run: Recording<'a>,
-    /// The turn after the last one of the model, whose items follow one another, and whether more of them may follow.
+    /// The turn after the latest one of the model.
     next: u64,
+    /// True if more items of the latest turn may follow.
     is_open: bool,
-    /// The calls of the current turn, which wait for its tokens.
+    /// The places of the calls of the current turn, which wait for its tokens.
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
-    /// What events say of the outcomes of calls, by call id.
+    /// The outcomes that events state, by call id.
     outcomes: TextMap<Cow<'a, str>, Outcome>,
-    /// The calls by id.
+    /// The places of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
 
-/// A step that is held to the end.
+/// A step that waits.
 enum Step<'a> {
     Message { actor: Actor, turn: u64, text: TextCow<'a>, time: Option<u64> },
     Call(Box<Call<'a>>, Option<Answer<'a>>),
@@ -61,7 +64,7 @@ enum Step<'a> {
 impl<'a> session::Session<'a> for Session<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         self.line(line);
-        // Events of the turn that goes on may still come.
+        // Events may still concern the latest turn.
         self.settle(self.turn_start);
         self.run.hand_on(runs);
     }
@@ -127,7 +130,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sets the ids. A resumed session repeats them.
+    /// Sets the ids, unless they are set: a resumed session repeats them.
     fn meta(&mut self, id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>>) {
         let metadata = &mut self.run.metadata;
         if metadata.id.is_none() {
@@ -185,13 +188,13 @@ impl<'a> Session<'a> {
         self.next - 1
     }
 
-    /// Returns the next turn, to which messages of others lead.
+    /// Ends the turn of the model, and returns the turn after it.
     fn others_turn(&mut self) -> u64 {
         self.is_open = false;
         self.next
     }
 
-    /// Reads an event next to the conversation. `None` if it says nothing of the run.
+    /// Reads an event. `None` if its type is unknown or a needed member is missing.
     fn event(&mut self, event: &Members<'a>) -> Option<()> {
         match &*event.name("type")? {
             kind @ ("task_complete" | "turn_aborted") => {
@@ -221,7 +224,7 @@ impl<'a> Session<'a> {
         if let Some(failed) = event.get("exit_code").and_then(is_failure_code) {
             let stated = Outcome::exit_code(failed);
             let known = self.outcomes.entry(id).or_insert(stated);
-            // A flag counts more, whatever comes first.
+            // A flag takes precedence, whichever comes first.
             *known = if known.provenance == Provenance::Flag { *known } else { stated };
         }
         let lasted = duration(&event.object("duration"));
@@ -230,7 +233,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the tokens of the latest response; they are repeated if there is nothing new.
+    /// Sets the tokens of the message and the calls that wait for them. The same tokens may follow again,
+    /// which changes nothing.
     fn tokens(&mut self, tokens: Usage) {
         if let Some(turn) = self.said.take() {
             self.run.steps.spent(turn, Some(tokens));

@@ -1,15 +1,16 @@
-//! Text that Codex writes into results: headers with exit codes, and fixed beginnings. Traces in several formats
-//! contain it.
+//! Text that Codex writes into results: headers with exit codes, and fixed beginnings. Runs in several
+//! formats contain it.
 
 use super::prelude::*;
 
-/// Number of characters of a line that are checked.
+/// Number of characters of the first line that are checked.
 const HEAD: usize = 64;
 
 /// Number of first lines that are searched for the end of a header.
 const HEADER_LINES: usize = 10;
 
-/// The outcome in the text of a result, and the text without the parts that Codex wrote; `None` for all of it.
+/// The outcome in the text of a result, and the text without the parts that Codex wrote. `None` stands for
+/// the whole text.
 type CodexText<'a> = (Outcome, Option<TextCow<'a>>);
 
 /// Reads the text of a result, or returns `None` if no rule applies.
@@ -24,7 +25,8 @@ pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
     }
 }
 
-/// Returns the outcome in the text of a result, if a rule applies, and the text without the parts that Codex wrote.
+/// Returns the outcome in the text of a result, if a rule applies, and the text without the parts that Codex
+/// wrote.
 pub(in crate::read) fn split(words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
     match read(&words) {
         Some((outcome, observation)) => (Some(outcome), observation.unwrap_or(words)),
@@ -59,8 +61,8 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     })
 }
 
-/// `{"output": …, "metadata": {"exit_code": …}}`, `{"exit_code": …, "output": …}`, or `{"chunk_id": …, "session_id": …,
-/// "output": …}` of a command that still runs.
+/// Reads `{"output": …, "metadata": {"exit_code": …}}`, `{"exit_code": …, "output": …}`, or, of a command
+/// that still runs, `{"chunk_id": …, "session_id": …, "output": …}`.
 fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
     let members = Members::of(&mut json);
@@ -90,7 +92,7 @@ const REPR: &str = "[{'type': 'input_text', 'text': 'Script ";
 /// The text between the header and the output in such a list.
 const REPR_OUTPUT: &str = r"\nOutput:\n'}";
 
-/// Number of characters that are searched for it.
+/// The header of such a list is shorter than this number of characters.
 const REPR_HEADER: usize = 200;
 
 /// Number of characters of such a list that are read.
@@ -103,7 +105,7 @@ fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
     (header < REPR_HEADER).then(|| text.skip_chars(after))
 }
 
-/// Returns the outcome of a script, by the text after the word.
+/// Returns the outcome of a script, by the text after `Script `.
 fn script_outcome(script: &str) -> Outcome {
     if script.starts_with("failed") {
         Outcome::error(Provenance::Text)
@@ -127,7 +129,8 @@ const HEADERS: [&str; 9] = [
     "Script running with cell ID ",
 ];
 
-/// Returns the outcome by a header, and the output after it. Exit codes further down are output.
+/// Returns the outcome that a header states, and the output after it. Without a line `Output:`, the header is
+/// the first line.
 fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     let mut lines = [Text::from(""); HEADER_LINES];
     let (mut count, mut output) = (0, None);

@@ -1,4 +1,4 @@
-//! Continue: sessions of the editor. The state of a call says how it ended.
+//! Continue: sessions of the editor. The state of a call has its outcome.
 
 use super::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Chats of Copilot in VS Code: exports, stored sessions and the log of their changes. A request has rounds of calls.
+//! Chats of Copilot in VS Code: exports, stored sessions and the log of their changes. A request has rounds
+//! of calls.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +71,7 @@ fn begin<'a>(id: Option<String>, parent: Option<String>) -> Recording<'a> {
     run
 }
 
-/// Reads the user's text, and the texts and calls of each round.
+/// Reads the user's text, and the texts and calls of each round. Returns the calls.
 fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
     run.time(request.get("timestamp").and_then(time::of_milliseconds));
     let message = request.get("message");
@@ -102,8 +103,8 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
     calls
 }
 
-/// Adds the ids that VS Code made up for displayed invocations, each to the first call of its tool that is displayed
-/// nowhere else.
+/// Adds the ids that VS Code made up for displayed invocations, each to the first call of its tool that is
+/// displayed nowhere else.
 fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
     let own = parts(request, true).filter(|part| !part.has("subAgentInvocationId"));
     let shown: Vec<_> =
@@ -126,14 +127,14 @@ fn is_uuid(id: &str) -> bool {
     id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// Returns true if one name of a tool begins with the other: `copilot_listDirectory` is `list_dir`.
+/// Returns true if one name of a tool begins with the other, as for `copilot_listDirectory` and `list_dir`.
 fn is_same_tool(shown: &str, called: &str) -> bool {
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let (shown, called) = (plain(shown.strip_prefix("copilot_").unwrap_or(shown)), plain(called));
     shown.starts_with(&called) || called.starts_with(&shown)
 }
 
-/// Reads a displayed tool invocation: of a known call, or a call of its own.
+/// Adds the call of a displayed tool invocation, unless the call is known.
 fn invocation<'a>(part: &Members<'a>, known: Option<CallNumber>, run: &mut Recording<'a>) {
     let outcome = shown(part);
     let result = part.get("resultDetails").and_then(|details| details.member("output").or(Some(details)));
@@ -170,7 +171,7 @@ fn answer<'a>(calls: &Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>)
             None => run.answer_with(None, answer),
         }
     }
-    // A refused call may have no result.
+    // A displayed call, such as a refused one, may have no result.
     for (call, outcome) in shown {
         run.answer_call(call, None, outcome);
     }

@@ -1,4 +1,4 @@
-//! The log in which VS Code stores a chat, as a snapshot and changes, and the signs of how a call ended.
+//! The log in which VS Code stores a chat as a snapshot and changes, and the outcomes of its calls.
 
 use serde_json::Value;
 
@@ -12,7 +12,8 @@ pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
     Some(Members::from(chat))
 }
 
-/// Returns the chats of a log after their last changes.
+/// Returns the chats of a log, after their last changes, as JSON. Counts changes that do not apply as
+/// skipped.
 pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     let (mut chats, mut unread) = (Vec::new(), 0);
     for line in lines {
@@ -38,7 +39,8 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     chats.iter().map(Value::to_string).collect()
 }
 
-/// Applies a change at a path: sets, deletes, or appends to a list after keeping its first `at` items.
+/// Applies a change at a path: sets, deletes, or appends to a list after its first `at` items. `None` if the
+/// change does not apply.
 fn change(chat: &mut Value, kind: u64, path: &[Value], value: Option<Value>, at: Option<u64>) -> Option<()> {
     if kind == 2 {
         let list = path.iter().try_fold(chat, child)?.as_array_mut()?;
@@ -111,7 +113,7 @@ pub(super) fn is_true(value: Option<Raw<'_>>) -> bool {
     value.and_then(Raw::boolean) == Some(true)
 }
 
-/// Returns the outcome of an invocation: refused, exit code, or a result with an error.
+/// Returns the outcome that a displayed invocation shows: a refusal, an exit code, or the flag of its result.
 pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     let confirmed = part.get("isConfirmed");
     let kind = confirmed.and_then(|confirmed| confirmed.member("type")).and_then(Raw::integer);
@@ -124,7 +126,7 @@ pub(super) fn shown(part: &Members<'_>) -> Option<Outcome> {
     exit_code.map(Outcome::exit_code).or(error.map(Outcome::flag))
 }
 
-/// Returns the arguments shown by an invocation.
+/// Returns the arguments that a displayed invocation shows.
 pub(super) fn arguments<'a>(part: &Members<'a>) -> Content<Arguments<'a>> {
     let data = |key: &str| part.get("toolSpecificData").and_then(|data| data.member(key));
     let input = data("rawInput").or_else(|| part.get("resultDetails")?.member("input"));
@@ -156,7 +158,7 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
     }
 }
 
-/// Returns the parts of a response that are tool invocations, or those that are not.
+/// Returns the parts of a response that are tool invocations, or, without `tools`, the other parts.
 pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
     let parts = request.list("response");
     let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);

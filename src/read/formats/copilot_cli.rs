@@ -22,11 +22,13 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Session(SessionReader { open: |_| Box::<Open<'_>>::default(), list: "" }),
 };
 
-/// The session that is being read, of those that stand one after the other: its agents by the call that started them, with the main agent under an empty id.
+/// The session that is being read. Several sessions may follow one another.
 #[derive(Default)]
 struct Open<'a> {
     agents: Vec<Recording<'a>>,
+    /// Indexes of agents by the call that started them, with the main agent under `None`.
     places: BTreeMap<Option<Cow<'a, str>>, usize>,
+    /// Calls by id, with the indexes of their agents.
     calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
     id: Option<String>,
 }
@@ -52,7 +54,7 @@ impl<'a> Session<'a> for Open<'a> {
 }
 
 impl<'a> Open<'a> {
-    /// Returns the index of the agent that this call started.
+    /// Returns the index of the agent that this call started, adding it if needed.
     fn agent(&mut self, caller: Option<Cow<'a, str>>) -> usize {
         let next = self.agents.len();
         let parent = caller.is_some().then(|| self.id.clone().unwrap_or_else(|| "copilot".into()));
@@ -157,7 +159,7 @@ fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     outcome.answer(text.into())
 }
 
-/// Returns true if the exit code in the last line of a text is not 0.
+/// Returns whether the exit code in the last line of a text is not 0. `None` if it has none.
 fn exit_code(text: Text<'_>) -> Option<bool> {
     let text = text.to_str();
     let last = common::trim(&text).rsplit('\n').next()?;

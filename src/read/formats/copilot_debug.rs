@@ -1,5 +1,5 @@
-//! Debug logs of Copilot in VS Code (`debug-logs/<session>/main.jsonl`): an entry per line, written when it ends. A call
-//! is an entry with its result.
+//! Debug logs of Copilot in VS Code (`debug-logs/<session>/main.jsonl`): an entry per line, written when it
+//! ends. A call is an entry with its result.
 
 use super::prelude::*;
 
@@ -47,7 +47,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.give(runs);
 }
 
-/// Adds what the agent said: texts in a list of messages that is recorded as text. Its calls are entries as well.
+/// Adds the texts of a response: a list of messages, as JSON in a string. Its calls are entries of their own.
 fn respond<'a>(attributes: &Members<'a>, run: &mut Recording<'a>) {
     let Some(response) = attributes.get("response").and_then(Raw::string) else { return };
     let Some(messages) = json(&response).and_then(Raw::items) else {

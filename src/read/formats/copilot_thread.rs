@@ -23,7 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the call of a skill with what it referred to. `completed` does not say that it succeeded.
+/// Adds the call of a skill, with its references as the answer. `completed` does not mean that it succeeded.
 fn skill<'a>(execution: &Members<'a>, run: &mut Recording<'a>) {
     run.call(execution.ident("callId"), execution.name("slug"), execution.get("arguments"));
     let said = execution.objects("references").find_map(|reference| reference.text("text"));

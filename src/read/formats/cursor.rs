@@ -1,5 +1,5 @@
-//! Chats of the Cursor editor, from its database: a bubble for each message or call. An export holds the bubbles of one
-//! chat, or the rows of the table `cursorDiskKV`.
+//! Chats of the Cursor editor, from its database: a bubble for each message or call. An export holds the
+//! bubbles of one chat, or the rows of the table `cursorDiskKV`.
 
 use super::prelude::*;
 
@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         return chat.give(runs);
     }
     let objects: Vec<Members<'_>> = document.each().collect();
-    // The value of a row is JSON in a string.
+    // The value of a row may be JSON in a string.
     let texts: Vec<_> = objects.iter().map(|row| row.get("value").and_then(Raw::string)).collect();
     let mut chats: Ordered<String, Chat<'_>> = Ordered::default();
     let mut others = 0;
@@ -63,7 +63,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     chats.into_values().filter(|chat| !chat.bubbles.is_empty()).for_each(|chat| chat.give(runs));
 }
 
-/// What is known of a chat, and its bubbles by id.
+/// The data of a chat, and its bubbles with their ids.
 #[derive(Default)]
 struct Chat<'a> {
     id: String,
@@ -109,7 +109,7 @@ impl Chat<'_> {
 
 fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
     let Some(name) = call.name("name") else { return };
-    // The arguments as the model wrote them, else as Cursor understood them.
+    // The arguments as the model wrote them, or else as Cursor parsed them.
     let raw = call.get("rawArgs").filter(|_| call.name("rawArgs").is_some_and(|text| text.starts_with('{')));
     let number = run.call(call.ident("toolCallId"), Some(name), raw.or_else(|| call.get("params")));
     let told = |key: &str, parts: &[&str]| {

@@ -1,5 +1,6 @@
-//! Events of agents that no other format claims: messages, calls and results as objects, under the keys that most tools
-//! use. An event may lie inside other objects, and the content of a message may hold calls and results.
+//! Events of agents that no other format claims: messages, calls and results as objects, under the keys that
+//! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
+//! results.
 
 use super::events_object::{
     ANSWERS, ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
@@ -20,7 +21,7 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
-/// A task of tau-bench, whose actions are its reference.
+/// A task of tau-bench, whose actions are the reference.
 const TASK: Mark = All(&[
     Has(&["instruction", "actions", "outputs"]),
     Not(&Holds("actions", &Any(&[Has(&["observation"]), Has(&["result"]), Has(&["output"])]))),
@@ -49,7 +50,8 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     }
 }
 
-/// Returns the events in a list under a key. Answers of a model are not a run, nor are the reference actions of a task.
+/// Returns the events in a list under a key. Answers of a model are not a run, nor are the reference actions
+/// of a task.
 fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     let is_other =
         matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
@@ -59,7 +61,7 @@ fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     are_events(&items).then_some(items)
 }
 
-/// Number of events that show a run.
+/// Number of items that are checked for a run.
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
@@ -94,7 +96,7 @@ fn is_whole_run(object: &Members<'_>) -> bool {
 
 const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
 
-/// A run that is being read, with its open calls by id.
+/// A run that is being read, with its calls by id.
 struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
@@ -113,7 +115,7 @@ impl<'a> Run<'a> {
         Self { recording, calls: TextMap::default(), is_answered: true }
     }
 
-    /// Adds an event. Returns how much of it is neither a message nor a call nor a result.
+    /// Adds an event. Returns the number of its parts that are not messages, calls or results.
     fn add(&mut self, event: &Event<'a>) -> usize {
         match event.what {
             Some(What::Message(actor)) => return self.message(actor, event),
@@ -169,7 +171,7 @@ impl<'a> Run<'a> {
         others.len()
     }
 
-    /// Adds a call with its answer. An action that is a text has its first word as its name.
+    /// Adds a call with its answer. If the action is a text, its first word is the name.
     fn step(&mut self, event: &Event<'a>) {
         let name = event.name().unwrap_or_default();
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
@@ -231,8 +233,9 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Keys of what a run was asked, and of what it said at its end.
+/// Keys of the task of a run.
 pub(in crate::read) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
+/// Keys of the final message of a run.
 const SAID: [&str; 6] = ["final_answer", "final_text", "final_response", "answer", "output", "response"];
 
 /// Returns true if a document is a run with a list of its answered calls.
@@ -240,7 +243,7 @@ pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
     matches!(document, Document::Object(object) if is_listed(object))
 }
 
-/// Returns true if an object is a run with a list of its calls.
+/// Returns true if an object is a run with a task and a list of its answered calls.
 fn is_listed(object: &Members<'_>) -> bool {
     holds_answers(object) && ASKED.iter().any(|key| object.has(key))
 }
@@ -272,7 +275,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
     let mut others = elements.len() - events.len();
     let mut open = Ordered::default();
-    // Events without a session belong to the one before.
+    // An event without a session belongs to that of the event before it.
     let header = elements.first().map(|first| Members::from(*first));
     let header =
         header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));

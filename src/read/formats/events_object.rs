@@ -1,4 +1,4 @@
-//! An object of the events of agents: what it is, and its parts, by the keys that most tools use.
+//! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
 use super::events::ASKED;
 pub(in crate::read) use super::events_what::What;
@@ -10,8 +10,9 @@ const INNER: [&str; 17] = [
     "function", "part", "kind", "state", "response", "result", "outcome",
 ];
 
-/// Keys of objects that are a call or a result by their place.
+/// Keys whose objects are calls, whatever they contain.
 const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_call", "tool_call"];
+/// The same, for results.
 const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_response", "tool_result"];
 
 pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
@@ -44,7 +45,8 @@ const OUTPUTS: [&str; 11] = [
     "toolResult",
     "text",
 ];
-/// An observation may be what the agent saw before it acted.
+/// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
+/// acted.
 pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
     "next_observation",
     "next_obs",
@@ -56,7 +58,7 @@ pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
     "result",
     "output",
 ];
-/// Keys of the answer of a call next to its arguments.
+/// Keys of an answer that is in the object of its call.
 pub(in crate::read) const ANSWERS: [&str; 9] = [
     "output",
     "result",
@@ -72,7 +74,7 @@ pub(in crate::read) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
 
-/// A step without a type: a tool with its input or answer, or an action with its input, or with a thought and what the
+/// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
 const STEP: Mark = Any(&[
     All(&[
@@ -124,10 +126,10 @@ fn is_named_call(object: &Members<'_>) -> bool {
     NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
 }
 
-/// An object with the objects inside it that belong to the event, the innermost last.
+/// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(in crate::read) struct Event<'a> {
     pub(in crate::read) layers: Vec<Members<'a>>,
-    /// The keys of the inner layers in their outer ones.
+    /// The keys of the inner layers in the layers around them.
     path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
     tool: Option<String>,
@@ -195,7 +197,7 @@ impl<'a> Event<'a> {
         self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.present(key)))
     }
 
-    /// Like [`Event::get`], but returns nothing that the innermost object is a part of.
+    /// Like [`Event::get`], but skips values that contain the innermost object.
     pub(in crate::read) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
         self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
             let is_other = |key: &&&str| self.path.get(place) != Some(*key);
@@ -220,7 +222,7 @@ impl<'a> Event<'a> {
         SESSIONS.iter().find_map(|key| outer.ident(key))
     }
 
-    /// Returns true if it is a step whose action is a text and names no tool.
+    /// Returns true if it is a step whose action is a text, without the name of a tool.
     pub(in crate::read) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
         self.what == Some(What::Step)
@@ -228,13 +230,13 @@ impl<'a> Event<'a> {
             && !self.layers.iter().any(is_object)
     }
 
-    /// Returns the number of its step or turn, which begins again with each run.
+    /// Returns the number of its step or turn. The numbers start again with each run.
     pub(in crate::read) fn number(&self) -> Option<i64> {
         let outer = self.layers.first()?;
         ["step", "turn", "iteration", "round"].iter().find_map(|key| outer.get(key)?.integer())
     }
 
-    /// Returns the sub-agent of a line of Claude Code inside the event.
+    /// Returns the id of the sub-agent, if the event contains a line of a sub-agent of Claude Code.
     pub(in crate::read) fn sidechain(&self) -> Option<Cow<'a, str>> {
         let is_one = self.layers.iter().any(|layer| layer.flag("isSidechain") == Some(true));
         is_one.then(|| self.ident(&["agentId"]).unwrap_or("sidechain".into()))
@@ -279,7 +281,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Returns true if the event says what the run is asked to do. Agents inside a run have names.
+    /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.
     pub(in crate::read) fn starts_a_run(&self) -> bool {
         self.what == Some(What::Start)
             && self.get(&ASKED).and_then(words::text).is_some()
@@ -288,7 +290,7 @@ impl<'a> Event<'a> {
 
     pub(in crate::read) fn time(&self) -> Option<u64> {
         let time = self.get(&["timestamp", "time", "created_at", "createdAt", "ts"])?;
-        // Numbers of 13 digits and more are milliseconds.
+        // Integers of 12 or more digits are milliseconds.
         let is_long = time.integer().is_some_and(|number| number > 99_999_999_999);
         time::of_string(time)
             .or_else(|| if is_long { time::of_milliseconds(time) } else { time::of_seconds(time) })
@@ -317,7 +319,7 @@ impl<'a> Event<'a> {
         let text = output.filter(is_text).and_then(words::text);
         let observed = text.or_else(|| output.or(error).and_then(words::result));
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
-        // Cursor's CLI puts the result under the word for it.
+        // Cursor's CLI puts the result under a word for its outcome, such as `success`.
         let cursor = self.tool.as_ref().map(|_| members(output));
         let said = cursor.as_ref().and_then(|output| output.iter().next());
         let code = self
@@ -325,7 +327,7 @@ impl<'a> Event<'a> {
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
-        // Next to an action that is a text, it says whether the task is done.
+        // Next to an action that is a text, `success` says whether the task is done.
         let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
         let failed = self
             .flag(&["is_error", "isError", "error"])

@@ -8,16 +8,16 @@ pub(in crate::read) enum What {
     Message(Actor),
     Call,
     Result,
-    /// A call or a result, by its members.
+    /// A call or a result, as its members decide.
     Tool,
-    /// A step of an agent: what it thought, the call, and the answer.
+    /// A step of an agent: its thought, the call, and the answer.
     Step,
     /// The beginning of a run.
     Start,
 }
 
 impl What {
-    /// Returns what an event is by its type or role.
+    /// Returns the kind of an event with this type or role.
     pub(super) fn of(word: &str) -> Option<Self> {
         let mut normal = String::with_capacity(word.len());
         let mut was_lower = false;

@@ -36,9 +36,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the first line of each session and the messages of all lines. A message that is written again under its
-/// id replaces the earlier one, and `$set` may write all of them again. What a user took back by `$rewindTo` was
-/// done, so it stays.
+/// Returns the first header and the messages of all lines. A message that is written again under its id
+/// replaces the earlier one, and `$set` may write all of them again. Messages that `$rewindTo` took back stay
+/// in the run.
 fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<Members<'a>>) {
     let (mut header, mut messages, mut places) = (Members::default(), Vec::new(), HashMap::new());
     for line in lines.iter().map(|line| Members::from(*line)) {
@@ -91,7 +91,7 @@ fn answer<'a>(call: &Members<'a>, name: &str) -> Option<Answer<'a>> {
     Some(outcome.answer(observation.into()))
 }
 
-/// Returns the output of a call: the output or error of its response. Other results are texts.
+/// Returns the output of a call: the output or error of its response. Other results are read as a whole.
 fn result(value: Raw<'_>) -> Option<TextCow<'_>> {
     let first = value.first_items(1).into_iter().next();
     let Some(response) = first.and_then(|part| part.member("functionResponse")?.member("response")) else {

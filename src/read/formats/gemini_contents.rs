@@ -31,7 +31,7 @@ fn are_contents(document: &Document<'_>) -> bool {
     any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
 }
 
-/// Returns the call or response in a part.
+/// Returns the call or response in a part, and true for a call.
 fn call_of(part: Raw<'_>) -> Option<(bool, Raw<'_>)> {
     let names = [
         ("functionCall", true),
@@ -66,7 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// A run that is read content by content.
 pub(super) struct Contents<'a> {
     pub(super) run: Recording<'a>,
-    /// The ids of calls, which may be missing although the responses have them.
+    /// The ids of calls. A response may have an id although its call has none.
     ids: BTreeSet<Cow<'a, str>>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Contents<'a> {
         self.add_with(role, content, time, None, None);
     }
 
-    /// Adds a content with its tokens, and the outcome of the responses in it if it is recorded elsewhere.
+    /// Adds a content with its tokens. `outcome` is that of the responses in it, if it is recorded elsewhere.
     pub(super) fn add_with(
         &mut self,
         role: &str,
@@ -145,8 +145,8 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Returns the text of a response, and the outcome of the call: by its `error`, its `status`, or the exit code of a
-/// command.
+/// Returns the text of a response, and the outcome of the call: by its text, its `error`, its `status`, or
+/// the exit code of a command.
 fn outcome<'a>(response: Option<Raw<'a>>, name: Option<&str>) -> (Option<TextCow<'a>>, Outcome) {
     let part = |key: &str| response?.member(key).filter(|value| value.kind() != Kind::Null);
     let error = part("error").filter(|error| error.boolean() != Some(false));

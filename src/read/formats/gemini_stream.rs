@@ -17,14 +17,14 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Session(SessionReader { open: |_| Box::new(Open::new()), list: "" }),
 };
 
-/// The session that is being read. Sessions of an input stand one after the other.
+/// The session that is being read. Several sessions may follow one another.
 struct Open<'a> {
     run: Recording<'a>,
     /// Collected chunks of the model.
     said: String,
     /// True if the last line belonged to the model's response.
     responds: bool,
-    /// Shell calls, whose results have exit codes.
+    /// Ids of shell calls, whose results have exit codes.
     shells: Vec<Cow<'a, str>>,
 }
 

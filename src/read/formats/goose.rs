@@ -1,5 +1,5 @@
-//! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are calls and some
-//! are answers.
+//! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are
+//! calls and some are answers.
 
 use super::prelude::*;
 
@@ -54,7 +54,7 @@ fn read_part<'a>(value: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) {
     match part.name("type").as_deref() {
         Some("text") => session.say(if is_agent { Actor::Agent } else { Actor::User }, words::text(value)),
         Some("toolRequest" | "frontendToolRequest") => {
-            // The value of a request that could not be parsed is an error.
+            // A request that could not be parsed has no such object.
             let call = part.object("toolCall").object("value");
             session.call(part.ident("id"), call.name("name"), call.get("arguments"));
         }

@@ -1,7 +1,7 @@
-//! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each.
+//! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each sample.
 //!
-//! Steps come from a sample's `messages`. Tokens and times come from its `events`: responses of the model, matched by
-//! the id of their message or calls, and executions of tools, matched by the id of the call.
+//! Steps come from a sample's `messages`. Tokens and times come from its `events`: responses of the model,
+//! matched by the id of their message or calls, and executions of tools, matched by the id of the call.
 
 use memchr::memmem::Finder;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the facts about all samples of a log.
+/// Returns the metadata that all samples of a log share.
 pub(in crate::read) fn metadata(log: &Members<'_>) -> Metadata {
     let name = |key: &str| Some(log.object("eval").name(key)?.as_ref().into());
     Metadata { domain: name("task"), model: name("model"), agent: name("solver"), ..Metadata::default() }
@@ -74,7 +74,7 @@ pub(in crate::read) fn sample(
     Ok(())
 }
 
-/// Parses a score: `C` is correct, `I` incorrect.
+/// Returns the value of a score: a number, 1 for `C` (correct), or 0 for `I` (incorrect).
 fn reward(score: Raw<'_>) -> Option<f64> {
     let value = score.member("value")?;
     match value.kind() {
@@ -88,7 +88,7 @@ fn reward(score: Raw<'_>) -> Option<f64> {
     }
 }
 
-/// Returns the outcome of a call, and the type of its error.
+/// Returns the outcome of a call, and the type of its error if it has one.
 fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
     if !result.is("error", Kind::Object) {
         return (Outcome::UNMARKED, None);
@@ -164,11 +164,12 @@ struct Attachments<'a> {
 /// The beginning of a reference to an attachment, before 32 hexadecimal digits.
 const ATTACHMENT: &str = "attachment://";
 
-/// Limit of bytes from attachments in a sample: a short sample must not expand to a huge run.
+/// Maximum number of bytes that are copied from attachments into a sample: a short sample must not expand to
+/// a huge run.
 const MOST_COPIED: usize = 256 << 20;
 
 impl<'a> Attachments<'a> {
-    /// Returns the attachment that is referenced here, and the text after the reference.
+    /// Returns the attachment whose name begins `named`, and the text after the name.
     fn get<'t>(&mut self, named: &'t str) -> Option<(Raw<'a>, &'t str)> {
         let (name, rest) = named.split_at_checked(32)?;
         if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -184,7 +185,7 @@ impl<'a> Attachments<'a> {
         (text.kind() == Kind::String).then_some((text, rest))
     }
 
-    /// Returns the text with its attachments.
+    /// Returns the text with attachments in place of references to them.
     fn put_into(&mut self, words: TextCow<'a>) -> Read<TextCow<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();

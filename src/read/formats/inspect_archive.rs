@@ -1,5 +1,5 @@
-//! Archives of Inspect (`.eval`): zip files with `header.json` (or, for an interrupted log, `_journal/start.json`) and
-//! a file for each sample.
+//! Archives of Inspect (`.eval`): zip files with `header.json` (or, for an interrupted log,
+//! `_journal/start.json`) and a file for each sample.
 
 use rawzip::CompressionMethod;
 use std::io::Read;
@@ -11,10 +11,11 @@ use crate::json::{Fault, SkipIndex};
 use crate::read::document::Parsed;
 use crate::read::zstd::Frames;
 
-/// The name of the header.
+/// Names of the header, in order of preference.
 const HEADERS: [&str; 2] = ["header.json", "_journal/start.json"];
 
-/// Reads the samples of an archive. A faulty sample is skipped and reported.
+/// Reads the samples of an archive. A faulty sample is skipped and reported. Fails if the archive or its
+/// header cannot be read.
 pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let archive = rawzip::ZipArchive::from_slice(bytes).map_err(|error| broken(&error))?;
     let mut header = None;
@@ -73,7 +74,7 @@ fn sample(bytes: &[u8], position: u64, eval: &Metadata, runs: &mut Runs<'_>) -> 
     inspect::sample(value, position, eval, runs).map_err(Fault::into_error)
 }
 
-/// Names as Inspect writes them.
+/// Returns true if Inspect gives this name to a file with a sample.
 fn is_sample(name: &str) -> bool {
     name.strip_prefix("samples/").is_some_and(|name| name.strip_suffix(".json").is_some())
 }
@@ -91,7 +92,8 @@ struct Place {
 }
 
 impl Place {
-    /// Decompresses it, up to the limit. `left` is the number of bytes of the archive that no file has used yet.
+    /// Decompresses the file. Fails if the result has more than `most` bytes. `left` is the number of bytes
+    /// of the archive that no file has used yet.
     fn bytes(
         &self,
         archive: &rawzip::ZipSliceArchive<&[u8]>,
@@ -105,7 +107,7 @@ impl Place {
         let read = |input: &mut dyn Read| {
             let guess = usize::try_from(self.size).unwrap_or(usize::MAX).min(data.len().saturating_mul(16));
             let mut bytes = Vec::with_capacity(guess.min(most));
-            // One byte more than allowed shows that there is more.
+            // One byte over the limit shows that the file is too large.
             let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
             entry.verifying_reader(input).take(limit).read_to_end(&mut bytes).map_err(Error::from)?;
             Ok(bytes)

@@ -22,10 +22,11 @@ struct Response {
 #[derive(Debug, Default)]
 pub(in crate::read) struct Measured<'a> {
     responses: Vec<Response>,
-    /// Indexes into the list of responses.
+    /// Indexes of responses, by message id.
     by_message: BTreeMap<Cow<'a, str>, usize>,
+    /// Indexes of responses, by call id.
     by_call: BTreeMap<Cow<'a, str>, usize>,
-    /// In order, as ids may repeat.
+    /// By call id, in order: ids may repeat.
     executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
 }
 
@@ -69,12 +70,12 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns the request time of the response that this message is.
+    /// Returns the request time of the response with this message.
     pub(in crate::read) fn time_of_message(&self, id: &str) -> Option<u64> {
         self.responses.get(*self.by_message.get(id)?)?.time
     }
 
-    /// Returns the tokens of the response that is this message, or that made one of these calls.
+    /// Returns the tokens of the response with this message, or else with one of these calls.
     pub(in crate::read) fn tokens<'c>(
         &self,
         message: Option<&str>,
@@ -85,7 +86,7 @@ impl<'a> Measured<'a> {
         self.responses.get(*place)?.usage
     }
 
-    /// Returns the first unused execution for a call of this id.
+    /// Takes the next execution of a call with this id.
     pub(in crate::read) fn next_execution(&mut self, id: &str) -> Option<Execution> {
         self.executions.get_mut(id)?.pop_front()
     }

@@ -1,5 +1,5 @@
-//! Logs of InterCode: an object of episodes, each with parallel lists of actions, observations and whether the
-//! environment could run the action.
+//! Logs of InterCode: an object of episodes, each with parallel lists of actions, observations and whether
+//! the environment could run the action.
 
 use super::prelude::*;
 

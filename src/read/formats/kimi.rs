@@ -1,5 +1,6 @@
-//! Sessions of the Kimi CLI: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's context
-//! (`context.jsonl`). Kimi Code writes both to one file, as `context.append_loop_event` and `context.append_message`.
+//! Sessions of the Kimi CLI: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's
+//! context (`context.jsonl`). Kimi Code writes both to one file, as `context.append_loop_event` and
+//! `context.append_message`.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +16,12 @@ const EVENT: Mark = All(&[
     Says("type", &["TurnBegin", "StepBegin", "ContentPart", "ToolCall", "ToolResult", "StatusUpdate"]),
     Is(Kind::Object, &["payload"]),
 ]);
-/// The lines of Kimi Code.
+/// Lines of Kimi Code.
 const APPENDED: Mark = Says("type", &["context.append_loop_event", "context.append_message"]);
-/// The lines of a context that are not messages.
+/// Lines of a context that are not messages.
 const MARK: Mark = Says("role", &["_checkpoint", "_usage", "_system_prompt"]);
 
-/// A session, and its sub-agents by the calls that began them.
+/// A session, and its sub-agents by their id or that of the call that began them.
 #[derive(Default)]
 struct Sessions<'a> {
     main: Open<'a>,
@@ -67,11 +68,11 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// What lines of Kimi Code are about that tell nothing of the run, by the first word of their types.
+/// First words of the types of lines of Kimi Code that add nothing to the run.
 const ASIDES: [&str; 9] =
     ["config", "full_compaction", "llm", "metadata", "permission", "plan_mode", "tools", "turn", "usage"];
 
-/// Returns true if a line of Kimi Code says nothing of the run that other lines do not say.
+/// Returns true if a line of Kimi Code adds nothing to the run.
 fn is_aside(line: &Members<'_>) -> bool {
     let kind = line.name("type").unwrap_or_default();
     let about = kind.split('.').next().unwrap_or_default();
@@ -83,7 +84,8 @@ struct Open<'a> {
     run: Recording<'a>,
     /// Parts of the agent's message.
     said: Vec<TextCow<'a>>,
-    /// Calls and results: Kimi Code may write one twice. Another call may have the same id.
+    /// The events of calls and results, because Kimi Code may write one twice. Their ids are not enough,
+    /// because different calls may share one.
     seen: BTreeSet<&'a [u8]>,
 }
 
@@ -181,7 +183,8 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Returns the answer in a result: the output, after a failure with the message before it.
+/// Returns the answer in a result: the output, or else the message. After a failure, it is the message and
+/// the output.
 fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let part = |key: &str| text(result.get(key)).filter(|text| !wire::is_blank(text.text()));
     let is_error = result.first(&["is_error", "isError"]).and_then(Raw::boolean);
@@ -203,14 +206,14 @@ fn reported(text: Text<'_>) -> Outcome {
     refused(message).unwrap_or(Outcome::error(Provenance::Text))
 }
 
-/// Returns the outcome of a call that the user rejected.
+/// Returns the outcome of a call if its message says that the user rejected it.
 fn refused(message: Text<'_>) -> Option<Outcome> {
     let is_refusal = message.starts_with("The tool call is rejected by the user")
         || message.head(120).contains("was not run because the user rejected");
     is_refusal.then(|| Outcome::unknown(UnknownReason::Refused, Provenance::Text))
 }
 
-/// Reads the tokens of a response. Cached tokens are counted separately.
+/// Reads the tokens of a response. The input is the sum of the cached and the other tokens.
 fn usage(value: Raw<'_>) -> Option<Usage> {
     let cached = ["input_cache_read", "inputCacheRead"];
     let others = ["input_other", "inputOther", "input_cache_creation", "inputCacheCreation"];

@@ -1,5 +1,5 @@
-//! Sessions of the Kiro CLI (`~/.kiro/sessions/cli/<session>.jsonl`): a message per line, whose parts are named by their
-//! kind.
+//! Sessions of the Kiro CLI (`~/.kiro/sessions/cli/<session>.jsonl`): a message per line, whose parts have a
+//! `kind`.
 
 use super::prelude::*;
 
@@ -46,7 +46,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the text of a result and its outcome. A command says how it ended: `exit status: 1`.
+/// Returns the text of a result and its outcome. A command has its exit code in a text such as
+/// `exit status: 1`.
 fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let parts: Vec<_> = result.objects("content").filter_map(|part| part.get("data")).collect();
     let ended = parts.iter().find_map(|part| part.member("exit_status")?.string());

@@ -1,5 +1,5 @@
-//! LangChain and LangGraph: messages as written by `model_dump`, `messages_to_dict` and `dumps`, alone or in the state
-//! of a graph.
+//! LangChain and LangGraph: messages as written by `model_dump`, `messages_to_dict` and `dumps`, alone or in
+//! the state of a graph.
 
 use super::prelude::*;
 

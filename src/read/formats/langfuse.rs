@@ -21,7 +21,7 @@ fn has_type(observation: &Members<'_>) -> bool {
     observation.name("type").is_some_and(|kind| kind.bytes().all(is_capital))
 }
 
-/// An observation, with its session.
+/// An observation, with the id of its session.
 type Found<'a> = (Members<'a>, Option<Cow<'a, str>>);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -44,7 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Takes the observations in an object, with their session.
+/// Takes the observations in an object, each with the id of its session.
 fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
     let trace = members.object("trace");
     let session = if trace.whole().is_some() { &trace } else { members }.name("sessionId");
@@ -63,8 +63,8 @@ fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
 type State<'a> = (Option<u64>, bool, Cow<'a, str>);
 
 /// Returns the ids of observations that a later one repeats. `BeeAI` records an iteration after each change
-/// (`agent.react.update-3`): the last state has the call with its answer. Events below an earlier state are the same call
-/// again.
+/// (`agent.react.update-3`): the last state has the call with its answer. Observations below an earlier state
+/// repeat the call.
 fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
     let mut states: TextMap<Cow<'a, str>, Vec<State<'a>>> = TextMap::default();
     let mut below: TextMap<Cow<'a, str>, Vec<Cow<'a, str>>> = TextMap::default();

@@ -8,7 +8,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Fallible(read),
 };
 
-/// A run. A patch has no inputs, as they were sent before.
+/// A run, but not a patch, which has no inputs.
 const RUN: Mark = All(&[
     Is(Kind::String, &["id", "run_type"]),
     Has(&["inputs"]),
@@ -71,7 +71,7 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Returns the last value of a key that is not empty.
+    /// Returns the last value of a key that is neither null nor `{}`.
     fn get(&self, key: &str) -> Option<Raw<'a>> {
         let is_something = |value: &Raw<'_>| value.kind() != Kind::Null && value.bytes() != b"{}";
         self.sent.iter().rev().filter_map(|members| members.get(key)).find(is_something)
@@ -125,8 +125,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`: of the trace first, of
-/// the run last.
+/// Returns the ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`. The first is
+/// that of the trace, and the last that of the run.
 fn ids_in(order: &str) -> impl DoubleEndedIterator<Item = &str> {
     order.split('.').filter_map(|part| part.split_once('Z')).map(|(_, id)| id)
 }

@@ -54,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns an object, also one that is written with its class.
+/// Returns the object under a key, without a wrapper that names its class.
 fn plain<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
     let object = members.object(key);
     if EVENT.fits(&object) { object.object("value") } else { object }

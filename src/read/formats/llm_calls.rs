@@ -1,5 +1,5 @@
-//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A request
-//! repeats the messages before it, and a run is the last request of a conversation with its response.
+//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A
+//! request repeats the messages before it, and a run is the last request of a conversation with its response.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -25,14 +25,14 @@ struct Exchange<'a> {
     id: Option<Cow<'a, str>>,
 }
 
-/// Returns an object of the API, which may be logged as a text.
+/// An object of the API, which may be logged as a text.
 enum Body<'a> {
     Object(Raw<'a>),
     Text(String),
 }
 
 impl<'a> Body<'a> {
-    /// Returns the body of a request or response: the value itself, or its `body`.
+    /// Returns the body of a request or response: the value itself, or its `body`, `json` or `body_raw`.
     fn of(value: Raw<'a>) -> Self {
         let value = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key)).unwrap_or(value);
         let text = value.string();
@@ -55,7 +55,7 @@ impl<'a> Body<'a> {
     /// Returns the messages, or the items of Responses, of a request.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
-        // If a model has no calls, the log has calls made from its texts.
+        // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
         let messages = list("fncall_messages").or_else(|| list("messages"));
         let messages = messages.map(|messages| (messages, Form::Messages));
         messages.or_else(|| list("input").map(|items| (items, Form::Items)))
@@ -67,7 +67,7 @@ impl<'a> Exchange<'a> {
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
-            // The states of a graph before and after it ran have messages both.
+            // The states of a graph before and after a run both have messages.
             (None, Some(input)) => {
                 (input, object("output").filter(|output| output.member("messages").is_none()), true)
             }
@@ -83,12 +83,12 @@ impl<'a> Exchange<'a> {
         Some(Self { request, response, is_whole, id })
     }
 
-    /// Returns a request whose members are next to its response, as OpenHands logs it.
+    /// Returns an exchange whose request has its members next to the response, as OpenHands logs it.
     fn flat(members: &Members<'a>) -> Option<Self> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]
         } else {
-            // The response before the calls in its text were read, like those in the messages.
+            // Like the messages, `raw_response` has its calls as text.
             &["raw_response", "response"]
         };
         let is_response = |response: &Raw<'_>| {
@@ -102,7 +102,7 @@ impl<'a> Exchange<'a> {
         Some(Self { request, response: Some(Body::Object(response)), is_whole: false, id: None })
     }
 
-    /// Returns the identity of a message without cache marks of a client.
+    /// Returns the keys of the messages of the request.
     fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         messages.into_iter().map(key).collect()
@@ -114,6 +114,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
+/// Returns a key that identifies a message, whatever cache marks a client sets.
 fn key(message: Raw<'_>) -> String {
     let mut key = message.member("role").and_then(Raw::string).unwrap_or_default().into_owned();
     let mut add = |value: Option<Raw<'_>>| {
@@ -206,7 +207,8 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Adds a message; one of a response may have no role.
+/// Adds a message, or returns false if it does not have the expected form. A message without a role is one of
+/// the model.
 fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
     let mut element = Element::default();
     element.read(&mut message.json())?;

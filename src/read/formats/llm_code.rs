@@ -2,7 +2,8 @@
 
 use super::prelude::*;
 
-/// Reads the messages after a prompt, and the last response. `None` if no response has a code block.
+/// Reads a prompt with examples, the messages after it, and the last response. `None` if no response has a
+/// code block.
 pub(super) fn run<'a>(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Recording<'a>> {
     let mut run = Recording::default();
     for example in examples {
@@ -50,6 +51,7 @@ pub(super) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
 }
 
 /// Returns the language and code of the first fenced block of a text. An unclosed block ends with the text.
+/// `None` if the block has no language.
 fn block(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once("```")?;
     let (language, code) = rest.split_once('\n')?;

@@ -1,17 +1,17 @@
-//! Responses of models as streams of server-sent events, put together to a message.
+//! Joins the server-sent events of a model response into one message.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// Returns the response whose events a text has, as JSON; `None` if the text is not such a stream.
+/// Returns the response in a stream of events, as JSON. `None` if the text is not such a stream.
 pub(super) fn response(text: &str) -> Option<String> {
     let is_stream = ["event:", "data:"].iter().any(|start| text.trim_start().starts_with(start));
     let mut response = Response::default();
     for data in text.lines().filter(|_| is_stream).filter_map(|line| line.strip_prefix("data:")) {
         let Ok(event) = serde_json::from_str(data) else { continue };
         match at(&event, "/type").as_str() {
-            // OpenAI's Responses send all of it at the end.
+            // The last event of OpenAI's Responses has the whole response.
             Some("response.completed") => return Some(at(&event, "/response").to_string()),
             Some(_) => response.add(&event),
             None => response.add_chunk(&event),

@@ -1,4 +1,4 @@
-//! Mastra: traces as its server gives them. A span of a tool is a call with its result.
+//! Mastra: traces as its server returns them. A span of a tool is a call with its result.
 
 use super::prelude::*;
 
@@ -40,7 +40,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let observed = message.or_else(|| span.present("output"));
                 run.answer_call(call, observed.and_then(words::result), Outcome::flag(failed));
             }
-            // Runs of other agents are parts of a call.
+            // Runs of other agents are inside a call.
             Some("agent_run") if span.present("parentSpanId").is_none() => {
                 run.turn(start);
                 run.say(Actor::User, span.get("input").and_then(asked));
@@ -57,7 +57,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     traces.give(runs);
 }
 
-/// Returns what the user asked: a text, or the last of some messages.
+/// Returns the request of the user: a text, or the last message of a list.
 fn asked(input: Raw<'_>) -> Option<TextCow<'_>> {
     let messages = input.items().or_else(|| input.member("messages")?.items());
     match messages.and_then(|messages| messages.last().copied()) {

@@ -1,5 +1,5 @@
-//! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next message of
-//! the user. (Version 1.1 is a chat.)
+//! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next
+//! message of the user. (Version 1.1 is a chat.)
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -95,8 +95,8 @@ fn sole(mut blocks: Blocks<'_>) -> Option<String> {
     blocks.next().is_none().then_some(command)
 }
 
-/// Returns the contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest text,
-/// a line feed, three backticks.
+/// The contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest
+/// text, a line feed, three backticks.
 struct Blocks<'t> {
     text: &'t str,
     opening: &'static Finder<'static>,
@@ -119,7 +119,7 @@ impl<'t> Iterator for Blocks<'t> {
     }
 }
 
-/// Splits a text at the first place of a part.
+/// Splits a text around the first occurrence of a part.
 fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t str)> {
     let at = part.find(text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + part.needle().len()..)?))

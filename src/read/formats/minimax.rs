@@ -57,7 +57,7 @@ fn read_call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Cached and reasoning tokens are counted separately.
+/// Returns the tokens of a response. The input includes cached tokens, and the output includes reasoning.
 fn usage(counts: &Members<'_>) -> Usage {
     let [read, write] = ["cache_read_tokens", "cache_write_tokens"].map(|key| counts.count(key));
     Usage {

@@ -1,4 +1,4 @@
-//! Traces of MLflow, whose spans keep type, inputs and outputs in attributes of their own.
+//! Traces of MLflow, whose spans keep their type, inputs and outputs in attributes `mlflow.…`.
 
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
@@ -31,7 +31,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Converts a span. In the second version it has a `context`; the third names members like OTLP.
+/// Converts a span. In version 2 it has a `context`; version 3 names its members as OTLP does.
 fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let context = members.object("context");
     let name = |keys: [&str; 2]| keys.iter().find_map(|key| members.name(key));
@@ -71,7 +71,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     Ok(span)
 }
 
-/// Returns the text of an attribute, which is JSON within a text.
+/// Returns the text of an attribute, which may be a JSON string within a text. Other values stay JSON.
 fn text(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(outer) = value.string() else {
         return (value.kind() != Kind::Null).then(|| value.spelling());

@@ -1,5 +1,5 @@
-//! Trajectories of Moatless: steps or transitions with actions, and trees of nodes, which are read as one run in the
-//! order of expansion.
+//! Trajectories of Moatless: steps or transitions with actions, and trees of nodes, which are read as one run
+//! in the order of the node numbers.
 
 use super::prelude::*;
 
@@ -26,7 +26,7 @@ fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     items.iter().take(words::DECISIVE_ITEMS).all(has_actions).then_some(items)
 }
 
-/// Returns the nodes of a tree, by number.
+/// Returns the nodes of a tree in the order of their numbers; none if no node has an action.
 fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
     fn collect<'a>(node: Raw<'a>, nodes: &mut Vec<(i64, Raw<'a>)>) {
         if let Some(number) = node.member("node_id").and_then(Raw::integer) {
@@ -96,7 +96,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// Adds an action with its outcome.
 fn add<'a>(action: Raw<'a>, state: Option<Raw<'a>>, outcome: Option<Raw<'a>>, run: &mut Recording<'a>) {
-    // An outer action around another only has its thoughts.
+    // An action around another has only the thoughts.
     for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
         run.say(Actor::Agent, words::message(thoughts));
     }

@@ -1,7 +1,7 @@
-//! One file for each format: its signature, and how an element becomes steps.
+//! The formats, each in a file with its signature and its reader.
 //!
-//! To add a format, write a file with a constant `FORMAT`, and add its `mod` line and its line in the list below.
-//! Errors and listings name formats in the order of the list.
+//! To add a format, write a file with a constant `FORMAT`, and add its `mod` line and its line in the list
+//! below. Errors and listings name formats in the order of the list.
 
 pub(super) mod acp;
 pub(super) mod activities;

@@ -10,7 +10,7 @@ use crate::trace::Trace;
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
-        // Other traces have observations or spans next to them.
+        // Traces of other tools have observations or spans next to them.
         Shape::Object(All(&[Has(&["traces"]), Not(&Any(&[Has(&["observations"]), Has(&["spans"])]))])),
         Shape::Lines(All(&[MayBeList("traces"), Not(&MayBeList("observations"))])),
     ],
@@ -25,7 +25,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// This crate's own form is read by serde, with the reader that golden entries use as well.
+/// Reads a native trace with serde, as golden entries are read.
 fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<()> {
     let start = json.offset();
     let raw = json.raw()?;

@@ -1,5 +1,5 @@
-//! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its result. Dumps
-//! of its store have the facts of a message in the message itself.
+//! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its
+//! result. In dumps of its store, the facts about a message are in the message itself instead of in `info`.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -67,7 +67,7 @@ impl<'a> Info<'a> {
     }
 }
 
-/// Cached and reasoning tokens are counted separately.
+/// Returns the tokens of a response. The input includes cached tokens, and the output includes reasoning.
 pub(in crate::read) fn usage(tokens: Raw<'_>) -> Option<Usage> {
     let tokens = Members::from(tokens);
     let cache = tokens.object("cache");
@@ -131,7 +131,7 @@ fn answer<'a>(state: &Members<'a>) -> Option<Answer<'a>> {
     Some(outcome.answer(observation.into()))
 }
 
-/// Returns the error text of a failed call.
+/// Returns the outcome of a failed call, by its error text.
 fn failure(observation: &TextCow<'_>) -> Outcome {
     const REJECTED: &str = "The user rejected permission to use this specific tool call";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));

@@ -1,5 +1,5 @@
-//! Events of OpenCode: output of `opencode run --format json`, events of its server, and its event store. An event
-//! carries the current state of a message or part; the last state of each counts.
+//! Events of OpenCode: output of `opencode run --format json`, events of its server, and its event store. An
+//! event carries the current state of a message or part; the last state of each counts.
 
 use super::opencode::{self, Info, Part};
 use super::prelude::*;
@@ -70,7 +70,7 @@ struct Session<'a> {
     run: Recording<'a>,
     termination: Option<Cow<'a, str>>,
     messages: Ordered<Cow<'a, str>, Message<'a>>,
-    /// The index of each part in its message.
+    /// The index of each part in its message, by part id.
     parts: TextMap<Cow<'a, str>, usize>,
 }
 
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Emits the trace.
+    /// Emits the run.
     fn end(mut self, runs: &mut Runs<'_>) {
         for (turn, message) in (0..).zip(self.messages.into_values()) {
             let (info, parts) = message.read();
@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
     fn read(self) -> (Info<'a>, Vec<Part<'a>>) {
         let mut info = match self.info {
             Some(info) => Info::of(&info.into()),
-            // Printed events are the model's.
+            // Printed events are those of the model.
             None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
         };
         let parts: Vec<_> = self.parts.into_iter().flatten().map(|part| Part(part.into())).collect();

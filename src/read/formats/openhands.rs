@@ -34,7 +34,7 @@ fn are_events(document: &Document<'_>) -> bool {
 
 const EVENT: Mark = Has(&["id", "source"]);
 
-/// An event that no other format has: with a time and all members of an action or an observation.
+/// Fits only events of OpenHands: they have a time, and the members of an action or an observation.
 const SURE: Mark = All(&[
     Has(&["id", "source", "timestamp"]),
     Any(&[
@@ -65,11 +65,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 const NO_CALLS: [&str; 7] =
     ["message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"];
 
-/// Members of arguments that are not arguments.
+/// Members of `args` that are not arguments.
 const NO_ARGUMENTS: [&[u8]; 5] =
     [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
 
-/// An event. The member `tool_call_metadata` has the call as the model wrote it, with its response.
+/// An event. Its `tool_call_metadata` has the call as the model wrote it, and the response with the call.
 #[derive(Debug, Default)]
 struct Event<'a> {
     members: Members<'a>,
@@ -122,16 +122,16 @@ impl<'a> Event<'a> {
 #[derive(Default)]
 pub(super) struct Log<'a> {
     run: Recording<'a>,
-    /// Ids of calls with or without an observation.
+    /// Ids of the calls that may have an observation.
     calls: BTreeSet<Cow<'a, str>>,
-    /// The turns of the model's responses.
+    /// The turns of the model's responses, by response id.
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
 }
 
 impl<'a> Log<'a> {
-    /// Emits the trace. `metadata` comes from outside the events.
+    /// Emits the run. `metadata` comes from outside the events.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
         let model = metadata.model.or(self.run.metadata.model);
         self.run.metadata = Metadata { agent: Some("openhands".into()), model, ..metadata };
@@ -233,7 +233,7 @@ impl<'a> Log<'a> {
         self.run.spent(response.usage("usage"));
         let action = event.kind("action").unwrap_or_default();
         let is_finish = action == "finish";
-        // The thought is the argument of thinking.
+        // For `think`, the thought is the argument.
         let arguments = event.members.get("args").map(|arguments| arguments_of(arguments, action == "think"));
         let id = event.members.ident("id");
         let mut call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
@@ -256,7 +256,7 @@ fn written_arguments<'a>(metadata: &Members<'a>, response: &Members<'a>) -> Opti
     call.member("function")?.member("arguments")
 }
 
-/// Returns the arguments without other members.
+/// Returns the arguments without [`NO_ARGUMENTS`], and without `thought` unless `with_thought`.
 fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
     common::arguments_without(value, |key| NO_ARGUMENTS.contains(&key) || !with_thought && key == b"thought")
 }

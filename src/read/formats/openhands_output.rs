@@ -30,7 +30,8 @@ fn is_output(members: &Members<'_>) -> bool {
     }
 }
 
-/// Returns true if a history consists of pairs of an action and an observation, as the first versions wrote it.
+/// Returns true if a history begins with a pair of an action and an observation, as the first versions wrote
+/// it.
 fn is_pairs(history: Raw<'_>) -> bool {
     let is_pair = |pair: &Raw<'_>| {
         let has = |place: usize, key| pair.items().and_then(|pair| pair.get(place)?.member(key)).is_some();
@@ -39,7 +40,7 @@ fn is_pairs(history: Raw<'_>) -> bool {
     history.items().is_some_and(|pairs| pairs.first().is_some_and(is_pair))
 }
 
-/// Returns the events of a history, pairs in order.
+/// Returns the events of a history, including those in pairs.
 fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
     let items = history.items().unwrap_or_default();
     items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()

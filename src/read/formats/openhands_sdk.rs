@@ -51,11 +51,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 #[derive(Default)]
 pub(super) struct Conversation<'a> {
     run: Recording<'a>,
-    /// The turns of the model's responses.
+    /// The turns of the model's responses, by response id.
     turns: BTreeMap<Cow<'a, str>, u64>,
     /// The next turn.
     turn: u64,
-    /// Calls that agents on the Agent Client Protocol report several times.
+    /// Calls that agents report several times over the Agent Client Protocol, by id.
     reported: BTreeMap<Cow<'a, str>, CallNumber>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Conversation<'a> {
         Self { run: Recording::of_agent("openhands"), ..Self::default() }
     }
 
-    /// Emits the trace. `metadata` comes from outside the events.
+    /// Emits the run. `metadata` comes from outside the events, and takes precedence over them.
     pub(super) fn end(mut self, runs: &mut Runs<'_>, metadata: Metadata, reward: Option<f64>) {
         let own = self.run.metadata;
         self.run.metadata = Metadata {
@@ -178,7 +178,7 @@ impl<'a> Conversation<'a> {
         self.run.say(actor, text);
     }
 
-    /// A call that is reported at its start and at every change.
+    /// Adds or updates a call that is reported at its start and at every change.
     fn reported_call(&mut self, event: &Members<'a>) {
         let known = event.name("tool_call_id").and_then(|id| self.reported.get(&id).copied());
         let number = known.unwrap_or_else(|| {

@@ -1,5 +1,5 @@
-//! OSWorld: the steps of a trajectory (`traj.jsonl`). The effects of actions are in screenshots, which are separate
-//! files.
+//! OSWorld: the steps of a trajectory (`traj.jsonl`). The effects of actions are in screenshots, which are
+//! separate files.
 
 use super::prelude::*;
 
@@ -14,7 +14,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for item in document.each() {
         run.turn(None);
         if STEP.fits(&item) {
-            // The actions of one response repeat it.
+            // Each action of a response repeats the response.
             let said = item.get("response");
             if said.map(Raw::bytes) != response {
                 run.say(Actor::Agent, text(said));

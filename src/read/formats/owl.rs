@@ -1,4 +1,4 @@
-//! OWL, of CAMEL: the exchanges of two agents. Those with tools are the run; each call has its result.
+//! Histories of OWL (CAMEL): the exchanges of two agents. Each call has its result.
 
 use super::prelude::*;
 

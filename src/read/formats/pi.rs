@@ -1,4 +1,5 @@
-//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in lines.
+//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in
+//! lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let named = |key: &str| header.and_then(|header| header.name(key)).map(Cow::into_owned);
     let (id, parent) = (named("id"), named("parentSession"));
     let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line.name("type")).collect();
-    // The end of a turn and of the agent repeat messages.
+    // The ends of turns and of the agent repeat messages, so only one kind of line counts.
     let whole = ["message_end", "turn_end", "agent_end"].into_iter().find(|kind| kinds.contains(*kind));
     let mut main = Branch::new(id.clone(), parent);
     let mut branches = BTreeMap::new();
@@ -63,7 +64,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     for branch in branches.into_values() {
         branch.run.give(runs);
     }
-    // The messages of a sub-agent stand in the answer to the call that started it.
+    // The messages of a sub-agent are in the answer to the call that started it.
     let is_told = |line: &&Members<'_>| {
         line.name("type").is_some_and(|kind| kind == "message" || Some(&*kind) == whole)
     };
@@ -81,7 +82,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns for each line the first line of its abandoned branch; `None` if it leads to the last entry.
+/// Returns for each line the index of the first line of its abandoned branch. `None` for lines of no
+/// abandoned branch.
 fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     let mut places = BTreeMap::new();
     let mut parents = Vec::with_capacity(lines.len());
@@ -113,8 +115,9 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
 /// A branch of a session that is being read.
 struct Branch<'a> {
     run: Recording<'a>,
-    /// Number of calls and answers per id, which a second kind of line repeats.
+    /// Number of calls per id that another kind of line may repeat.
     called: BTreeMap<Cow<'a, str>, u64>,
+    /// The same, for answers.
     answered: BTreeMap<Cow<'a, str>, u64>,
 }
 
@@ -125,7 +128,7 @@ impl<'a> Branch<'a> {
         Self { run, called: BTreeMap::new(), answered: BTreeMap::new() }
     }
 
-    /// Reads a line. Of the kinds with messages, `whole` counts.
+    /// Reads a line. Of the events that repeat messages, only those of type `whole` count.
     fn line(&mut self, line: &Members<'a>, whole: Option<&str>) {
         let kind = line.name("type").unwrap_or_default();
         let time = line.time("timestamp");
@@ -216,7 +219,7 @@ impl<'a> Branch<'a> {
         self.run.turn(None);
     }
 
-    /// A command that the user ran.
+    /// Adds a command that the user ran.
     fn command(&mut self, message: &Members<'a>) {
         let call = self.run.call_text("bash", "command", &message.name("command").unwrap_or_default());
         if let Some(call) = self.run.call_mut(call) {
@@ -232,7 +235,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Returns true if a call or answer of this id was read before, once for each.
+/// Returns true if a call or answer with this id was read before. Each counts once.
 fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
     counts.get_mut(id).is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0)
 }
@@ -266,7 +269,7 @@ fn not_run(text: Text<'_>) -> Option<Outcome> {
     }
 }
 
-/// Reads the tokens of a response. Cached tokens are counted separately.
+/// Reads the tokens of a response. The input is the sum of the cached and the other tokens.
 fn usage(value: Raw<'_>) -> Option<Usage> {
     let input = ["input", "cacheRead", "cacheWrite"];
     tokens::of_keys(&Members::from(value), &input, &["output"], &["cacheRead"])

@@ -93,7 +93,7 @@ impl<'a> Reading<'a> {
                 let outcome = part.outcome("outcome").unwrap_or(Outcome::UNMARKED);
                 run.answer(id, name.as_ref(), content.and_then(words::result), outcome);
             }
-            // Without a tool, the output must be retried.
+            // Without a tool, the prompt asks to retry the output.
             Some("retry-prompt") if name.is_none() => {
                 run.say(Actor::Environment, content.and_then(words::result));
             }

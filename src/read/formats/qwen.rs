@@ -1,4 +1,5 @@
-//! Sessions of Qwen Code: contents of the Gemini API in lines, with a record of the outcome next to each response.
+//! Sessions of Qwen Code: contents of the Gemini API in lines, with a record of the outcome next to each
+//! response.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;

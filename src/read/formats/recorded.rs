@@ -1,4 +1,4 @@
-//! Builds runs message by message, and pairs answers that have no id.
+//! Builds runs message by message and pairs answers that have no id.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -22,8 +22,8 @@ pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> boo
     objects.any(|item| fits(&Members::of(&mut item.json())))
 }
 
-/// Returns the items of a list, or the lines. For an object, returns the items of the list under the first of `keys`
-/// that holds one.
+/// Returns the items of a list, or the lines. For an object, returns the items of the list under the first of
+/// `keys` that holds one.
 pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
@@ -34,7 +34,7 @@ pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a
     }
 }
 
-/// Like [`elements`], but returns each element as an object.
+/// Like [`elements`], but returns the members of each element. An element that is not an object has none.
 pub(super) fn objects<'a>(document: &Document<'a>, keys: &[&str]) -> impl Iterator<Item = Members<'a>> {
     elements(document, keys).into_iter().map(Members::from)
 }
@@ -66,12 +66,12 @@ pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     Json::new(text.as_bytes()).is_sound().then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
-/// Returns a name or id, which may be a number.
+/// Returns a name or id, which may be an integer.
 pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     value.and_then(common::ident)
 }
 
-/// Returns the text of a message: a string, text parts, or one text part.
+/// Returns the text of a message: a string, text parts, or one text part. `None` if it is blank.
 pub(super) fn text(value: Option<Raw<'_>>) -> Option<TextCow<'_>> {
     value.and_then(words::text)
 }
@@ -83,7 +83,7 @@ pub(super) struct Recording<'a> {
     pub(super) reward: Option<f64>,
     pub(super) steps: Assembler<'a>,
     turn: u64,
-    /// Whether the turn is one of calls, with no answer yet.
+    /// True if the turn consists of calls that have no answer yet.
     is_calling: bool,
     time: Option<u64>,
     usage: Option<Usage>,
@@ -110,13 +110,13 @@ impl<'a> Recording<'a> {
         self.at(self.turn + 1, time);
     }
 
-    /// Sets the turn and the time of the entries that follow.
+    /// Sets the turn and the time of the entries that follow, and clears the token usage.
     pub(super) fn at(&mut self, turn: u64, time: Option<u64>) {
         (self.turn, self.time, self.usage, self.is_calling) = (turn, time, None, false);
     }
 
-    /// As [`Recording::turn`], for a call that is an entry of its own. Calls before an answer were issued at once, so
-    /// they share a turn.
+    /// Like [`Recording::turn`], for a call that is an entry of its own. Consecutive calls were issued
+    /// together, so they share a turn.
     pub(super) fn turn_of_call(&mut self, time: Option<u64>) {
         self.at(if self.is_calling { self.turn } else { self.turn + 1 }, time);
         self.is_calling = true;
@@ -127,13 +127,14 @@ impl<'a> Recording<'a> {
         self.time = time;
     }
 
-    /// Sets the token usage of the current turn.
+    /// Sets the token usage for the calls that follow in the current turn. If the turn has no call, its
+    /// messages carry the first usage that was set.
     pub(super) fn spent(&mut self, usage: Option<Usage>) {
         self.usage = usage.filter(|usage| !usage.is_empty());
         self.steps.spent(self.turn, self.usage);
     }
 
-    /// Sets the model, unless one was named before.
+    /// Sets the model, unless it is already set.
     pub(super) fn model(&mut self, model: Option<Cow<'_, str>>) {
         if self.metadata.model.is_none() {
             self.metadata.model = model.filter(|name| !name.is_empty()).as_deref().map(Into::into);
@@ -183,7 +184,7 @@ impl<'a> Recording<'a> {
         self.steps.call_mut(call)
     }
 
-    /// Sets when a call began and ended.
+    /// Sets the start of a call, and its duration if both times are known.
     pub(super) fn lasted(&mut self, call: CallNumber, start: Option<u64>, end: Option<u64>) {
         let Some(call) = self.steps.call_mut(call) else { return };
         call.time = start.or(call.time);
@@ -209,14 +210,14 @@ impl<'a> Recording<'a> {
         self.steps.answer(self.turn, id, answer);
     }
 
-    /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the text; for the
-    /// others it counts as not recorded.
+    /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the
+    /// text; the observation of the others is not recorded.
     pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
         self.steps.answer_call(call, outcome.answer(Content::NotRecorded));
     }
 
-    /// Answers the call with this id. Without an id, answers the oldest unanswered call of the tool `name`, or of any
-    /// tool if `name` is `None`.
+    /// Answers the call with this id. Without an id, answers the oldest unanswered call of the tool `name`,
+    /// or of any tool if `name` is `None`.
     pub(super) fn answer(
         &mut self,
         id: Option<Cow<'a, str>>,
@@ -233,17 +234,17 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Returns the oldest unanswered call of a tool.
+    /// Returns the oldest unanswered call of the tool `name`, or of any tool if `name` is `None`.
     pub(super) fn oldest(&mut self, name: Option<&Cow<'a, str>>) -> Option<CallNumber> {
         self.in_order.oldest(name, &mut self.steps)
     }
 
-    /// Emits the steps that are complete.
+    /// Emits the complete steps, unless the run has no call yet.
     pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
         runs.hand_on(&mut self.steps, u64::MAX);
     }
 
-    /// Emits the steps before the current turn that are complete.
+    /// Like [`Recording::hand_on`], but emits only steps of earlier turns.
     pub(super) fn hand_on_before_turn(&mut self, runs: &mut Runs<'_>) {
         runs.hand_on(&mut self.steps, self.turn);
     }
@@ -271,7 +272,7 @@ impl<K: Eq + Hash, V> Ordered<K, V> {
         &mut self.0.entry(key).or_insert_with_key(|key| (before, begin(key))).1
     }
 
-    /// Returns the values in order.
+    /// Returns the values in insertion order.
     pub(super) fn into_values(self) -> impl Iterator<Item = V> {
         let mut all: Vec<_> = self.0.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);

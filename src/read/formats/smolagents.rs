@@ -1,4 +1,5 @@
-//! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the results.
+//! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the
+//! results.
 
 use super::prelude::*;
 

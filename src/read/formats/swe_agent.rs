@@ -1,4 +1,5 @@
-//! SWE-agent `.traj`: steps of a response, a command and its output. There is neither a flag nor an exit code.
+//! Trajectories of SWE-agent (`.traj`). A step has a response, a command and its output, but neither a flag
+//! nor an exit code.
 
 use super::prelude::*;
 
@@ -13,10 +14,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Fallible(read),
 };
 
-/// A command and its output. Parts of trajectories name the instance instead of their history.
+/// A step: a command and its output. A part of a trajectory has `instance_id` instead of `history`.
 const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 
-/// A data set of trajectories: what the model said, with its commands in fences, and what it was shown.
+/// A data set of trajectories, which are messages. The commands of the model are in fences.
 const SAID: Mark =
     All(&[Is(Kind::String, &["instance_id"]), Every("trajectory", &Has(&["role", "text", "system_prompt"]))]);
 
@@ -115,7 +116,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Commands by which SWE-agent itself ends a run. The agent may only give up, with `exit_forfeit`.
+/// Commands by which SWE-agent ends a run. `exit_forfeit` is not one of them: with it, the agent gives up.
 const EXITS: [&str; 9] = [
     "exit_api",
     "exit_command",
@@ -128,7 +129,7 @@ const EXITS: [&str; 9] = [
     "exit_total_execution_time",
 ];
 
-/// Commands that are tools of SWE-agent. Any other command is the shell's.
+/// Commands that are tools of SWE-agent. Any other command is one of the shell.
 const TOOLS: [&str; 28] = [
     "str_replace_editor",
     "edit",
@@ -160,7 +161,7 @@ const TOOLS: [&str; 28] = [
     "debug_stop",
 ];
 
-/// Returns the tool that a command calls: its first word, if that is one.
+/// Returns the tool that a command calls: its first word if that is a tool, or else `bash`.
 fn tool(command: &str) -> &'static str {
     let word = command.split(common::SPACE).next().unwrap_or_default();
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")

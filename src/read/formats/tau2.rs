@@ -1,7 +1,8 @@
 //! tau2-bench results.
 //!
-//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of `info`), a
-//! bare list of runs, one run, one of these per line, or a directory with `results.json` and `simulations/<id>.json`.
+//! One JSON object `{timestamp?, info, tasks, simulations}` (or flat `domain` and `model` keys instead of
+//! `info`), a bare list of runs, one run, one of these per line, or a directory with `results.json` and
+//! `simulations/<id>.json`.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// Bits of the keys that were seen.
+/// Bits for the header keys that were seen.
 const INFO: u8 = 1;
 const TASKS: u8 = 2;
 
@@ -50,14 +51,14 @@ fn has_runs(look: &Look<'_, '_>) -> bool {
             Likeness::Other => {}
         }
     }
-    // Among lines of transcripts, one without messages is one of them.
+    // Among lines that are transcripts, one without messages is a transcript, too.
     empty && !(transcript && matches!(look, Look::Lines(_)))
 }
 
 /// The class of an object.
 enum Likeness {
     Run,
-    /// A run, or a transcript without messages.
+    /// A run or a transcript, without messages.
     Empty,
     /// A transcript of another kind.
     Transcript,
@@ -85,8 +86,8 @@ fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
-/// Classifies messages: those of runs have marks of tau2. Calls without `function` are a mark only if no answer names
-/// its call, and no content has parts, as in other chats.
+/// Classifies messages by marks of tau2. A call with `name` but no `function` is a mark only if no message
+/// has a `tool_call_id` or a list of parts, as in other chats.
 fn likeness_of_messages(list: Raw<'_>) -> Likeness {
     const MARKS: [&str; 3] = ["requestor", "tool_messages", "turn_idx"];
     let items = list.items().unwrap_or_default();
@@ -110,7 +111,7 @@ fn likeness_of_messages(list: Raw<'_>) -> Likeness {
     }
 }
 
-/// Reads the header of a file.
+/// Reads a member of the object around the runs.
 fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header) -> Read<()> {
     match key {
         b"info" => {
@@ -137,7 +138,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
     Ok(())
 }
 
-/// Reads the member of an object with a value that all runs share. Null, or null for the object, is none.
+/// Reads a member with a string that all runs share. Null for the member or for the object is none.
 fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
     json.object_or_null(|key, value| {
         if key == member {
@@ -148,7 +149,7 @@ fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) 
     Ok(())
 }
 
-/// Reads a flat key with the model or the domain, if it is a string.
+/// Reads the value of `model` or `domain` next to the runs. `None` if it is not a string.
 fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
 }
@@ -164,7 +165,8 @@ fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     Ok(listed.then(|| Arc::new(tasks)))
 }
 
-/// Returns the route of a task, by the digest of its id.
+/// Reads a task, and returns the digest of its id and its route. Sets `looks_inside` if the route compares
+/// only some arguments.
 fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStatus)> {
     let mut id = None;
     let mut milestones = Vec::new();
@@ -227,7 +229,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     })
 }
 
-/// Returns the route of a run.
+/// Returns the route of the task of a run.
 fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, RouteStatus> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
@@ -257,7 +259,7 @@ struct OpenSimulation {
 }
 
 impl OpenSimulation {
-    /// Reports the error of an object at `start` that is not a run of tau2.
+    /// Returns an error if the object at `start` is not a run of tau2.
     fn check(&self, start: usize) -> Read<()> {
         if let Some((key, at)) = self.elsewhere.filter(|_| !self.says_something) {
             let what = format!("the run has its events under `{key}`, which tau2 results do not");
@@ -331,7 +333,7 @@ fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
     Ok(reward)
 }
 
-/// Reads a list of events that are not messages: its key and offset, unless it is empty.
+/// Reads a list of events other than messages, and returns its key and offset, unless it is empty.
 fn events_elsewhere(key: &[u8], json: &mut Json<'_>) -> Read<Option<(&'static str, usize)>> {
     let events = json.checked()?;
     let key = OTHER_EVENTS.into_iter().find(|known| known.as_bytes() == key);

@@ -1,4 +1,4 @@
-//! The messages of a tau2-bench run: speakers, calls and answers.
+//! The messages of a tau2-bench run: texts, calls and answers.
 
 use super::prelude::*;
 use crate::json::{Fault, JsonString};
@@ -51,7 +51,8 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and emits their steps. Returns the number of messages.
+    /// Reads the messages of a run, or null, and returns their number. With `flush`, emits complete steps in
+    /// the meantime.
     pub(in crate::read) fn read(
         &mut self,
         json: &mut Json<'a>,
@@ -141,7 +142,7 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Act
     Ok((call, caller))
 }
 
-/// Reads arguments: their digest, and their text if it is kept. `Absent` for null.
+/// Reads arguments: their digest and, with `texts`, their text. `Absent` for null.
 fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
     if json.null()? {
         return Ok(Content::Absent);
@@ -174,8 +175,8 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
 
 impl<'a> ToolAnswer<'a> {
     fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
-        // As in Pisama's note on tau2-bench: an answer is an error if its flag says so, or if its text begins with
-        // `Error`, whatever the flag says.
+        // As in Pisama's note on tau2-bench: an answer is an error if its flag says so, or if its text begins
+        // with `Error`, whatever the flag says.
         let (status, provenance) = match self.error {
             Some(true) => (Status::Error, Provenance::Flag),
             _ if self.content.is_some_and(|content| content.starts_with("Error")) => {

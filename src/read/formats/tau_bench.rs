@@ -127,7 +127,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
     Ok(call)
 }
 
-/// Marks the answer to a call that the agent wrote as text.
+/// The beginning of an answer to a call that the agent wrote as text.
 const OUTPUT: &str = "API output: ";
 
 fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
@@ -185,7 +185,8 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
     }
 }
 
-/// Returns the call after the agent's last `Action:`, or in the whole text.
+/// Returns the call after the agent's last `Action:`, or in the whole text. `None` if it is not a call, or
+/// calls `respond`.
 fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     let action =
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
@@ -215,7 +216,7 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// Makes the route of a run with these expected actions, of which those without a name do not count.
+/// Makes the route of a run from its expected actions. Actions without a name do not count.
 fn routing(actions: Option<Vec<Raw<'_>>>) -> RouteStatus {
     let Some(actions) = actions else {
         return RouteStatus::Unknown("the run lists no expected actions".into());

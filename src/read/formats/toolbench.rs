@@ -1,4 +1,5 @@
-//! ToolBench: the answer of a search over calls. A node names a tool, the next one its arguments and result.
+//! ToolBench: the answer of a search over calls. A node names a tool, and the next one has the arguments and
+//! the result.
 
 use super::prelude::*;
 
@@ -36,7 +37,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Search<'a> {
     run: Recording<'a>,
-    /// The call whose arguments have not come yet.
+    /// The call that waits for its arguments.
     open: Option<CallNumber>,
 }
 
@@ -61,7 +62,7 @@ impl<'a> Search<'a> {
             Some("Action") => {
                 self.run.turn(None);
                 self.open = Some(self.run.call(None, node.name("description"), None));
-                // A nonexistent tool has its answer here.
+                // A call of a nonexistent tool has its answer here.
                 self.answer(node);
             }
             Some("Action Input") => {

@@ -1,4 +1,4 @@
-//! Formats that are recognised by name but not read. Such an input is an error with the name.
+//! Formats that are recognised but not read. Such an input is an error that names the format.
 
 use super::prelude::*;
 use crate::error::{Error, ErrorKind};
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::read::{ReadOptions, read_traces};
 
-    /// Returns the marks of a format.
+    /// Returns members that meet a mark.
     fn members(mark: &Mark) -> Vec<String> {
         match mark {
             Has(keys) => keys.iter().map(|key| format!("{key:?}: null")).collect(),

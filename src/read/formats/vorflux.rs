@@ -1,5 +1,5 @@
-//! Trajectories of Vorflux: responses of the model and executed calls, in order of time. Calls have no ids; a call and
-//! its result are one entry.
+//! Trajectories of Vorflux: responses of the model and executed calls, in order of time. Calls have no ids; a
+//! call and its result are one entry.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// A session that is being read.
 struct Session<'a> {
     run: Recording<'a>,
-    /// The number of requested calls that were not executed yet, by tool and arguments.
+    /// Number of requested calls that were not executed yet, by tool and arguments.
     asked: BTreeMap<(Cow<'a, str>, Option<Digest>), u64>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Session<'a> {
         match entry.name("type").as_deref() {
             Some("llm_call") => self.response(entry, time),
             Some("tool_call") => self.call(entry),
-            // A judge looks at the work and takes no part in it.
+            // A judge takes no part in the run.
             Some("judge_call") => {}
             _ => self.run.pass_over("entries of other types", 1),
         }
@@ -60,7 +60,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Adds an executed call. If the model did not request it, it is the harness's own.
+    /// Adds an executed call. If the model did not request it, the environment made it.
     fn call(&mut self, entry: &Members<'a>) {
         let name = entry.name("tool").unwrap_or_default();
         let is_asked = match self.asked.get_mut(&key(name.clone(), entry.get("arguments"))) {
@@ -94,7 +94,7 @@ fn key<'a>(name: Cow<'a, str>, arguments: Option<Raw<'a>>) -> (Cow<'a, str>, Opt
     (name, digest)
 }
 
-/// Returns the output of a command: its two streams.
+/// Returns the output of a command, from `stdout` and `stderr`.
 fn printed(result: Raw<'_>) -> Option<TextCow<'_>> {
     let stdout = result.member("stdout").and_then(words::result)?;
     match result.member("stderr").and_then(words::message) {

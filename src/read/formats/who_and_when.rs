@@ -1,9 +1,10 @@
-//! Conversations of several agents: those of the benchmark Who&When, which labels the agent and the step of the decisive
-//! mistake, and those of Magentic-One. The turn of a step is its place in the history, to which the labels refer.
+//! Conversations of several agents: those of the benchmark Who&When, which labels the agent and the step of
+//! the decisive mistake, and those of Magentic-One. The turn of a step is its place in the history, to which
+//! the labels refer.
 //!
-//! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent: it is a call, and the next
-//! message of that agent is its answer. In conversations of AutoGen the code blocks of a message are a call if the next
-//! message has their exit code.
+//! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent: it is a call, and
+//! the next message of that agent is its answer. In conversations of AutoGen, the code blocks of a message
+//! are a call if the next message has their exit code.
 
 use super::prelude::*;
 
@@ -39,10 +40,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Emits a run. `around`: the object that holds its history.
+/// Emits a run. `around` is the object that holds its history.
 fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
     let mut run = Recording::default();
-    // Unanswered requests by agent, and the agent of code blocks under "".
+    // Unanswered calls, by the agent whose message answers them.
     let mut asked: TextMap<Cow<'_, str>, CallNumber> = TextMap::default();
     let mut messages = (0..).zip(history).peekable();
     while let Some((turn, message)) = messages.next() {
@@ -94,7 +95,8 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the code blocks of a message, which are executed together, and the name of their argument.
+/// Returns the argument name and the joined text of the code blocks of a message, which are executed
+/// together.
 fn code(message: &str) -> Option<(&'static str, String)> {
     let blocks: Vec<_> =
         message.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect();

@@ -1,4 +1,5 @@
-//! Threads of the agent in Zed: since 0.3.0 messages under the name of their author, before that in segments.
+//! Threads of the agent in Zed: since 0.3.0, messages under the role of their author; before that, messages
+//! with segments.
 
 use super::prelude::*;
 
