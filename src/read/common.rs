@@ -8,7 +8,7 @@ use super::members::Members;
 use crate::json::{Json, JsonString, Kind, Number, Raw, Read, spelling_of};
 use crate::trace::{Arguments, Content, Digest, canonical_value};
 
-/// White space in texts.
+/// The characters that count as white space.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Returns a text without white space at its ends.
@@ -21,18 +21,18 @@ pub(super) fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }
 
-/// Returns a name or id: a non-empty string.
+/// Returns a name or id, if the value is a non-empty string.
 pub(super) fn name(value: Raw<'_>) -> Option<Cow<'_, str>> {
     value.string().filter(|name| !name.is_empty())
 }
 
-/// Returns an id that may be an integer, which is written in decimal.
+/// Returns an id: a non-empty string, or the decimal digits of an integer.
 pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Kind::String => name(value),
         Kind::Number => match value.json().number().ok()? {
             Number::Integer(0) => Some(Cow::Borrowed("0")),
-            // Other numbers have one spelling.
+            // Every other integer has one spelling.
             Number::Integer(_) => std::str::from_utf8(value.bytes()).ok().map(Cow::Borrowed),
             Number::Large(digits) => Some(Cow::Borrowed(digits)),
             Number::Float(_) => None,
@@ -41,14 +41,15 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns the end of a run as SWE-agent and related agents record it: `exit_status` in `info`.
+/// Returns why a run ended, as SWE-agent and related agents record it: `exit_status`, in `info` or next to
+/// it.
 pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let info = || members.get("info")?.member("exit_status").and_then(name);
     info().or_else(|| members.name("exit_status"))
 }
 
-/// Reads the arguments of a call. A string that holds JSON is parsed; any other string is kept as text; a blank one is
-/// an empty object; null is none.
+/// Reads the arguments of a call. A string that holds JSON counts as that JSON, a blank string as an empty
+/// object, and any other string as text. Null and the string `null` are [`Content::Absent`].
 pub(super) fn read_arguments<'a>(json: &mut Json<'a>) -> Read<Content<Arguments<'a>>> {
     Ok(match json.kind()? {
         Kind::Null => json.null().map(|_| Content::Absent)?,
@@ -62,7 +63,7 @@ pub(super) fn read_arguments<'a>(json: &mut Json<'a>) -> Read<Content<Arguments<
     })
 }
 
-/// Like [`read_arguments`], for a value that was skipped.
+/// Like [`read_arguments`], for a value that was already skipped.
 pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     match value.kind() {
         Kind::Null => Content::Absent,
@@ -74,7 +75,7 @@ pub(super) fn arguments(value: Raw<'_>) -> Content<Arguments<'_>> {
     }
 }
 
-/// Like [`arguments`], for an object without the members whose keys `is_left_out` names.
+/// Like [`arguments`], but leaves out the members of an object whose keys match `is_left_out`.
 pub(super) fn arguments_without(
     value: Raw<'_>,
     is_left_out: impl Fn(&[u8]) -> bool,
@@ -103,7 +104,7 @@ pub(super) fn arguments_without(
     }
 }
 
-/// Like [`arguments`], for a text.
+/// Like [`arguments`], for the text of a string.
 pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     if is_blank(&text) {
         return of_json(Cow::Borrowed("{}"));
@@ -120,12 +121,12 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_json_string(spelling.as_bytes())))
 }
 
-/// Returns the arguments of a call that has one argument, a text.
+/// Returns arguments that consist of one text.
 pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
     sole_spelled(name, &spelling_of(text))
 }
 
-/// Returns the same, for a string.
+/// Like [`sole_text`], for a JSON string.
 pub(super) fn sole_string(name: &str, string: JsonString<'_>) -> Arguments<'static> {
     let spelling = string.canonical_spelling();
     match spelling.as_deref().map(simdutf8::basic::from_utf8) {
@@ -140,7 +141,7 @@ fn sole_spelled(name: &str, spelling: &str) -> Arguments<'static> {
     Arguments::with_digest(Cow::Owned(json), digest)
 }
 
-/// Like [`arguments`], for a value that was made.
+/// Like [`arguments`], for a parsed value.
 pub(super) fn arguments_of_value(value: &Value) -> Content<Arguments<'static>> {
     match value {
         Value::Null => Content::Absent,

@@ -1,4 +1,4 @@
-//! A whole input, split into a document or lines, for formats whose runs are not separate values.
+//! Splits a whole input into a document or lines, for formats whose runs are not separate values.
 
 use super::framing::lines;
 use super::members::Members;
@@ -9,14 +9,14 @@ use crate::json::{Json, Kind, Raw, SkipIndex};
 pub(super) enum Document<'a> {
     /// One object.
     Object(Members<'a>),
-    /// The items of one list; or several lists, one per line.
+    /// The items of one list, or several lists, one per line.
     List(Vec<Raw<'a>>),
-    /// Objects, one per line. Other lines are only counted, in [`Parsed`].
+    /// Objects, one per line or concatenated. Other lines are only counted, in [`Parsed`].
     Lines(Vec<Raw<'a>>),
 }
 
 impl<'a> Document<'a> {
-    /// Returns a valid object or list as a document.
+    /// Returns an object or a list as a document, or `None` for any other value.
     pub(super) fn of_value(value: Raw<'a>) -> Option<Self> {
         match value.kind() {
             Kind::Object => Some(Self::Object(Members::from(value))),
@@ -25,13 +25,13 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the object, or the members of each item or line.
+    /// Returns the members of the object, or of each item or line.
     pub(super) fn each(&self) -> impl Iterator<Item = Members<'a>> {
         let object = if let Self::Object(members) = self { Some(members.clone()) } else { None };
         object.into_iter().chain(self.items().iter().map(|item| Members::from(*item)))
     }
 
-    /// Returns the items of a list, or the values in lines.
+    /// Returns the items of a list or the objects of lines; none for a single object.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {
             Self::Object(_) => &[],
@@ -41,7 +41,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// A document, with the number of lines that are not JSON or not objects.
+/// A document, with the numbers of lines that are not JSON and of lines that are not objects.
 pub(super) struct Parsed<'a> {
     pub(super) document: Document<'a>,
     /// The value, if the input is a single valid one.
@@ -51,7 +51,7 @@ pub(super) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
-    /// Splits an input: one document, or else lines. `index` has the ends of its strings.
+    /// Splits an input: one document, or else lines. `index` holds the ends of its long values.
     pub(super) fn of(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         let mut json = Json::with_index(bytes, index);
         let opened = json.peek_byte();
@@ -123,7 +123,7 @@ pub(super) fn tagged(line: Raw<'_>) -> Option<Raw<'_>> {
     }
 }
 
-/// Returns the objects of an input that consists of objects separated only by white space. Line breaks do not matter.
+/// Returns the objects of an input that holds nothing but objects and white space.
 fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec<Raw<'a>>> {
     let mut json = Json::with_index(bytes, index);
     let mut objects = Vec::new();

@@ -7,7 +7,7 @@ use super::session::SessionReader;
 use super::signature::{Look, Shape};
 use crate::json::{Json, Read};
 
-/// The definition of a format, in its file.
+/// The definition of a format: the constant `FORMAT` of its module.
 pub(super) struct Definition {
     /// The shapes by which the format is recognised. One of them is enough.
     pub(super) signature: &'static [Shape],
@@ -16,30 +16,32 @@ pub(super) struct Definition {
 
 /// How the runs of a format are read.
 pub(super) enum Reader {
-    /// Every run is a value of its own.
+    /// Each run is a value of its own.
     Records(RecordReader),
     /// Runs are found in the whole of an input.
     Document(ReadDocument),
-    /// The same, but a fault ends the document.
+    /// As `Document`, but a fault ends the document.
     Fallible(TryReadDocument),
-    /// As `Fallible`, but a document without a run is sound: spans of other programs.
+    /// As `Fallible`, but a document without a run is not an error: its spans may come from other programs.
     MayBeEmpty(TryReadDocument),
-    /// Lines of a session are added one by one.
+    /// The lines of a session are added one by one.
     Session(SessionReader),
-    /// As `Fallible`, of a format that is asked only if no specific one claims the document. Of these the first counts.
+    /// As `Fallible`, but the format is tried only if no specific format claims the document. The first
+    /// generic format that claims it wins.
     Generic(TryReadDocument),
-    /// As `Generic`, of a format that is asked last: if no other claims the document, or documents inside it.
+    /// As `Generic`, but the format is tried last: if no other format claims the document or documents inside
+    /// it.
     Last(TryReadDocument),
 }
 
-/// Reads the runs of a document. A fault in a part goes to `Runs`.
+/// Reads the runs of a document. A fault in a part of it goes to [`Runs`].
 type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 
-/// As [`ReadDocument`]. A fault that is returned ends the document.
+/// Like [`ReadDocument`], but a returned fault ends the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
 impl Format {
-    /// Returns true if an input is of the format. `document`: all of it, if it is there whole.
+    /// Returns true if the format claims an input. `document` is the whole input, if all of it has been read.
     pub(super) fn claims(self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         self.definition().signature.iter().any(|shape| shape.fits(look, document))
     }
@@ -57,17 +59,17 @@ impl Format {
 
 /// A format whose runs are values of their own: items of a list, lines, or the one value of a file.
 pub(super) struct RecordReader {
-    /// A noun phrase for a file of it, with its article.
+    /// A noun phrase for the content of a file, as in `expected …`.
     pub(super) what: &'static str,
-    /// The key of a list of runs in the object around it.
+    /// The key of the list of runs in the object around it; empty if the format has no such object.
     pub(super) list: &'static str,
     /// Keys that only a run has.
     pub(super) run_keys: &'static [&'static str],
     /// Keys that only the object around the runs has.
     pub(super) header_keys: &'static [&'static str],
-    /// Reads a member of the object around the runs.
+    /// Reads a member of the object around the runs into the header.
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
-    /// Whether the header is complete, so no member after the runs can add to it.
+    /// Returns true if the header is complete, so no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,
@@ -84,13 +86,13 @@ impl RecordReader {
         self.header_keys.iter().any(|known| key == known.as_bytes())
     }
 
-    /// For formats without a header.
+    /// Skips a member, for formats without a header.
     pub(super) fn no_header(_key: &[u8], value: &mut Json<'_>, _: &Runs<'_>, _: &mut Header) -> Read<()> {
         value.skip()
     }
 }
 
-/// Makes the type of formats from the list of their modules, names and descriptions.
+/// Defines `Format` from a list of modules, names and descriptions.
 macro_rules! formats {
     ($($name:ident => $($module:ident)::+, $text:literal, $about:literal;)+) => {
         crate::names::named! {

@@ -4,7 +4,8 @@ use super::window::Window;
 use crate::error::Result;
 use crate::json::{Json, Raw, Read};
 
-/// A longer first line is taken for the only value of its input.
+/// Limit, in bytes, of a first line that was only partly seen. If it is longer, the input is not read as
+/// lines.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// The framing of an input.
@@ -16,8 +17,8 @@ pub(super) enum Framing {
     Lines,
 }
 
-/// Returns true if an input has one value in each line. A single document is tried first: `read` is its outcome, from
-/// `start` on.
+/// Returns true if an input has one value in each line. A single value was tried first: `read` is the result
+/// of reading it from `start` on, which left the reader at `json`.
 pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'_>, read: &Read<()>) -> bool {
     let first = bytes.get(start);
     match read {
@@ -36,14 +37,15 @@ pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'
     }
 }
 
-/// Returns true if a bracket opens a list and not a text.
+/// Returns true if the first byte opens a list that is empty or begins with a list or an object. Text may
+/// begin with a bracket as well.
 fn begins_as_a_list(bytes: &[u8], start: usize) -> bool {
     let Some((b'[', rest)) = bytes.get(start..).and_then(<[u8]>::split_first) else { return false };
     rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| matches!(byte, b'{' | b'[' | b']'))
 }
 
-/// Returns true if a line is an object. A line inside a truncated document may be one by chance, but hardly from its
-/// first column on.
+/// Returns true if a line is an object. If the input begins with an object, only lines in the first column
+/// count: a truncated document may hold indented lines that are objects.
 fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
     let in_first_column = |line: &Raw<'_>| {
         let at = line.offset();
@@ -53,8 +55,8 @@ fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
     lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
 }
 
-/// Returns true if the first value is a line: it ends with its line, or is cut off there. `None` if more input is
-/// needed.
+/// Returns true if the first value is a line: it ends with its line, or is cut off there. `None` if more
+/// input is needed.
 fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     let mut json = Json::new(bytes);
     json.space();
@@ -74,8 +76,8 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     }
 }
 
-/// Returns true if the first value is invalid at the end of its first line, and the next line is an object: a truncated
-/// line. A bracket alone on its line opens a document. `None` if more of the next line is needed.
+/// Returns true if the first value is invalid at the end of its first line, and the next line is an object: a
+/// truncated line. A bracket alone on its line opens a document. `None` if more of the next line is needed.
 pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
     let rest = bytes.get(start..).unwrap_or_default();
     let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
@@ -96,8 +98,8 @@ pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked
     lines(bytes, whole, next).next().map(is_value)
 }
 
-/// Returns the framing if the first value is only partly seen: lines only if its own line ends soon, and the bytes
-/// after it do not belong to it.
+/// Returns the framing of an input if only its first `seen` bytes were checked: lines only if the first line
+/// is not too long, and the bytes after it do not belong to its value.
 pub(super) fn of_first(window: &mut Window<'_>, seen: usize) -> Result<Framing> {
     let first = window.unread().get(..seen).unwrap_or_default().trim_ascii_start();
     if memchr::memchr(b'\n', first).is_some() {
@@ -117,7 +119,8 @@ pub(super) fn of_first(window: &mut Window<'_>, seen: usize) -> Result<Framing> 
     }
 }
 
-/// Returns the end of the line that begins with these bytes, if it is no longer than this and not the last.
+/// Returns the end of the first unread line, whose first `seen` bytes hold no line feed. `None` if it is
+/// longer than `longest` or the last.
 fn end_of_line(window: &mut Window<'_>, seen: usize, longest: usize) -> Result<Option<usize>> {
     let (mut looked, mut end) = (seen, None);
     loop {
@@ -152,8 +155,8 @@ fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
-/// Returns the lines from an offset on that are not blank, from their first character on; the last one only if
-/// complete.
+/// Returns the lines from an offset on that are not blank, without their indents. A last line without a line
+/// feed counts only if the input is `whole`.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
     let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));

@@ -1,11 +1,11 @@
-//! Assigns answers without an id to the oldest open call, or to the oldest of the same name.
+//! Assigns answers without an id to the oldest open call, or to the oldest one of the same name.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::trace::{Assembler, CallNumber, TextMap};
 
-/// The calls of a run in order. Free until the first answer without an id.
+/// The calls of a run, in order. Costs nothing until the first answer without an id.
 #[derive(Debug, Default)]
 pub(super) struct InOrder<'a> {
     /// Number of entries of the run that were checked.
@@ -14,11 +14,11 @@ pub(super) struct InOrder<'a> {
     without_id: Queue<'a>,
 }
 
-/// Calls by tool, and all of them under `None`.
+/// Calls by the name of their tool, and all of them under `None`.
 type Queue<'a> = TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>;
 
 impl<'a> InOrder<'a> {
-    /// Returns the oldest unanswered call of this name, or of any name.
+    /// Returns the oldest unanswered call of this name, or of any name if it is `None`.
     pub(super) fn oldest(
         &mut self,
         name: Option<&Cow<'a, str>>,

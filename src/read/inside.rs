@@ -11,11 +11,11 @@ use crate::json::{Kind, Raw};
 /// Depth to which documents inside a document are searched.
 pub(super) const DEPTH: usize = 3;
 
-/// Number of values inside a document that are checked.
+/// Limit of the values inside a document that are checked.
 const CHECKED: usize = 64;
 
-/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read in place of
-/// a document that no format claims because it is damaged, the rest would be lost in silence.
+/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read
+/// in place of a document that no format claims because it is damaged, the rest would be lost silently.
 const NO_RUNS: [&str; 10] = [
     "candidates",
     "choices",
@@ -33,9 +33,9 @@ const NO_RUNS: [&str; 10] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByWhom {
     Specific,
-    /// Specific formats and chats that show a run.
+    /// Also generic formats if the document shows a run, and documents that list calls.
     Decisive,
-    /// Also formats that are asked last, under keys that name runs.
+    /// Also formats that are tried last. In objects, only under [`RUNS`].
     Any,
 }
 
@@ -52,8 +52,9 @@ const RUNS: [&str; 9] = [
     "trials",
 ];
 
-/// Returns the documents inside a list or an object: all its items, its only member that a format claims, or all members
-/// of an object of objects. One unclaimed item makes a list something else, unless `by` any format others are claimed.
+/// Returns the documents inside a list or an object: all its items, its only member that a format claims, or
+/// all members of an object of objects. A list with an unclaimed item holds none, unless `by` is
+/// [`ByWhom::Any`] and another item is claimed.
 pub(super) fn inside<'a>(
     document: &Document<'a>,
     wanted: Option<Format>,
@@ -79,7 +80,7 @@ pub(super) fn inside<'a>(
     let values: Vec<_> = members.iter().filter(may_be).collect();
     let mut found = Vec::new();
     for (key, value) in values.iter().take(CHECKED) {
-        // With a chat here, the object would be one, were it not something else.
+        // An object with a chat under one of these keys would be a chat itself, and no format claimed it.
         let by = if matches!(*key, "messages" | "items") { ByWhom::Specific } else { by };
         if is_document(*value, wanted, depth, by)? {
             found.push(*value);

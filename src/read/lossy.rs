@@ -4,7 +4,7 @@
 #[derive(Debug)]
 pub(super) struct LossyUtf8 {
     pub(super) text: String,
-    /// After each replacement: an offset in the text, and the same position in the bytes.
+    /// The offset after each replacement, in the text and in the bytes.
     joints: Vec<(usize, usize)>,
 }
 
@@ -24,7 +24,7 @@ impl LossyUtf8 {
         Self { text, joints }
     }
 
-    /// Returns the offset in the bytes of an offset in the text.
+    /// Returns the offset in the bytes for an offset in the text.
     pub(super) fn original(&self, offset: usize) -> usize {
         let behind = self.joints.partition_point(|(text, _)| *text <= offset);
         let (text, bytes) = match behind.checked_sub(1).and_then(|last| self.joints.get(last)) {

@@ -11,12 +11,12 @@ use crate::trace::{Arguments, Content, TextCow, Usage};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Members<'a> {
     entries: Vec<(Cow<'a, str>, Raw<'a>)>,
-    /// A bit for each key ([`bit`]): recognition asks for hundreds of keys that an object lacks (`foreign_lines` of
-    /// `benches/scan.rs`).
+    /// The bits of all keys, as given by [`bit`]: recognition looks up hundreds of keys that an object lacks
+    /// (see `foreign_lines` in `benches/scan.rs`).
     keys: u64,
     /// Keys of members whose values are incomplete or invalid, and the offsets of these values.
     open: Vec<(String, usize)>,
-    /// The object, if it is complete; for a line, if the line is complete.
+    /// The object, if it is complete. For a line, only if nothing follows the object.
     whole: Option<Raw<'a>>,
 }
 
@@ -28,12 +28,12 @@ impl<'a> From<Raw<'a>> for Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Returns the members of an object, as far as they are present.
+    /// Returns the members of an object. If it is incomplete or damaged, returns those that can be read.
     pub(super) fn of(json: &mut Json<'a>) -> Self {
         Self::read(json).0
     }
 
-    /// Returns the members of an object, and whether it is complete, or its fault.
+    /// Like [`Members::of`], and returns the fault of an object that is incomplete or damaged.
     pub(super) fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let (mut members, mut open, mut keys) = (Vec::with_capacity(16), Vec::new(), 0);
         json.space();
@@ -45,7 +45,6 @@ impl<'a> Members<'a> {
             match value.raw() {
                 Ok(raw) => members.push((name, raw)),
                 Err(fault) => {
-                    // The value is invalid or incomplete.
                     open.push((name.into_owned(), start.offset()));
                     *value = start;
                     if fault.is_end() || value.skip_any().is_err() {
@@ -59,7 +58,7 @@ impl<'a> Members<'a> {
         (Self { entries: members, keys, open, whole }, read)
     }
 
-    /// Returns the members of an object that should fill a line.
+    /// Like [`Members::of`], for an object that should fill a line.
     pub(super) fn of_line(line: Json<'a>) -> Self {
         let mut json = line.clone();
         let mut members = Self::checked(&mut json).unwrap_or_else(|| {
@@ -72,17 +71,17 @@ impl<'a> Members<'a> {
         members
     }
 
-    /// Returns the object, if it is complete; for a line, if the line is complete.
+    /// Returns the object, if it is complete. For a line, only if nothing follows the object.
     pub(super) fn whole(&self) -> Option<Raw<'a>> {
         self.whole
     }
 
-    /// Returns the members of a valid object, including the contents of strings.
+    /// Returns the members of an object if all of it is valid, including the contents of strings.
     pub(super) fn checked(json: &mut Json<'a>) -> Option<Self> {
         Self::try_read(json).ok()
     }
 
-    /// Like [`Members::checked`], with the fault.
+    /// Like [`Members::checked`], but returns the fault of an invalid object.
     pub(super) fn try_read(json: &mut Json<'a>) -> Read<Self> {
         json.space();
         let start = json.offset();
@@ -96,7 +95,7 @@ impl<'a> Members<'a> {
         Ok(Self { entries: members, keys, open: Vec::new(), whole: Some(json.raw_since(start)) })
     }
 
-    /// Returns the complete value of a key, the last one of several.
+    /// Returns the value of a key if it is complete. If the key is repeated, returns the last one.
     pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
         if self.keys & bit(key) == 0 {
             return None;
@@ -109,7 +108,7 @@ impl<'a> Members<'a> {
         self.get(key)?.string().filter(|name| !name.is_empty())
     }
 
-    /// Returns true if the key exists.
+    /// Returns true if the key exists, even if its value is incomplete.
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
@@ -144,27 +143,27 @@ impl<'a> Members<'a> {
         self.get(key).and_then(Raw::items).unwrap_or_default()
     }
 
-    /// Returns the objects in the list under a key.
+    /// Returns the members of each item of the list under a key; none for an item that is not an object.
     pub(super) fn objects(&self, key: &str) -> impl Iterator<Item = Self> {
         self.list(key).into_iter().map(Self::from)
     }
 
-    /// Returns a boolean.
+    /// Returns the value of a key if it is a boolean.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.get(key).and_then(Raw::boolean)
     }
 
-    /// Returns an integer.
+    /// Returns the value of a key if it is an integer.
     pub(super) fn integer(&self, key: &str) -> Option<i64> {
         self.get(key).and_then(Raw::integer)
     }
 
-    /// Returns a non-negative integer.
+    /// Returns the value of a key if it is a non-negative integer.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         self.integer(key).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// Returns a number.
+    /// Returns the value of a key if it is a number.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let number = self.get(key).filter(|value| value.kind() == Kind::Number)?;
         number.json().float().ok()
@@ -175,7 +174,7 @@ impl<'a> Members<'a> {
         self.get(key).and_then(common::ident)
     }
 
-    /// Returns the text of a message, unless it is blank.
+    /// Returns the text of a string, of text parts or of one text part, unless it is blank.
     pub(super) fn text(&self, key: &str) -> Option<TextCow<'a>> {
         words::text(self.get(key)?)
     }
@@ -185,12 +184,12 @@ impl<'a> Members<'a> {
         self.get(key).filter(|value| value.kind() == Kind::String).and_then(words::result)
     }
 
-    /// Returns the text of a message in any form, unless it is blank.
+    /// Returns the text of a string or of text parts, unless it is blank.
     pub(super) fn message(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::message)
     }
 
-    /// Returns the text of a result. Null is none.
+    /// Returns the text of a result, or `None` for null.
     pub(super) fn result(&self, key: &str) -> Option<TextCow<'a>> {
         self.get(key).and_then(words::result)
     }
@@ -205,7 +204,7 @@ impl<'a> Members<'a> {
         self.get(key).map_or(Content::Absent, common::arguments)
     }
 
-    /// Returns a string with a date and time.
+    /// Returns the date and time in a string, in nanoseconds since 1970.
     pub(super) fn time(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(time::of_string)
     }
@@ -220,20 +219,20 @@ impl<'a> Members<'a> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
-    /// Returns the key and value of the only member.
+    /// Returns the key and value of the only member, or `None` if there are more.
     pub(super) fn only(&self) -> Option<(&str, Raw<'a>)> {
         let mut all = self.iter();
         all.next().filter(|_| all.next().is_none())
     }
 
-    /// Returns every key.
+    /// Returns every key, those of incomplete values last.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         let open = self.open.iter().map(|(key, _)| &**key);
         self.entries.iter().map(|(key, _)| &**key).chain(open)
     }
 }
 
-/// Returns one of 64 bits for a key, by its length, first and last byte.
+/// Returns one of 64 bits for a key, chosen by its length and its first and last bytes.
 fn bit(key: &str) -> u64 {
     let (first, last) = (key.as_bytes().first(), key.as_bytes().last());
     let ends = first.zip(last).map_or(0, |(first, last)| u64::from(*first) * 5 + u64::from(*last) * 11);

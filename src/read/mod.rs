@@ -1,7 +1,7 @@
 //! Reads recorded runs in any of the known formats.
 //!
-//! [`read_traces`] reads bytes to traces. [`read_slice`] and [`read_stream`] feed a [`StepSink`]
-//! without building traces. [`Format`] lists the formats.
+//! [`read_traces`] reads bytes into traces. [`read_slice`] and [`read_stream`] feed a [`StepSink`] without
+//! building traces. [`Format`] lists the formats.
 
 mod common;
 mod document;
@@ -62,7 +62,7 @@ pub(crate) use zstd::Frames;
 use crate::error::{Error, ErrorKind};
 use crate::trace::{StepSink, Trace, TraceCollector, Unpaired};
 
-/// How files are read. Fields may be added: write `..ReadOptions::default()` after those that you set.
+/// How files are read. Fields may be added: end a literal with `..ReadOptions::default()`.
 ///
 /// ```
 /// use wrongturn::{read::Format, ReadOptions, read_traces};
@@ -73,22 +73,23 @@ use crate::trace::{StepSink, Trace, TraceCollector, Unpaired};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// The format; `None` looks at the content.
+    /// The format, or `None` to recognise it by the content.
     pub format: Option<Format>,
-    /// The meaning of `obs` in `BenchTrace` episodes; `None` derives it from the first entry of each.
+    /// The meaning of `obs` in `BenchTrace` episodes, or `None` to derive it from the first entry of each.
     pub alignment: Option<Alignment>,
     /// Whether to read reference routes.
     pub routes: bool,
-    /// Whether to keep the JSON texts of arguments for rules that look inside them; their digests are always kept.
-    /// `None` decides by use: a scan keeps them if a detector reads them, any other use keeps them. If a reference
-    /// route compares single arguments, the texts are kept in any case.
+    /// Whether to keep the JSON texts of arguments for rules that look inside them; their digests are always
+    /// kept. With `None`, a scan keeps them if a detector reads them, and any other use keeps them. They are
+    /// always kept if a reference route compares single arguments.
     pub argument_texts: Option<bool>,
-    /// Limit of the bytes of an input that are held at once: a single run of a stream, or a whole file of a format that
-    /// must be seen whole.
+    /// Limit of the bytes of a stream that are held at once: a single run, or the whole input if its format
+    /// must be seen whole. Also limits each file of an archive.
     pub most_held: usize,
-    /// For formats that do not mark errors themselves (spans): whether a result that begins with `Error` is one.
+    /// Whether a result that begins with `Error` counts as an error, in formats that do not mark errors
+    /// themselves (spans).
     pub text_errors: bool,
-    /// Whether the places of steps in the input are found, for sinks that report them.
+    /// Whether to find the places of steps in the input, for sinks that report them.
     pub places: bool,
 }
 
@@ -115,25 +116,25 @@ pub struct ReadSummary {
     /// Whether there were documents of several formats.
     #[serde(skip)]
     pub(crate) is_mixed: bool,
-    /// True if its lines are documents, and at least one should be readable.
+    /// True if the lines are separate documents, so at least one should be readable.
     #[serde(skip)]
     pub(crate) wants_document: bool,
-    /// Runs that reached the sink.
+    /// Number of runs that reached the sink whole.
     pub runs: u64,
-    /// Number of those without an action.
+    /// Number of those runs without an action.
     pub runs_without_actions: u64,
-    /// Number of parts of the input that could not be read.
+    /// Number of errors, including those that the sink took.
     pub faults: u64,
     /// Positions assigned since the last piece, to readable and unreadable runs.
     #[serde(skip)]
     pub(crate) positions: u64,
-    /// Errors in input order, except those that the sink took ([`StepSink::error`]). An error with a run number loses
-    /// only that run.
+    /// The errors in the order in which they were found, except those that the sink took
+    /// ([`StepSink::error`]). An error with a run number affects only that run.
     #[serde(skip)]
     pub errors: Vec<Error>,
     /// Counts of skipped parts by reason.
     pub passed_over: PassedOver,
-    /// Number of calls in the input that were not read. An error names the first.
+    /// Number of calls in the input that were not read. Errors say where.
     pub unread_calls: u64,
     /// Counts of unpaired calls and answers over all runs.
     pub unpaired: Unpaired,
@@ -142,7 +143,7 @@ pub struct ReadSummary {
     pub(crate) set_aside: Option<SpanBatch>,
 }
 
-/// Reads the runs of a file in memory into a sink.
+/// Reads the runs of a file in memory into a sink. Errors are in the summary.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, Step, read::read_slice, trace::{Actors, RunSummary, RouteStatus, StepSink}};
@@ -182,10 +183,11 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
     read_window(&mut Window::over_slice(bytes), &InputContext::default(), options, sink)
 }
 
-/// Reads the runs of a stream into a sink, holding one run at a time where the format allows that.
+/// Reads the runs of a stream into a sink, holding one run at a time if the format allows it. Errors are in
+/// the summary.
 ///
-/// If a tau2 file has its header after its runs, it is searched up to 8 MiB ahead. Beyond that, reference routes, model
-/// and domain are unknown, and the verdicts say so.
+/// If the header of a tau2 file comes after its runs, it is searched for up to 8 MiB ahead. Beyond that,
+/// reference routes, model and domain are unknown, and the verdicts say so.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::read_stream, trace::TraceCollector};
@@ -219,17 +221,17 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, ReadSumm
 /// Facts about an input that are not in its bytes.
 #[derive(Default)]
 pub(crate) struct InputContext<'b> {
-    /// The header for runs in a separate file.
+    /// The header of the runs, if it is in another file.
     pub(crate) header: Option<&'b Header>,
     /// Opens the input again at an offset; `None` if that would take long.
     pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
     /// The format, if the path decides it.
     pub(crate) format: Option<Format>,
-    /// True if the file is a sidecar itself.
+    /// True if the file is the header of runs in other files. It may hold no runs.
     pub(crate) is_header: bool,
     /// True if spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,
-    /// True if calls that are not read were counted already.
+    /// True if an earlier pass counts the calls that are not read.
     pub(crate) is_recount: bool,
 }
 
@@ -260,7 +262,7 @@ pub(crate) fn read_or_cut(
     if let Some(error) = window.take_fault() {
         runs.fail(error);
     }
-    // The pieces of a cut input decide this together.
+    // For a cut input, all pieces decide this together.
     if !is_cut {
         runs.fail_without_document();
     }
@@ -307,7 +309,7 @@ fn read_text(
     }
 }
 
-/// Reads a piece of an input of this format, or a document in each line.
+/// Reads a piece of an input: runs of its format, or a document in each line.
 pub(crate) fn read_piece(
     piece: &Piece,
     context: &InputContext<'_>,
@@ -328,26 +330,28 @@ pub(crate) fn read_piece(
     runs.into_reading()
 }
 
-/// Returns the error of an input whose lines are documents, if none of them can be read.
+/// Returns the error for an input whose lines should be documents, if none can be read.
 pub(crate) fn no_document() -> Error {
     Error::new(ErrorKind::Format, "no line of the input is a document that can be read")
 }
 
-/// Reads the `info` and `tasks` of a tau2 directory, whose runs are separate files.
+/// Reads the `info` and `tasks` of a tau2 directory, whose runs are separate files. Returns an empty header
+/// if they cannot be read.
 pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header {
     let Reader::Records(reader) = Format::Tau2.reader() else { return Header::default() };
     let mut window = Window::over_stream(input, options.most_held);
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// A message of protobuf has other bytes than white space among so many.
+/// Among this many bytes, a protobuf message has one that is not white space.
 const MOST_TAGS: usize = 64;
 
-/// Reads an input in a binary format, or returns false. All of it is held only if it begins like one.
+/// Reads spans in protobuf, or returns false for any other input. The whole input is held only if it begins
+/// like protobuf.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
     window.fill_once(1);
-    // The first tag of a message is a line feed.
+    // The first tag of such a message has the value of a line feed.
     if window.unread().first() == Some(&b'\n') {
         window.fill_once(MOST_TAGS);
     }

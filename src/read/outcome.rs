@@ -1,4 +1,4 @@
-//! Outcomes of calls, and the texts by which several writers record them.
+//! Outcomes of calls, and the words and texts by which writers record them.
 
 use std::sync::LazyLock;
 
@@ -17,10 +17,10 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// An answer without a mark.
+    /// The outcome of an answer that nothing marks as failed.
     pub(super) const UNMARKED: Self = Self::ok(Provenance::None);
 
-    /// A call that a flag says was refused.
+    /// The outcome of a call that was refused, according to a flag.
     pub(super) const REFUSED: Self = Self::unknown(UnknownReason::Refused, Provenance::Flag);
 
     pub(super) const fn ok(provenance: Provenance) -> Self {
@@ -35,22 +35,22 @@ impl Outcome {
         Self { status: Status::Unknown, provenance, reason: Some(reason) }
     }
 
-    /// Outcome by a flag.
+    /// Returns the outcome that a flag records.
     pub(super) const fn flag(failed: bool) -> Self {
         if failed { Self::error(Provenance::Flag) } else { Self::ok(Provenance::Flag) }
     }
 
-    /// Outcome by an exit code: any but 0 is an error.
+    /// Returns the outcome that an exit code records: any but 0 is a failure.
     pub(super) const fn exit_code(failed: bool) -> Self {
         if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }
     }
 
-    /// Outcome by a flag, if there is one.
+    /// Returns the outcome that a flag records; unmarked if there is none.
     pub(super) fn of_flag(failed: Option<bool>) -> Self {
         failed.map_or(Self::UNMARKED, Self::flag)
     }
 
-    /// Outcome by a word for the status of a call, if the word is known.
+    /// Returns the outcome that a word for the status of a call records, if the word is known.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word {
             "success" | "Success" | "completed" | "done" => Self::flag(false),
@@ -61,7 +61,7 @@ impl Outcome {
         })
     }
 
-    /// Outcome by an exit code, if it is one.
+    /// Returns the outcome that an exit code records; unmarked if there is no integer.
     pub(super) fn of_code(code: Option<Raw<'_>>) -> Self {
         code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)
     }
@@ -72,14 +72,14 @@ impl Outcome {
     }
 }
 
-/// Texts for calls that the user refused.
+/// Beginnings of the answers to calls that the user refused.
 const REFUSED: [&str; 2] = [
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
 ];
 
-/// Returns the outcome of a call that never ran, if the text says so: it was refused, or a parallel call failed. This
-/// overrides any flag.
+/// Returns the outcome of a call that never ran, if the text says so: it was refused, or a parallel call
+/// failed. It overrides any flag.
 pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     let denied = || text.starts_with("Permission to use ") && text.to_str().contains(" has been denied");
     if REFUSED.iter().any(|start| text.starts_with(start)) || denied() {
@@ -91,8 +91,8 @@ pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     }
 }
 
-/// Returns the outcome of a call that the user interrupted, if a line of the text says so. Applies if the writer flags
-/// the result as an error, or has no flags.
+/// Returns the outcome of a call that the user interrupted, if a line of the text says so. Callers use it
+/// only if the writer flags the result as an error or has no flags.
 pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     const MARK: &str = "[Request interrupted by user";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));

@@ -1,5 +1,5 @@
-//! Places in an input, and those of its steps. A step mostly borrows from the input, and the address of what it borrows tells where
-//! it lies.
+//! Places in an input, and those of its steps. Most steps borrow from the input, and the address of the
+//! borrowed bytes gives the place.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::error::Location;
 use crate::json::{Json, Kind, Read};
 use crate::trace::{Places, SourcePlace};
 
-/// A line and column, both counted from 1.
+/// A line, and a column in bytes, both counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     line: u64,
@@ -48,7 +48,7 @@ struct Part {
     length: usize,
     /// The line in which it begins.
     line: u64,
-    /// The elements, if it is a document.
+    /// Its lines and elements, if it is a document.
     document: Option<Box<DocumentMap>>,
 }
 
@@ -66,7 +66,7 @@ struct Element {
     start: usize,
     end: usize,
     parent: Option<usize>,
-    /// Its part of the JSON pointer.
+    /// Its escaped part of the JSON pointer.
     key: Box<str>,
     is_item: bool,
 }
@@ -157,7 +157,8 @@ impl DocumentMap {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunStart {
     pub(super) place: Place,
-    /// The key of the list that it is an item of; empty for a list without one.
+    /// The key of the list that holds the run; empty for a list without a key, `None` if the place in the
+    /// list is not known.
     pub(super) list: Option<&'static str>,
 }
 
@@ -169,7 +170,7 @@ pub(super) struct RunPlaces<'b> {
 }
 
 impl Places for RunPlaces<'_> {
-    /// Steps that do not borrow from the run are at its start.
+    /// Returns the place of a step; the start of the run, if the step does not borrow from it.
     fn place(&self, addresses: [usize; 3]) -> Option<SourcePlace> {
         let mut map = SourceMap::default();
         map.add_document(self.bytes, self.start.place);

@@ -1,8 +1,9 @@
 //! Recognises the format of an input by its content.
 //!
-//! Samples of fixed sizes are checked, the smallest first, until one decides: a slice, a stream and their pieces are
-//! recognised alike. Records and lines are recognised in any sample, because they are streamed. A document is checked
-//! as a whole. A specific format comes before a generic one (chats), and two matches of one rank are an error.
+//! Samples of fixed sizes are checked, the smallest first, until one decides. So a slice and a stream are
+//! recognised alike. Records and lines are recognised in any sample, because they are streamed. A document is
+//! checked as a whole. A specific format comes before a generic one (chats). Two specific formats that match
+//! are an error.
 
 use super::Format;
 use super::document::Document;
@@ -21,7 +22,7 @@ use crate::json::{Json, Kind, Raw, SkipIndex};
 /// The sizes of the samples. If the last does not decide, the whole input is checked.
 const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// Numbers of lines that are checked: if none of the first 16 decides, the first 256 are, and so on.
+/// Numbers of lines that are checked: if none of the first 16 decides, the first 256 are checked, and so on.
 const LINES: [usize; 3] = [16, 256, super::sample::LINES];
 
 /// How to read an input.
@@ -51,7 +52,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     skip_space(window)?;
     let mut finder = Finder::default();
     loop {
-        // A slice is at hand whole, but its lines are looked for where a stream looks for them.
+        // Of a slice, only the part that a stream would hold is checked.
         let bytes = window.unread();
         let start = bytes.get(..SAMPLES[0]).unwrap_or(bytes);
         match finder.look(start, window.is_whole() && start.len() == bytes.len(), wanted) {
@@ -113,7 +114,8 @@ fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
     }
 }
 
-/// Returns the record format that claims the sample, or the wanted one.
+/// Returns the record format that claims the sample. With `wanted`, returns that format if it is a record
+/// format.
 fn claimed_records(
     sample: &Sample<'_>,
     wanted: Option<Format>,
@@ -134,7 +136,7 @@ fn sole(mut claims: impl Iterator<Item = Format>) -> Result<Option<Format>> {
     Err(Error::new(ErrorKind::Format, what))
 }
 
-/// Skips white space, however much it is. An input of nothing else is an error.
+/// Skips white space of any length. An input that holds nothing else is an error.
 fn skip_space(window: &mut Window<'_>) -> Result<()> {
     loop {
         let space = window.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -150,16 +152,16 @@ fn skip_space(window: &mut Window<'_>) -> Result<()> {
     }
 }
 
-/// Reads the first bytes, without waiting for more.
+/// Reads until `wanted` bytes are unread or the input ends, without waiting for more.
 fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     while window.unread().len() < wanted && window.grow_once()? {}
     Ok(())
 }
 
-/// The beginning of a `SQLite` database, the longest that decides.
+/// The beginning of a `SQLite` database, the longest that [`no_text`] checks.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Describes an input that is not text in UTF-8.
+/// Describes an input that is not UTF-8 text, by its first bytes.
 fn no_text(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
         _ if bytes.starts_with(SQLITE) => "the input is a SQLite database; export its sessions as JSON",
@@ -175,7 +177,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the error of an input that is not JSON.
+/// Returns the error of an input that does not begin with a JSON value.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let fault = Json::new(window.unread()).check().err()?;
     let location = window.place(fault.at()).location();
@@ -190,7 +192,7 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// What is read of a document.
+/// What to read of a document.
 pub(super) enum Claimed<'a> {
     /// All of it, by this format.
     By(Format),
@@ -200,7 +202,8 @@ pub(super) enum Claimed<'a> {
     Each,
 }
 
-/// Returns what is read of lines. `None`: the first 4,096 of them do not say, or (unless they are `all`) there are too few.
+/// Returns what to read of lines. `None` if the first 4,096 do not decide, or if there are too few and they
+/// are not `all`.
 pub(super) fn lines_of(
     lines: &[Raw<'_>],
     all: bool,
@@ -241,7 +244,7 @@ pub(super) fn lines_of(
     Ok(None)
 }
 
-/// Returns what is read of an object or a list.
+/// Returns what to read of an object or a list.
 pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };
@@ -260,7 +263,7 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     Ok(inside(document, wanted, DEPTH, ByWhom::Any)?.map(Claimed::Inside))
 }
 
-/// A document whose format is asked for.
+/// A document whose format is looked for.
 pub(super) struct Asked<'d, 'a> {
     pub(super) document: &'d Document<'a>,
     pub(super) look: Look<'d, 'a>,
@@ -275,32 +278,33 @@ impl Asked<'_, '_> {
             .filter(|format| format.claims(&self.look, Some(self.document)))
     }
 
-    /// Returns the specific format that claims the document.
+    /// Returns the specific format that claims the document. Two such formats are an error.
     pub(super) fn specific(&self) -> Result<Option<Format>> {
         let is_specific =
             |reader: &Reader| !matches!(reader, Reader::Records(_) | Reader::Generic(_) | Reader::Last(_));
         sole(self.claiming(is_specific))
     }
 
-    /// Returns the first generic format that claims the document. They share a reader, which names the format of what
-    /// it reads.
+    /// Returns the first generic format that claims the document. Chat formats share a reader, which names
+    /// the format that it finds.
     pub(super) fn generic(&self) -> Option<Format> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 
-    /// Returns the specific or the first generic format that claims the document, or that of a run that lists its calls.
+    /// Returns the specific or else the first generic format that claims the document. A document that lists
+    /// calls may also be of a format that is tried last.
     fn decisive(&self) -> Result<Option<Format>> {
         let listed = || self.last().filter(|_| events::lists_calls(self.document));
         Ok(self.specific()?.or_else(|| self.generic()).or_else(listed))
     }
 
-    /// Returns the first of the formats that are asked last.
+    /// Returns the first format that claims the document among those that are tried last.
     pub(super) fn last(&self) -> Option<Format> {
         self.claiming(|reader| matches!(reader, Reader::Last(_))).next()
     }
 }
 
-/// Says what was seen, and what each format would have wanted.
+/// Returns the error for a document that no format claims: what it holds, and what each format expects.
 pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
     if let Some(name) = unread::of_document(document).filter(|_| wanted.is_none()) {
         return unread::error(name);

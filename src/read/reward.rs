@@ -16,10 +16,10 @@ use crate::trace::RunSummary;
 /// Facts from sidecar files of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Outside {
-    /// Finite.
+    /// Always finite.
     pub(crate) reward: Option<f64>,
     pub(crate) task: Option<String>,
-    /// The type of the exception that ended the trial. There may be a reward nevertheless.
+    /// The type of the exception that ended the trial. There may still be a reward.
     pub(crate) exception: Option<String>,
 }
 
@@ -29,8 +29,8 @@ pub(crate) const RESULT: &str = "result.json";
 /// The name of the file with only the reward.
 pub(crate) const REWARD: &str = "reward.txt";
 
-/// Candidate paths for a run at this path; the first readable one counts: in its directory and, if that is called
-/// `agent`, in the one above.
+/// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is
+/// called `agent`, in the one above. The first that can be read counts.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let mut folders = vec![folder];
@@ -43,7 +43,7 @@ pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     places.filter(|place| place != run).collect()
 }
 
-/// Returns true if a file has one of these names.
+/// Returns true if a path has the name of a sidecar file.
 pub(crate) fn is_place(run: &Path) -> bool {
     run.file_name().is_some_and(|name| name == RESULT || name == REWARD)
 }
@@ -57,7 +57,7 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     }
 }
 
-/// Returns a number, with white space around it.
+/// Parses a finite number, which white space may surround.
 fn reward(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     // The parser accepts words such as `nan`.
@@ -80,7 +80,8 @@ fn result(bytes: &[u8]) -> Option<Outside> {
 }
 
 impl Outside {
-    /// Fills what the run does not record. The reward is that of the whole trial, not of its sub-agents.
+    /// Fills in what the run does not record. The reward and the exception are those of the whole trial, not
+    /// of its sub-agents.
     pub(crate) fn complete(&self, ending: &mut RunSummary) {
         if ending.metadata.parent.is_none() {
             ending.reward = ending.reward.or(self.reward);

@@ -1,4 +1,4 @@
-//! The runs of one input, in order. Readers of formats write to it.
+//! The runs of one input, in order, as the readers of formats emit them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::trace::{
 /// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// The routes by digests of task ids.
+    /// The routes by the digests of task ids.
     pub(super) routes: DigestMap<RouteStatus>,
     /// True if one of the routes compares single arguments.
     pub(super) looks_inside: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Header {
     pub(super) flat_domain: Option<Arc<str>>,
     /// `None` if the file lists no tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
-    /// True if the members after the runs could not be read before them.
+    /// True if members after the runs were too far ahead to be read first.
     pub(super) cut_off: bool,
     /// Bits for the header keys that were seen; the format defines their meaning.
     pub(super) keys: u8,
@@ -51,7 +51,7 @@ impl Header {
     }
 }
 
-/// Counts of skipped elements, by reason.
+/// Counts of skipped parts of an input, by reason.
 pub type PassedOver = BTreeMap<Cow<'static, str>, u64>;
 
 /// The runs of one input, on their way to a sink.
@@ -65,15 +65,15 @@ pub(super) struct Runs<'s> {
     pub(super) reading: ReadSummary,
     /// True if spans and log records are set aside.
     pub(super) joins: bool,
-    /// The result so far, as in [`Tally`].
+    /// Counts so far, as in [`Tally`].
     actions: u64,
     strangers: u64,
     documents: u64,
-    /// True if calls that are not read were counted already.
+    /// True if an earlier pass counts the calls that are not read.
     pub(super) is_recount: bool,
-    /// Whether the sink has steps of the run that comes next.
+    /// True if the sink already has steps of the next run.
     is_begun: bool,
-    /// The error of that run.
+    /// The error that broke the next run.
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
@@ -122,7 +122,7 @@ impl<'s> Runs<'s> {
         self.position = position;
     }
 
-    /// Keeps spans and log records until those of other inputs are there.
+    /// Keeps spans and log records until those of other inputs have been read.
     pub(super) fn set_aside(&mut self, batch: SpanBatch) {
         match &mut self.reading.set_aside {
             Some(before) => before.append(batch),
@@ -142,12 +142,12 @@ impl<'s> Runs<'s> {
         self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
-    /// Numbers the runs from here on from 0 again. Returns the number before.
+    /// Numbers the runs from here on from 0 again. Returns the position that was next.
     pub(super) fn restart_positions(&mut self) -> u64 {
         std::mem::take(&mut self.position)
     }
 
-    /// Counts a skipped element.
+    /// Counts skipped parts.
     pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
         if count > 0 {
             *self.reading.passed_over.entry(reason.into()).or_default() += count;
@@ -160,7 +160,7 @@ impl<'s> Runs<'s> {
         self.reading.errors.extend(self.sink.error(error));
     }
 
-    /// Ends the input. An input that should have a document and has none is an error.
+    /// Reports an error if the input should have a document and has none.
     pub(super) fn fail_without_document(&mut self) {
         let reading = &self.reading;
         if reading.wants_document && reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
@@ -168,12 +168,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Reports an error at an offset of the document.
+    /// Keeps a fault in a part of the document for [`Runs::settle`].
     pub(super) fn fail_at(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
-    /// Reports the errors in parts of a document, with their places in the input.
+    /// Reports the faults in parts of a document, with their places in the input.
     pub(super) fn settle(&mut self, window: &Window<'_>) {
         for fault in std::mem::take(&mut self.faults) {
             let location = window.place(fault.at()).location();
@@ -188,7 +188,8 @@ impl<'s> Runs<'s> {
         self.fail(error.in_run(position));
     }
 
-    /// Emits a whole run. A run that breaks a rule of the model is reported and skipped.
+    /// Emits a run, or what [`Runs::hand_on`] left of it. A run that breaks a rule of the model is reported
+    /// and skipped.
     pub(super) fn give(
         &mut self,
         run: &mut Assembler<'_>,
@@ -224,8 +225,8 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Hands on the complete steps before a turn of the run that is given next. A run without a call waits for its end,
-    /// since calls may be written as text.
+    /// Emits the complete steps before a turn of the next run. A run without a call waits for its end, since
+    /// its calls may be written as text.
     pub(super) fn hand_on(&mut self, run: &mut Assembler<'_>, turn: u64) {
         if run.actions() == 0 || self.broken.is_some() {
             return;
@@ -252,7 +253,7 @@ impl<'s> Runs<'s> {
         self.named.or(self.reading.format).map(Format::name)
     }
 
-    /// Gives a whole run to the sink, of a format that knows no reference routes.
+    /// Like [`Runs::give`], for a format without reference routes.
     pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
         self.give(run, RunSummary::new(metadata, reward), &None.into());
     }
@@ -266,7 +267,7 @@ impl<'s> Runs<'s> {
         self.reading.unpaired.add(unpaired);
     }
 
-    /// Returns the result so far.
+    /// Returns the counts so far.
     pub(super) fn tally(&self) -> Tally {
         Tally {
             runs: self.reading.runs,
@@ -278,12 +279,12 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Leaves out calls that another run has.
+    /// Counts calls that are left out because another run has them, so they are not reported as unread.
     pub(super) fn leave_out(&mut self, calls: u64) {
         self.actions += calls;
     }
 
-    /// Counts calls that were not read, the first of them at this path.
+    /// Counts and reports calls that were not read. `first` is the path of the first.
     pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
         self.reading.unread_calls += calls;
         let are = if calls == 1 { "call was" } else { "calls were" };
@@ -312,7 +313,7 @@ impl<'s> Runs<'s> {
             ending: RunSummary::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            // Skipped bytes must be text as well.
+            // Skipped bytes must be UTF-8 as well.
             match simdutf8::basic::from_utf8(json.since(start)) {
                 Ok(_) => Ok(()),
                 Err(_) => Err(Fault::encoding_at(start)),
@@ -353,7 +354,7 @@ pub(super) struct OpenRun<'a, 's> {
 }
 
 impl OpenRun<'_, '_> {
-    /// True if the sink knows of the run.
+    /// Returns true if the run has begun in the sink.
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
@@ -375,7 +376,7 @@ impl OpenRun<'_, '_> {
         self.assembler.flush(&mut |step| sink.step(step))
     }
 
-    /// Emits all steps of the assembler and ends its part.
+    /// Emits all steps of the assembler and takes over its counts.
     pub(super) fn finish(&mut self) -> Result<()> {
         let sink = &mut *self.sink;
         self.ending.unpaired = self.assembler.finish(&mut |step| sink.step(step))?;

@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, Read, SkipIndex};
 /// Number of records of a list that are checked.
 const RECORDS: usize = 64;
 
-/// Number of lines with objects that are checked.
+/// Number of lines that are checked, counting only objects.
 pub(super) const LINES: usize = 4096;
 
 /// The first value of an input, or its first lines.
@@ -20,15 +20,15 @@ pub(super) enum Sample<'a> {
     List(Vec<Members<'a>>),
     /// Lines, with the members of those that are objects.
     Lines(Vec<Members<'a>>),
-    /// A line that may be truncated, before a line that is incomplete.
+    /// A line that may be truncated. More of the next line is needed to decide.
     TruncatedLine,
     /// Any other JSON value, or no JSON.
     Other,
 }
 
 impl<'a> Sample<'a> {
-    /// Samples the first bytes of an input, or with `whole` all of them. Valid values are remembered in `index`, and
-    /// skipped at once by larger samples and by the reader.
+    /// Samples the first bytes of an input, or with `whole` all of them. The ends of valid values are
+    /// remembered in `index`, so larger samples and the reader skip these values at once.
     pub(super) fn of(bytes: &'a [u8], whole: bool, index: &'a SkipIndex) -> Self {
         let mut json = Json::with_index(bytes, Some(index));
         json.space();
@@ -46,7 +46,7 @@ impl<'a> Sample<'a> {
         if truncated.is_none() && !whole { Self::TruncatedLine } else { first }
     }
 
-    /// Returns the objects by which formats with separate runs are recognised.
+    /// Returns the objects by which formats with separate runs are recognised, if there are any.
     pub(super) fn look(&self) -> Option<Look<'_, 'a>> {
         match self {
             Self::Object(members) => Some(Look::of(members)),
@@ -57,7 +57,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Returns the first value, and whether it is complete, or its fault.
+/// Returns the first value, and the fault if it is incomplete or invalid.
 fn first_value<'a>(json: &mut Json<'a>) -> (Sample<'a>, Read<()>) {
     match json.peek_byte() {
         Some(b'{') => {
@@ -72,7 +72,7 @@ fn first_value<'a>(json: &mut Json<'a>) -> (Sample<'a>, Read<()>) {
     }
 }
 
-/// Returns the first items of a list. Items after a damaged one are checked as well.
+/// Returns the first items of a list that are objects. Items after a damaged one are checked as well.
 fn first_items(mut json: Json<'_>) -> Vec<Members<'_>> {
     let mut objects = Vec::new();
     json.advance();

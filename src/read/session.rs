@@ -1,5 +1,5 @@
-//! Sessions with an event in each line: every line is added to what came before it, and a step is handed on as soon as
-//! it is complete, while the session still grows.
+//! Sessions with an event in each line: each line is added to those before it, and a step is emitted as soon
+//! as it is complete, while the session still grows.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::json::{Kind, Raw, SkipIndex};
 
 /// The sessions of one input.
 pub(super) trait Session<'a> {
-    /// Adds the next line, and hands on steps that no later line can change.
+    /// Adds the next line, and emits steps that no later line can change.
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>);
 
     /// Emits the runs of all sessions.
@@ -27,9 +27,9 @@ pub(super) trait Session<'a> {
 
 /// Reads the sessions of a format.
 pub(super) struct SessionReader {
-    /// Begins to read. The argument only binds the lifetime.
+    /// Makes an empty [`Session`]. The argument only binds the lifetime.
     pub(super) open: for<'a> fn(PhantomData<&'a [u8]>) -> Box<dyn Session<'a> + 'a>,
-    /// The key of the list of lines in an object, if the format is also exported in one.
+    /// The key of the list of lines in an object; empty if the format has no such object.
     pub(super) list: &'static str,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
     session.end(runs);
 }
 
-/// Adds an object, unless it is invalid.
+/// Adds an object; an invalid one is only counted.
 fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) {
     match Members::checked(&mut object.json()) {
         Some(line) => session.add(&line, runs),
@@ -54,13 +54,13 @@ fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Run
     }
 }
 
-/// How many lines are asked whether they are of a session.
+/// Number of lines that are checked for a session.
 const ASKED: usize = 16;
 
 /// Finds the session format of lines: the one that claims the first line that any format claims.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
-    /// How many bytes, and how many lines, have been looked at.
+    /// Numbers of bytes and lines that were checked.
     bytes: usize,
     lines: usize,
 }
@@ -76,7 +76,7 @@ pub(super) enum Found {
 }
 
 impl Finder {
-    /// Looks at the lines of an input whose first `bytes` are known.
+    /// Checks further lines of an input that begins with `bytes`. They are the input if `whole`.
     pub(super) fn look(&mut self, bytes: &[u8], whole: bool, wanted: Option<Format>) -> Found {
         for line in lines(bytes, whole, self.bytes) {
             let is_sound = line.json().is_sound();
@@ -85,7 +85,7 @@ impl Finder {
                     Found::More => {}
                     found => return found,
                 },
-                // A document that is not over with its line.
+                // A list, or a document that does not end with its line.
                 Kind::Object | Kind::List => return Found::Other,
                 _ => {}
             }
@@ -99,7 +99,8 @@ impl Finder {
     }
 }
 
-/// Returns the session format that claims a line. A line that another format claims as well is not of a session.
+/// Returns the session format that claims a line. A line that another format claims as well is not of a
+/// session.
 fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     let one = std::slice::from_ref(line);
     let document = Document::Object(line.clone());
@@ -119,7 +120,7 @@ fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     }
 }
 
-/// Reads the lines of a session as they come.
+/// Reads the lines of a session as they arrive.
 pub(super) fn read(
     window: &mut Window<'_>,
     format: Format,
@@ -196,7 +197,8 @@ fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut 
     }
 }
 
-/// A part of an input that is held, and the part after it. Parts do not move, so sessions can borrow from them.
+/// A part of an input that is held, with the part after it. Parts do not move, so sessions can borrow from
+/// them.
 #[derive(Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -223,7 +225,7 @@ impl Chunk {
 }
 
 impl Drop for Chunk {
-    /// Drops one part after the other: there may be too many for a recursion.
+    /// Drops the parts in a loop: there may be too many for recursion.
     fn drop(&mut self) {
         let mut next = self.next.take();
         while let Some(mut chunk) = next {

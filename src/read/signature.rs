@@ -1,5 +1,5 @@
-//! Signatures: the marks by which a format is recognised, as data. They are checked against a document and the first
-//! objects in it. Their `Display` form appears in errors and listings.
+//! Signatures: the marks by which a format is recognised, as data. They are checked against a document and
+//! the first objects in it. Their `Display` form appears in errors and listings.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ const SHOWN: usize = 64;
 pub(super) enum Mark {
     /// All of these keys exist.
     Has(&'static [&'static str]),
-    /// The value of this key is a list, or incomplete.
+    /// The value of this key is a list, or is incomplete or invalid.
     MayBeList(&'static str),
     /// The values of all of these keys are of this kind.
     Is(Kind, &'static [&'static str]),
-    /// The key has one of these strings. A `*` at one end matches any text.
+    /// The value of the key is one of these strings. A `*` at one end matches any text.
     Says(&'static str, &'static [&'static str]),
     All(&'static [Mark]),
     Any(&'static [Mark]),
@@ -146,7 +146,8 @@ pub(super) enum Shape {
     Lines(Mark),
     /// The object, one of the items, or one of the lines meets it.
     Each(Mark),
-    /// One of the items or lines meets it, or an item of the list under the first of these keys.
+    /// One of the items or lines meets it, or an item of the list under the first of these keys that has a
+    /// list.
     Under(&'static [&'static str], Mark),
     /// A condition on all checked objects at once, with its description.
     Together(&'static str, fn(&Look<'_, '_>) -> bool),
@@ -155,7 +156,8 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// Returns true if an input meets the condition. `document` is the whole input, if all of it has been read.
+    /// Returns true if an input meets the condition. `document` is the whole input, if all of it has been
+    /// read.
     pub(super) fn fits(&self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         match (self, look) {
             (Self::Document(_, fits), _) => document.is_some_and(fits),
@@ -176,7 +178,7 @@ impl Shape {
     }
 }
 
-/// Returns the first items of a document that are objects, or all of its lines.
+/// Returns the objects among the first items of a document, or among all of its lines.
 pub(super) fn shown<'a>(document: &Document<'a>) -> Vec<Members<'a>> {
     let most = if matches!(document, Document::Lines(_)) { usize::MAX } else { SHOWN };
     let objects = document.items().iter().take(most).filter(|item| item.kind() == Kind::Object);

@@ -1,8 +1,8 @@
 //! Calls that an agent writes as text, and answers inside other texts.
 //!
-//! Applies to runs without a recorded call. A grammar counts only if the harness answered a call in it, or if the
-//! prompt defines it: code in ordinary chat is not a call. The text of the agent stays a message; the answer is a text
-//! of the harness, which becomes the observation.
+//! Calls are looked for only in runs without a recorded call. A grammar counts only if the harness answered a
+//! call in it, or if the prompt defines it: code in ordinary chat is not a call. The text of the agent stays
+//! a message. A text of the harness that answers the call becomes the observation.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,11 +18,11 @@ use crate::trace::{
 
 /// A way to write calls as text.
 struct Grammar {
-    /// Substrings of a text with a call, and of a prompt that defines the grammar.
+    /// Substrings of a text with a call, and of a prompt that defines the grammar. One of them is enough.
     marks: &'static [&'static str],
     /// Finds the calls of a text.
     calls: fn(&str) -> Vec<Written>,
-    /// Further substrings of a prompt that defines the grammar; `None` if a prompt does not suffice.
+    /// Further substrings, all of which a prompt needs to define the grammar; `None` if no prompt suffices.
     prompt: Option<&'static [&'static str]>,
     /// The beginning of every answer, if the calls may be in messages of any role.
     answer: Option<&'static str>,
@@ -30,7 +30,7 @@ struct Grammar {
     is_in_environment: bool,
 }
 
-/// Makes a grammar that a prompt with a mark and these substrings defines.
+/// Makes a grammar that is defined by a prompt with a mark and all of these substrings.
 const fn defined(
     marks: &'static [&'static str],
     calls: fn(&str) -> Vec<Written>,
@@ -65,9 +65,9 @@ static GRAMMARS: [Grammar; 14] = [
 /// Signs that a run uses a grammar.
 #[derive(Clone, Copy, PartialEq)]
 enum Evidence {
-    /// Its prompt, or an answer of the environment: whatever follows a call is the answer.
+    /// Its prompt, or an answer of the environment: any text that follows a call is the answer.
     Prompt,
-    /// Answers that are marked as such: no other text is one.
+    /// Answers that are marked as such: no other text counts as one.
     Answers,
 }
 
@@ -88,7 +88,7 @@ impl Grammar {
         self.answer.is_none_or(|answer| text.starts_with(answer)) && !results(&text.to_str()).is_empty()
     }
 
-    /// Returns true if a text before all of the agent's defines the grammar.
+    /// Returns true if a text of the prompt defines the grammar.
     fn is_defined_in(&self, text: &str) -> bool {
         let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
         self.prompt.is_some_and(has_all) && self.marks.iter().any(|mark| text.contains(mark))
@@ -120,7 +120,8 @@ impl Grammar {
     }
 }
 
-/// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered calls.
+/// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered
+/// calls.
 pub(super) fn read(run: &mut Assembler<'_>) {
     if run.actions() > 0 {
         return read_answers(run);
@@ -178,7 +179,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     }
 }
 
-/// Gives an answer to a call; without one it stays unpaired.
+/// Gives an answer to a call. Without a call, the answer stays unpaired.
 fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
     match call {
         Some(call) => _ = run.answer_call(call, answer),
@@ -186,7 +187,8 @@ fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer
     }
 }
 
-/// Gives the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`) to calls that are recorded.
+/// Gives the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`) to calls that are
+/// recorded.
 fn read_answers(run: &mut Assembler<'_>) {
     run.pair_new();
     let is_open = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));

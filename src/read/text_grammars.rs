@@ -12,7 +12,7 @@ pub(super) struct Written {
     pub(super) name: String,
     /// JSON, or a text that is not JSON.
     pub(super) arguments: String,
-    /// The answer, if it stands in the same text.
+    /// The answer, if it is in the same text.
     pub(super) answer: Option<String>,
 }
 
@@ -45,8 +45,8 @@ impl Written {
     }
 }
 
-/// Returns the contents of a tag, each with the part of the opening between `open` and `end`. The last may lack its
-/// closing.
+/// Returns the contents of each tag, with the part of the opening between `open` and `end`. A tag that is not
+/// closed ends at the next opening, or at the end of the text.
 fn tags<'t>(
     text: &'t str,
     open: &'t str,
@@ -100,7 +100,7 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
     tags(text, "<tool_call>", "", "</tool_call").filter_map(call).collect()
 }
 
-/// `<execute_bash>command</execute_bash>` and its relatives.
+/// `<execute_bash>command</execute_bash>` and related tags.
 pub(super) fn executions(text: &str) -> Vec<Written> {
     let call = |(kind, inside): (&str, &str)| {
         let is_known = matches!(kind, "" | "_bash" | "_ipython" | "_browse" | "_python");
@@ -110,8 +110,8 @@ pub(super) fn executions(text: &str) -> Vec<Written> {
     tags(text, "<execute", ">", "</execute").filter_map(call).collect()
 }
 
-/// `{"commands": [{"keystrokes": "ls\n"}]}` or `<keystrokes>ls\n</keystrokes>`, after any thoughts: what Terminus types
-/// into its terminal before it looks at the screen.
+/// `{"commands": [{"keystrokes": "ls\n"}]}` or `<keystrokes>ls\n</keystrokes>`, after any thoughts: what
+/// Terminus types into its terminal before it looks at the screen.
 pub(super) fn keystrokes(text: &str) -> Vec<Written> {
     let text = text.rsplit_once("</think>").map_or(text, |(_, rest)| rest);
     let json = text.find('{').and_then(|at| text.get(at..)).unwrap_or_default();
@@ -123,8 +123,8 @@ pub(super) fn keystrokes(text: &str) -> Vec<Written> {
     if typed.is_empty() { Vec::new() } else { vec![Written::of_text("bash_command", "keystrokes", &typed)] }
 }
 
-/// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`, `{"tool_name", "arguments"}`, or
-/// `{"command": {"name", "args"}}`.
+/// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`,
+/// `{"tool_name", "arguments"}`, or `{"command": {"name", "args"}}`.
 pub(super) fn object(text: &str) -> Vec<Written> {
     let object: Map<String, Value> = serde_json::from_str(unfenced(text)).unwrap_or_default();
     let inner = object.get("command").and_then(Value::as_object);
@@ -176,8 +176,8 @@ pub(super) fn scripts(text: &str) -> Vec<Written> {
     if code.is_empty() { Vec::new() } else { vec![Written::of_text("execute", "code", &code.join("\n"))] }
 }
 
-/// `Action:` with `Action Input:`, an object, or a plain action; optionally with its `Observation:`. Labels may be
-/// numbered, and in any case of letters.
+/// `Action:` with `Action Input:`, an object, or a plain action; optionally with its `Observation:`. Labels
+/// may be numbered, and their case does not matter.
 pub(super) fn react(text: &str) -> Vec<Written> {
     let (mut calls, mut label): (Vec<Written>, _) = (Vec::new(), "");
     let (mut action, mut input, mut seen) = (String::new(), None::<String>, String::new());
@@ -298,7 +298,7 @@ fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
                 continue;
             };
             let close = ["</", name, ">"].concat();
-            // A file may have the tag in its text.
+            // A file may contain the closing tag itself.
             let end =
                 if matches!(name, "content" | "diff") { inside.rfind(&close) } else { inside.find(&close) };
             let (value, after) = inside.split_at_checked(end.unwrap_or(inside.len()))?;
@@ -316,7 +316,8 @@ pub(super) struct Result<'t> {
     pub(super) text: &'t str,
 }
 
-/// Prefixes that harnesses write before an answer. The answer includes prefixes with a meaning of their own.
+/// Prefixes that harnesses write before an answer, and whether the answer includes them because they have a
+/// meaning of their own.
 const BEFORE: [(&str, bool); 11] = [
     ("API output: ", false),
     ("Result: ", false),
@@ -358,10 +359,10 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
     marked.or_else(numbered).into_iter().collect()
 }
 
-/// Limit of the line that names the call of an answer, which may hold a command.
+/// Limit, in characters, of the head that names the call of an answer. The head may hold a command.
 const MOST_OF_A_HEAD: usize = 4096;
 
-/// `[tool for 'argument'] Result:` and the text up to the next one or to an addition of the editor.
+/// `[tool for 'argument'] Result:` and the text up to the next such head or to `<environment_details>`.
 fn bracketed(text: &str) -> Vec<Result<'_>> {
     let head = |text: &str| {
         let (name, rest) = text.strip_prefix('[')?.split_once([' ', ']'])?;

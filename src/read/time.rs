@@ -5,22 +5,22 @@ use crate::json::{Kind, Number, Raw};
 
 const SECOND: i128 = 1_000_000_000;
 
-/// Parses a date and time of RFC 3339. Without an offset it is taken for UTC.
+/// Parses a date and time as in RFC 3339, which is UTC if it has no offset.
 pub(super) fn of_string(value: Raw<'_>) -> Option<u64> {
     nanoseconds(value.string()?.as_bytes())
 }
 
-/// Converts seconds.
+/// Converts seconds since 1970.
 pub(super) fn of_seconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND)
 }
 
-/// Converts milliseconds.
+/// Converts milliseconds since 1970.
 pub(super) fn of_milliseconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND / 1000)
 }
 
-/// Converts a number of units of `unit` nanoseconds each, if it is not negative and fits.
+/// Converts a number of units of `unit` nanoseconds, if it is not negative and fits.
 fn scaled(value: Raw<'_>, unit: i128) -> Option<u64> {
     if value.kind() != Kind::Number {
         return None;

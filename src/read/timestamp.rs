@@ -1,8 +1,9 @@
 //! Points in time as in RFC 3339, also with the shorter offsets of ISO 8601.
 
-/// Parses a point in time such as `2026-01-31T23:59:59.25+01:00` to nanoseconds since 1970. Without an offset it is taken
-/// for UTC. `None` if it is malformed or does not fit: before 1970, or after July 2554. Of a fraction, nine digits
-/// count. The offset may be `+0100` or `+01` as well, as databases write it.
+/// Parses a point in time such as `2026-01-31T23:59:59.25+01:00` to nanoseconds since 1970. Without an
+/// offset, the time is UTC. The offset may also be `+0100` or `+01`, as databases write it. Only the first
+/// nine digits of a fraction count. `None` if the text is malformed, or the time is before 1970 or after July
+/// 2554.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     let (date, mut rest) = text.split_first_chunk::<19>()?;
     let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b't' | b' ', clock @ ..] = date else {
@@ -13,7 +14,7 @@ pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     let (month, day) = (two_digits(m0, m1)?, two_digits(d0, d1)?);
     let hour = two_digits(h0, h1).filter(|hour| *hour < 24)?;
     let minute = two_digits(n0, n1).filter(|minute| *minute < 60)?;
-    // A leap second is the first of the next minute.
+    // A leap second counts as the first second of the next minute.
     let second = two_digits(s0, s1).filter(|second| *second <= 60)?;
     let fraction = fraction(&mut rest)?;
     let offset = if rest.is_empty() { 0 } else { offset(rest)? };
@@ -30,7 +31,7 @@ fn two_digits(tens: u8, ones: u8) -> Option<u32> {
 
 /// Parses the fraction of a second to nanoseconds, if there is one.
 fn fraction(rest: &mut &[u8]) -> Option<u64> {
-    /// The value of the last digit.
+    /// The value of the last digit, by the number of digits.
     const UNITS: [u64; 10] =
         [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let Some((b'.', after)) = rest.split_first() else { return Some(0) };
@@ -71,12 +72,12 @@ fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
     if !(1..=length).contains(&day) {
         return None;
     }
-    // Years start in March, which makes the leap day the last day of its year. Months then have 31 and 30 days in turn
-    // in two runs of five, 153 days for five months. 400 years have 146 097 days.
+    // Years start in March here, so the leap day is the last day of its year. The months then alternate
+    // between 31 and 30 days in groups of five, which have 153 days. 400 years have 146 097 days.
     let march = (month + 9) % 12;
     let year = year + 400 - u32::from(month <= 2);
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (march * 153 + 2) / 5 + day - 1;
-    // From the first of March of the year 0 to 1970 it is 719 468 days.
+    // 1970 begins 719 468 days after the first of March of the year 0.
     Some(i64::from(days) - 146_097 - 719_468)
 }
 

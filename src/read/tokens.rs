@@ -6,8 +6,8 @@ use crate::json::{Json, Raw, Read};
 use crate::trace::Usage;
 
 /// Reads the tokens of a response from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
-/// (`input_tokens`, including cached ones), Anthropic's messages (excluding cached ones) or Inspect's records, where
-/// the total decides that. `None` if it has no counts.
+/// (`input_tokens`, including cached ones), Anthropic's messages (excluding cached ones) or Inspect's records
+/// (where the total shows whether they are included). `None` if it has no counts.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
     read(&mut value.json()).ok().flatten()
 }
@@ -80,8 +80,8 @@ impl Counts {
     }
 }
 
-/// Adds up the counts under these keys of an object: of the input, also from a cache, of the output, and of the input
-/// from a cache. `None` if it has none of them.
+/// Adds up the counts under these keys of an object: of all input, of the output, and of the input from a
+/// cache. `None` if it has none of them.
 pub(super) fn of_keys(
     counts: &Members<'_>,
     input: &[&str],

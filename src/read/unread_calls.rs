@@ -1,7 +1,8 @@
-//! Counts calls in an input that were not read, independent of its format.
+//! Counts the calls in an input that were not read, whatever its format.
 //!
-//! The count costs a second pass. It is taken only if the result is suspicious: a run without a call, an unknown role,
-//! an answer without its call, more skipped than read, or few calls for so many bytes.
+//! The count costs a second pass. It is made only if the result is suspicious: no run, a run without a call,
+//! an unknown role, an answer without its call, more skipped parts than calls, or few calls for the size of
+//! the input.
 
 use memchr::memmem;
 
@@ -28,13 +29,14 @@ const KINDS: [&str; 8] = [
     "custom_tool_call",
 ];
 
-/// Keys of values without calls, whatever they look like, or with calls that are separate events as well.
+/// Keys of values that hold no calls, even if they look like it, or only calls that are separate events as
+/// well.
 const NO_CALLS: [&str; 6] = ["arguments", "args", "parameters", "tools", "functions", "model_response"];
 
-/// More bytes for each call than this are suspicious.
+/// More bytes per call than this are suspicious.
 const BYTES_PER_CALL: u64 = 128 << 10;
 
-/// The result so far.
+/// Counts of what was read so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) runs: u64,
@@ -42,13 +44,13 @@ pub(super) struct Tally {
     pub(super) actions: u64,
     /// Messages in unknown roles, and answers without a call.
     pub(super) strangers: u64,
-    /// Documents that were of a format.
+    /// Documents of a known format.
     pub(super) documents: u64,
     pub(super) passed_over: u64,
 }
 
 impl Tally {
-    /// Returns true if what was read of so many bytes makes a count worth its cost.
+    /// Returns true if the result of reading these `length` bytes, after this tally was taken, is suspicious.
     pub(super) fn is_suspicious(self, length: usize, runs: &Runs<'_>) -> bool {
         let now = runs.tally();
         let actions = now.actions - self.actions;
@@ -59,7 +61,7 @@ impl Tally {
             || length as u64 / BYTES_PER_CALL > actions
     }
 
-    /// Reports calls in these bytes that were not read, given what had been read before them.
+    /// Reports the calls in these bytes that were not read. The tally was taken before the bytes were read.
     pub(super) fn report(self, bytes: &[u8], runs: &mut Runs<'_>) {
         let now = runs.tally();
         let actions = now.actions - self.actions;
@@ -81,7 +83,7 @@ impl Tally {
     }
 }
 
-/// Reports the calls in a run without any call that was read.
+/// Reports the calls in a run if none of them was read.
 pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     if runs.is_recount || !may_hold_calls(run) {
         return;
@@ -93,7 +95,8 @@ pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns false only if there is no call: no list of calls that holds something, no single call, no type of a call.
+/// Returns false only if there is no call: no list of calls with an item, no single call, and no type of a
+/// call.
 fn may_hold_calls(bytes: &[u8]) -> bool {
     let is_call = |at: usize| {
         let name =
@@ -114,7 +117,7 @@ fn may_hold_calls(bytes: &[u8]) -> bool {
 /// The calls in an input, each once.
 #[derive(Debug, Default)]
 struct Found {
-    /// Ids, and digests of calls without one, which may be other records of the same calls.
+    /// Digests of ids. Calls without an id may be other records of the same calls.
     with_id: DigestSet,
     without_id: DigestSet,
     /// The path of each call.
@@ -145,7 +148,7 @@ impl Found {
         self.with_id.len().max(self.without_id.len()) as u64
     }
 
-    /// Returns the path of the first call that has none of these ids.
+    /// Returns the path of the first call that has none of these ids, or else of the first call.
     fn first_besides(&self, ids: &DigestSet) -> &str {
         let unread = self.places.iter().find(|(id, _)| !ids.contains(id));
         unread.or(self.places.first()).map_or("", |(_, place)| place)
@@ -161,7 +164,7 @@ impl Found {
         }
     }
 
-    /// Walks through a value; `path` is its JSON pointer.
+    /// Walks through a value. `path` is its JSON pointer, after the number of its line.
     fn value(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
         match json.peek_byte() {
             Some(b'[') => self.items(json, path, Self::value),

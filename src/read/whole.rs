@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Raw, SkipIndex};
 use crate::trace::RunSummary;
 
-/// Reads an input that must be seen as a whole. `index` has the known ends of its first values.
+/// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
     window: &mut Window<'_>,
     mut index: SkipIndex,
@@ -93,8 +93,8 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
 /// Number of lines of text that may precede a document.
 const LINES_OF_TEXT: u64 = 8;
 
-/// Reads a document after lines of text, as a command prints them before its output. Returns false if no format claims
-/// the rest of the input.
+/// Reads a document after lines of text, as a command prints them before its output. Returns false if there
+/// is no document that a format claims.
 fn read_after_text(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
     let bytes = window.unread();
     let is_json = |text: &[u8]| Json::new(text).is_sound();
@@ -152,8 +152,8 @@ fn fail_at_start(error: Error, window: &Window<'_>, runs: &mut Runs<'_>) {
     runs.fail(error.at(window.place(start).location()));
 }
 
-/// Reads the undamaged part of an input that has no valid document or line, and reports why it is not JSON. Returns
-/// false if it is JSON.
+/// Reads the undamaged part of an input without a valid document or line, and reports why it is not JSON.
+/// Returns false if it begins with a JSON value.
 fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
     // The spans before the damage are still read.
     if otel::read_damaged(window.unread(), window, runs) {
@@ -178,10 +178,10 @@ fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>
     true
 }
 
-/// Closes a truncated document after the last complete item of its outermost open list that has one, or else after the
-/// last complete member.
+/// Closes a truncated document after the last complete item of its outermost open list that has one, or else
+/// after the last complete member.
 fn closed(text: &[u8]) -> Option<Vec<u8>> {
-    // For each open value its closing bracket, and the end of its last item.
+    // The closing bracket of each open value, and the end of the last value in it.
     let mut open: Vec<(u8, Option<usize>)> = Vec::new();
     let (mut is_string, mut bytes) = (false, (1..).zip(text));
     while let Some((end, byte)) = bytes.next() {

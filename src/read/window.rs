@@ -11,16 +11,16 @@ use crate::error::{Error, ErrorKind, Result};
 /// Size of the first read of a stream.
 const FIRST_PORTION: usize = 64 << 10;
 
-/// Minimum size of later reads. Smaller reads would parse more runs twice, those that lie across two reads.
+/// Minimum size of later reads. With smaller reads, more runs would lie across two reads and be parsed twice.
 const PORTION: usize = 256 << 10;
 
-/// Maximum size of a read, unless a single value needs more.
+/// Size of the steps in which the buffer grows, and of what is kept of it after a large value.
 const LARGEST_PORTION: usize = 1 << 20;
 
 /// A view of an input that can grow.
 pub(crate) struct Window<'s> {
     bytes: Bytes<'s>,
-    /// The offset of the first unread byte.
+    /// The offset of the first unread byte among those that are held.
     start: usize,
     /// Number of bytes dropped before those that are held.
     given_up: u64,
@@ -45,7 +45,7 @@ enum Bytes<'s> {
 /// A stream, and the part of it that is held.
 struct Stream<'s> {
     input: Box<dyn Read + 's>,
-    /// Longer than the part that is held: memory that was filled once need not be cleared again.
+    /// May be longer than the part that is held: memory that was cleared once need not be cleared again.
     buffer: Vec<u8>,
     /// Number of bytes that are held.
     held: usize,
@@ -63,8 +63,8 @@ impl Stream<'_> {
         self.held -= count;
     }
 
-    /// Takes out the bytes between these two offsets; those after them move into the given memory, those before them
-    /// are dropped.
+    /// Takes out the bytes between these two offsets; those after them move into the given memory, those
+    /// before them are dropped.
     fn take(&mut self, start: usize, end: usize, mut memory: Vec<u8>) -> Vec<u8> {
         let rest = self.held().get(end..).unwrap_or_default();
         let length = rest.len();
@@ -79,18 +79,17 @@ impl Stream<'_> {
         taken
     }
 
-    /// Reads this many bytes more, or as many as there are; with `once`, what the input gives at one time. Returns
-    /// whether it has ended, and why, if that is not its end.
+    /// Reads `portion` more bytes, or as many as there are; with `once`, only what one read gives. Returns
+    /// whether the input has ended, and the error if it was cut short.
     fn read(&mut self, portion: usize, once: bool) -> (bool, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
         if before == 0 && self.buffer.capacity() > 4 * LARGEST_PORTION.max(portion) {
-            // An unusually large value was finished.
+            // Frees the memory of a large value, which is finished.
             self.buffer.truncate(LARGEST_PORTION);
             self.buffer.shrink_to(LARGEST_PORTION);
         }
         self.buffer.reserve_exact(wanted.saturating_sub(self.buffer.len()));
         while self.held < wanted {
-            // Memory that was filled before need not be cleared again.
             if self.held == self.buffer.len() {
                 self.buffer.resize(wanted.min(self.held + LARGEST_PORTION), 0);
             }
@@ -162,7 +161,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Returns the bytes between two offsets.
+    /// Returns the original bytes between two offsets of those that are held.
     fn original(&self, from: usize, to: usize) -> &[u8] {
         match &self.bytes {
             Bytes::Lossy(lossy, original) => original.get(lossy.original(from)..lossy.original(to)),
@@ -202,7 +201,8 @@ impl<'s> Window<'s> {
     pub(crate) fn place(&self, at: usize) -> Place {
         let target = (self.start + at).min(self.held().len());
         let (from, place) = self.counted.get();
-        // Positions are asked for backwards only within one value.
+        // A position before the last one is counted from the first byte that is held. Such positions are
+        // asked for only within one value.
         let (from, place) = if target < from { (0, self.origin) } else { (from, place) };
         let place = place.after(self.original(from, target));
         if target >= self.counted.get().0 {
@@ -211,8 +211,8 @@ impl<'s> Window<'s> {
         place
     }
 
-    /// Takes out this many bytes, which then count as read; `behind` is the position after them. The bytes after them
-    /// may move into the given memory.
+    /// Takes out this many bytes, which then count as read. `behind` is the position after them. The bytes
+    /// after them may move into the given memory.
     pub(crate) fn take(&mut self, count: usize, behind: Place, mut memory: Vec<u8>) -> Vec<u8> {
         let (start, end) = (self.start, (self.start + count).min(self.held().len()));
         match &mut self.bytes {
@@ -246,25 +246,25 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// Like [`Window::fill`], but takes what the input gives at one time, and ignores why it ends.
+    /// Like [`Window::fill`], but reads no more than the input gives at one time, and ignores errors.
     pub(super) fn fill_once(&mut self, count: usize) {
         while self.unread().len() < count && matches!(self.grow_once(), Ok(true)) {}
     }
 
-    /// Reads at least as much again as is unread, or returns false at the end.
+    /// Reads as many bytes as are unread, but at least one portion. Returns false if there are no more.
     ///
-    /// An input that cannot be read any further ends there: everything before counts, and [`Window::take_fault`] has
-    /// the reason.
+    /// An input that cannot be read any further ends there: everything before counts, and
+    /// [`Window::take_fault`] returns the reason.
     ///
     /// # Errors
-    /// If the limit would be exceeded. The input then counts as ended.
+    /// If the limit is reached. The input then counts as ended.
     pub(crate) fn grow(&mut self) -> Result<bool> {
         let unread = self.unread().len();
         let least = if self.given_up == 0 && self.held().is_empty() { FIRST_PORTION } else { PORTION };
         self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)), false)
     }
 
-    /// Reads what the input gives at one time; `false` at its end.
+    /// Reads what the input gives at one time. Returns false at its end.
     ///
     /// # Errors
     /// As [`Window::grow`].
@@ -272,7 +272,7 @@ impl<'s> Window<'s> {
         self.grow_by(FIRST_PORTION, true)
     }
 
-    /// Returns all bytes that are not yet read, if they are in memory.
+    /// Returns all unread bytes, if the input is a slice.
     pub(super) fn slice(&self) -> Option<&'s [u8]> {
         match self.bytes {
             Bytes::Slice(bytes) => bytes.get(self.start..),

@@ -24,7 +24,7 @@ pub(super) fn object<'a>(
     }
 }
 
-/// Reads the member of this name of an object, and skips everything else.
+/// Reads the member of an object with this name, and skips everything else.
 #[inline]
 pub(super) fn member<'a>(
     json: &mut Json<'a>,
@@ -50,7 +50,7 @@ pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     Ok(text(json)?.filter(|text| !text.is_empty()).map(|text| text.to_str()))
 }
 
-/// Reads an id that may be an integer, which is written in decimal.
+/// Reads an id: a non-empty string, or the decimal digits of an integer.
 #[inline]
 pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     match json.peek_byte() {
@@ -69,7 +69,7 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);
     }
-    // A number beyond a double is not a count.
+    // A number beyond the range of a double is not a count.
     let start = json.clone();
     let number = json.number().ok();
     if number.is_none() {
@@ -79,13 +79,13 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(number.and_then(Number::integer).and_then(|number| u64::try_from(number).ok()))
 }
 
-/// Reads a value for later; null is none.
+/// Skips a value and returns it for later, or `None` for null.
 pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
     Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
 }
 
-/// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is absent or
-/// blank.
+/// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is
+/// absent or blank.
 pub(super) fn message<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(message_text(json)?.filter(|words| !is_blank(words.text())))
 }
@@ -99,7 +99,7 @@ pub(super) fn message_text<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>>
     })
 }
 
-/// Reads the text of a result: like a message, but other values become their canonical JSON. Null is none.
+/// Reads the text of a result: like a message, but other values become their canonical JSON. `None` for null.
 pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
     Ok(match json.kind()? {
         Kind::Null => json.skip().map(|()| None)?,
@@ -164,7 +164,7 @@ pub(super) fn is_blank(text: Text<'_>) -> bool {
     may_be && super::common::is_blank(&text.head(1)) && super::common::is_blank(&text.to_str())
 }
 
-/// Makes arguments of one member, `{"name": value}`; an absent value is null.
+/// Makes arguments with one member, `{"name": value}`. An absent value is written as null.
 pub(super) fn sole_argument(name: &str, value: Option<Raw<'_>>) -> Content<Arguments<'static>> {
     if let Some(Ok(text)) =
         value.filter(|value| value.kind() == Kind::String).map(|value| value.json().text())

@@ -5,12 +5,12 @@ use crate::error::{Error, ErrorKind};
 use crate::json::{Fault, Kind, Raw};
 use crate::trace::{Actor, TextCow};
 
-/// Returns the text of a message, unless it is blank.
+/// Returns the text of a message: a string or text parts. `None` if it is blank.
 pub(super) fn message(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::message(&mut content.json()).ok().flatten()
 }
 
-/// Reads the text of a message: a string, text parts, or one text part. None if it is blank.
+/// Reads the text of a message: a string, text parts, or one text part. `None` if it is blank.
 pub(super) fn text(value: Raw<'_>) -> Option<TextCow<'_>> {
     let words = match value.kind() {
         Kind::Object => wire::part_text(&mut value.json()),
@@ -39,7 +39,7 @@ pub(super) fn actor_of(role: &str) -> Actor {
     }
 }
 
-/// Returns true if the exit code after these words, at the end of the line, is not 0.
+/// Returns whether the exit code is not 0 in a line of these words and the code; `None` for any other line.
 pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     let code = line.strip_prefix(words)?;
     let digits = code.strip_prefix('-').unwrap_or(code);
@@ -47,7 +47,7 @@ pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     is_number.then(|| digits.bytes().any(|byte| byte != b'0'))
 }
 
-/// Returns the fault of a document that begins like this format, and does not continue like it.
+/// Returns the fault of a document that begins like a format but does not continue like it.
 #[cold]
 pub(super) fn unfit(at: usize, what: &str) -> Fault {
     let message = format!("the input is of unknown format: it begins with {what}, but this is none");

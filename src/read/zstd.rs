@@ -1,4 +1,5 @@
-//! Zstandard files: any number of frames, skippable ones among them, each with its checksum (RFC 8878).
+//! Zstandard files (RFC 8878): any number of frames, with or without a checksum, and skippable frames among
+//! them.
 
 use std::io::{self, BufRead, Read};
 

@@ -8,10 +8,10 @@ use super::{
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
-/// How far an input is read ahead for a header after the runs, before it is opened again for that.
+/// Number of bytes that are read ahead for a header after the runs, before the input is opened again for it.
 const NEAR: usize = 1 << 20;
 
-/// The same for an input that cannot be opened again.
+/// Limit of the bytes that are read ahead if the input cannot be opened again.
 const LOOK_AHEAD: usize = 8 << 20;
 
 /// A member of the object around the runs.
@@ -29,14 +29,14 @@ enum MemberFault {
 }
 
 impl Walk<'_, '_, '_> {
-    /// Returns an object that holds a list of runs.
+    /// Reads an object that holds a list of runs.
     pub(super) fn holder(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut header = self.companion.cloned().unwrap_or_default();
         let place = window.place(0);
         window.consume(1);
         let (stop, listed) = self.members(window, &mut header, false)?;
         if self.header_only.is_some() {
-            // As far as it could be read.
+            // The header as far as it could be read.
             self.header_only = Some(header);
         } else if stop == Stop::Done && listed == Some(false) && !self.may_hold_none {
             let what = format!("the object holds no `{}`", self.reader.list);
@@ -45,8 +45,8 @@ impl Walk<'_, '_, '_> {
         Ok(stop)
     }
 
-    /// Reads the members of an object that holds a list of runs: all, or with `listed` those after the list. Returns
-    /// whether there was a list, if the members could be separated to the end.
+    /// Reads the members of an object that holds a list of runs: all, or with `listed` those after the list.
+    /// Returns whether there was a list, if the members could be separated to the end.
     fn members(
         &mut self,
         window: &mut Window<'_>,
@@ -147,7 +147,8 @@ impl Walk<'_, '_, '_> {
         self.read_list(window, &Arc::new(header.clone()))
     }
 
-    /// Reports the fault of the member that begins here and skips it. False if it has no end.
+    /// Reports the fault of the member that begins here, and skips the member. Returns false if it has no
+    /// end.
     fn pass_over_member(&mut self, window: &mut Window<'_>, fault: Fault) -> Result<bool> {
         self.fail_at(window, fault);
         skip_part(window, |json| {
@@ -171,8 +172,8 @@ impl Walk<'_, '_, '_> {
         Ok(if is_left { Stop::Done } else { Stop::Lost })
     }
 
-    /// Returns true if a list of runs comes next, and its first byte is present. Anything else is reported and skipped;
-    /// `None` if it has no end.
+    /// Returns true if a list comes next, whose first byte is then present. Anything else is reported and
+    /// skipped; `None` if it has no end.
     fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
         if Self::next_byte(window)? == Some(b'[') {
             return Ok(Some(true));
@@ -200,7 +201,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads the header after the list that begins here, as far as possible now.
+    /// Reads the header after the list that begins here, as far as that is possible before the runs are read.
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
         let mut again = self.again;
         loop {
@@ -229,8 +230,8 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// Skips a part of an object, as if the object had just begun, or everything if the part has no end. Returns true if it
-/// has one.
+/// Skips a part of an object, as if the object had just begun. If the part has no end, skips everything and
+/// returns false.
 fn skip_part(window: &mut Window<'_>, skip: impl Fn(&mut Json<'_>) -> Option<()>) -> Result<bool> {
     loop {
         let mut json = reader_at(window.unread(), 0, 1);
@@ -259,7 +260,7 @@ fn read_behind(
     }
 }
 
-/// Reads the header of an input.
+/// Reads the header of an input; `None` if the input does not begin with an object or is too large.
 pub(in crate::read) fn read_header(
     window: &mut Window<'_>,
     reader: &'static RecordReader,

@@ -34,7 +34,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Returns the same, for the part that is present.
+    /// Like [`Walk::items`], for the bytes that are present. Also returns how many of them were read.
     fn items_here(
         &mut self,
         window: &Window<'_>,
@@ -94,7 +94,7 @@ impl Walk<'_, '_, '_> {
                         }
                         assembler = Assembler::default();
                         let Some(end) = end else { return (bytes.len(), Stop::Lost) };
-                        // A bracket that closes nothing is skipped by itself.
+                        // A bracket that closes nothing is skipped alone.
                         json = reader_at(bytes, end + usize::from(end == start), 2);
                     }
                     *at = At::Behind;

@@ -3,7 +3,7 @@
 use super::{Assembler, Class, Fault, Header, Json, Result, Walk, Window, cut_lines, reader_at};
 
 impl Walk<'_, '_, '_> {
-    /// One value in each line.
+    /// Reads an input with one value in each line, or cuts it into pieces.
     pub(super) fn lines(&mut self, window: &mut Window<'_>) -> Result<()> {
         if let Some(pieces) = self.pieces.as_deref_mut()
             && self.header_only.is_none()

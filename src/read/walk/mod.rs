@@ -1,5 +1,5 @@
-//! The walk over an input whose runs are separate values: values, objects that hold lists of runs, lists, lines. The
-//! same for a slice, a stream, and the pieces of either.
+//! The walk over an input whose runs are separate values: values, objects that hold lists of runs, lists, and
+//! lines. It is the same for a slice, a stream, and the pieces of either.
 
 mod holder;
 mod items;
@@ -47,8 +47,8 @@ enum Stop {
     Lost,
 }
 
-/// Makes a reader at an offset, inside this many open lists and objects. A skipped list or object may be most of a
-/// file: only its end is searched.
+/// Makes a reader at an offset, inside this many open lists and objects. A skipped list or object may be most
+/// of a file, so only its end is searched for.
 fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
     Json::starting_at(bytes, at, depth).skimming()
 }
@@ -164,7 +164,7 @@ impl Walk<'_, '_, '_> {
                 return Ok(());
             }
             let line = window.place(0).location().line;
-            // Of several documents, only the first begins with position 0.
+            // The number of a run gives its place in a list only in the first document.
             self.list = None;
             let stop = match byte {
                 b'{' => {
@@ -188,7 +188,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns true if the value that was just read, and began in this line, ended with its line.
+    /// Returns true if the value that was just read began in this line and ends it.
     fn fills_line(window: &mut Window<'_>, line: u64) -> Result<bool> {
         loop {
             let is_over = |byte: &u8| *byte == b'\n' || !byte.is_ascii_whitespace();
@@ -202,7 +202,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reports a value that is neither an object nor a list, with its line.
+    /// Reports a value that is neither an object nor a list, and skips the rest of its line.
     fn skip_invalid(&mut self, window: &mut Window<'_>) -> Result<Stop> {
         let mut json = reader_at(window.unread(), 0, 0);
         let fault = match json.kind() {
@@ -228,7 +228,7 @@ impl Walk<'_, '_, '_> {
         let mut class = None;
         let mut beside = false;
         let walked = json.object_until(|key, value| {
-            // Formats without such a list have an empty name for it, which is a valid key.
+            // Formats without such a list have an empty name for it, but an empty key may occur.
             if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
             } else if self.reader.is_run_key(key) {
@@ -276,7 +276,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Returns true if an object has a key, as far as it is known, that belongs next to a list of runs.
+    /// Returns true if the known part of an object has a key that belongs next to a list of runs.
     fn says_something_of_runs(&self, object: &[u8]) -> bool {
         let mut beside = false;
         let _ = reader_at(object, 0, 0).object(|key, value| {
@@ -324,7 +324,7 @@ impl Walk<'_, '_, '_> {
         self.cut_items(window, header)
     }
 
-    /// Reads one run in place.
+    /// Reads one run in place, or skips it if only headers are wanted.
     #[inline]
     fn item<'a>(
         &mut self,

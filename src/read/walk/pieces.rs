@@ -23,20 +23,21 @@ pub(crate) struct Piece {
 pub(super) enum PieceKind {
     /// Whole lines.
     Lines,
-    /// Items of a list, with the commas after them. The list continues in the next piece, unless this one closes it.
+    /// Items of a list, with the commas after them. The list continues in the next piece, unless this one
+    /// closes it. If `unclosed`, the input ends first.
     Items { header: Arc<Header>, first: bool, unclosed: bool, list: Option<&'static str> },
 }
 
 /// Takes the pieces of an input, in order, instead of their runs.
 pub(crate) trait Pieces {
-    /// Size of a piece, in bytes.
+    /// Returns the size of a piece, in bytes.
     fn bytes(&self) -> usize;
 
-    /// Memory for the bytes of the next piece.
+    /// Returns memory for the bytes of the next piece.
     fn buffer(&mut self) -> Vec<u8>;
 
-    /// Takes the next piece. `positions` counts the runs, readable or not, that went to the sink since the piece
-    /// before; those after it are numbered from 0 again.
+    /// Takes the next piece. `positions` counts the runs, readable or not, that went to the sink since the
+    /// piece before; those after it are numbered from 0 again.
     fn piece(&mut self, piece: Piece, positions: u64);
 }
 
@@ -64,7 +65,7 @@ impl Walk<'_, '_, '_> {
                     cut(self, window, all, true);
                     return Ok(Stop::Lost);
                 }
-                // Only a comma is a place to cut at.
+                // A list is cut only after a comma.
                 Stop::More if uncut.at == At::Item && uncut.is_full(size) => {
                     cut(self, window, uncut.seen, false);
                     (uncut.seen, uncut.records) = (0, 0);
@@ -87,7 +88,7 @@ struct Uncut {
     seen: usize,
     /// Number of items.
     records: usize,
-    /// The expected next token.
+    /// The position in the list.
     at: At,
 }
 
@@ -151,7 +152,7 @@ pub(in crate::read) fn cut_lines(
     let size = pieces.bytes().max(1);
     let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
     loop {
-        // Short lines make small pieces. Many of them are cut before more is read.
+        // Short lines make small pieces, so many pieces may be cut before more is read.
         let known = window.unread();
         if let Some(end) = most(known.get(..size).unwrap_or(known)) {
             let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
@@ -163,7 +164,7 @@ pub(in crate::read) fn cut_lines(
         let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
         let end = match full {
             Some(end) => Some(end + 1),
-            // A line that is longer than a piece is a piece.
+            // A line that is longer than a piece is a piece of its own.
             None if bytes.len() >= size => {
                 memchr::memchr(b'\n', bytes.get(size..).unwrap_or_default()).map(|end| size + end + 1)
             }

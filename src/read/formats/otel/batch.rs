@@ -1,11 +1,11 @@
-//! Spans and log records of one body, without the input: the form in which a receiver passes them on.
+//! Spans and log records that do not borrow from their input: the form in which a receiver passes them on.
 
 use super::SpanJoin;
 use super::model::{Collection, LogRecord, Span, resource_bytes};
 use crate::read::{ReadOptions, ReadSummary};
 use crate::trace::{SpanId, TraceId};
 
-/// The spans and log records of one input, without the input. A receiver passes them to a
+/// The spans and log records of an input, which do not borrow from it. A receiver passes them to a
 /// [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// ```
@@ -23,8 +23,8 @@ pub struct SpanBatch {
 }
 
 impl SpanBatch {
-    /// Reads an input, or returns `None` if it holds no spans or log records. The reading has skipped elements and
-    /// errors.
+    /// Reads an input. Returns `None` if it is not UTF-8 or holds no spans or log records. The summary has
+    /// the skipped parts and errors.
     #[must_use]
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, ReadSummary)> {
         let mut join = SpanJoin::new(options.clone());
@@ -38,17 +38,17 @@ impl SpanBatch {
         self.logs.append(&mut other.logs);
     }
 
-    /// About how many bytes the spans and log records take.
+    /// Returns about how many bytes of memory the spans and log records take.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let spans = self.spans.iter().map(|span| span.bytes() + resource_bytes(&span.resource));
         spans.sum::<usize>() + self.logs.iter().map(LogRecord::bytes).sum::<usize>()
     }
 
-    /// Drops spans and log records whose ids are not those of OpenTelemetry, 32 and 16 hexadecimal digits. Returns how
-    /// many there were.
+    /// Drops spans and log records with ids that OpenTelemetry does not allow: traces have 32 hexadecimal
+    /// digits, spans and parents 16, not all of them zero. Returns how many were dropped.
     ///
-    /// Files hold ids of many forms; a receiver on a network should not keep any that a sender makes up.
+    /// Files hold ids of many forms. A receiver on a network should not keep ids that a sender makes up.
     ///
     /// ```
     /// use wrongturn::{ReadOptions, read::SpanBatch};

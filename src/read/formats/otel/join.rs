@@ -8,7 +8,8 @@ use crate::read::window::Window;
 use crate::read::{Format, ReadOptions, ReadSummary, whole};
 use crate::trace::StepSink;
 
-/// Several inputs of spans and log records, read as one source: the parts of a trace are joined across inputs.
+/// Several inputs of spans and log records, read as one source: the parts of a trace are joined across
+/// inputs.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::SpanJoin, trace::TraceCollector};
@@ -39,8 +40,9 @@ impl<'a> SpanJoin<'a> {
         Self { collection: Collection::default(), options }
     }
 
-    /// Adds an input, or returns `None` if it holds no spans or log records: read it by itself. The reading has skipped
-    /// elements and errors; its runs are counted at the end.
+    /// Adds an input. Returns `None` if it is not UTF-8 or holds no spans or log records: read such an input
+    /// by itself. The summary has the skipped parts and errors of the input. [`SpanJoin::finish`] counts the
+    /// runs.
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);

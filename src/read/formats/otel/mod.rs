@@ -2,11 +2,11 @@
 //!
 //! - [`decode`] reads every encoding into the spans and log records of the [`model`], whose
 //!   [`Collection`](model::Collection) groups them by trace id in any order.
-//! - [`infer`] finds what the spans of one trace show: kinds, the agent of each span, requests to models, calls,
-//!   answers and statuses.
+//! - [`infer`] finds what the spans of one trace show: kinds, the agent of each span, requests to models,
+//!   calls, answers and statuses.
 //! - [`emit`] makes the steps of each agent's run.
 //!
-//! [`join`], [`batch`] and [`pool`] bring together several inputs, [`observed`] takes spans of other products.
+//! [`join`], [`batch`] and [`pool`] combine several inputs. [`observed`] converts spans of other products.
 
 mod batch;
 mod decode;
@@ -63,7 +63,7 @@ pub(in crate::read) fn read_damaged(bytes: &[u8], window: &Window<'_>, runs: &mu
     true
 }
 
-/// Reads an input that is a request of OTLP as protobuf, or returns false.
+/// Reads an OTLP request in protobuf, or returns false for any other input.
 pub(in crate::read) fn read_protobuf(bytes: &[u8], runs: &mut Runs<'_>) -> bool {
     let mut collection = Collection::default();
     let Some(read) = decode::take_protobuf(bytes, &mut collection) else { return false };

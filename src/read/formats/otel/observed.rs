@@ -22,19 +22,19 @@ impl<'a> Observed<'a> {
         self.0.name = name;
     }
 
-    /// Sets its start and end, in nanoseconds since 1970.
+    /// Sets the start and end, in nanoseconds since 1970.
     pub(in crate::read) fn lasted(&mut self, start: Option<u64>, end: Option<u64>) {
         self.0.start = start.unwrap_or_default();
         self.0.end = end;
     }
 
-    /// Sets whether it failed, and why.
+    /// Sets whether the span failed, and why.
     pub(in crate::read) fn ended(&mut self, failed: bool, message: Option<Cow<'a, str>>) {
         self.0.status = if failed { Code::Error } else { Code::Ok };
         self.0.message = message.unwrap_or_default();
     }
 
-    /// Adds an attribute with its value.
+    /// Adds an attribute, unless its value is null. An object or a list becomes JSON text.
     pub(in crate::read) fn value(&mut self, name: &'static str, value: Option<Raw<'a>>) -> Read<()> {
         let Some(value) = value.filter(|value| value.kind() != Kind::Null) else { return Ok(()) };
         let value = match value.kind() {
@@ -59,7 +59,7 @@ impl<'a> Observed<'a> {
         }
     }
 
-    /// Adds the attributes of an OpenTelemetry span that the product has kept.
+    /// Adds the attributes that the product has kept of an OpenTelemetry span.
     pub(in crate::read) fn attributes(&mut self, object: Raw<'_>) -> Read<()> {
         crate::read::wire::object(&mut object.json(), |key, value| {
             if let Some(key) = Key::of(String::from_utf8_lossy(key)) {
@@ -70,7 +70,7 @@ impl<'a> Observed<'a> {
         .map(|_| ())
     }
 
-    /// Returns true if it has one of these attributes.
+    /// Returns true if the span has one of these attributes.
     pub(in crate::read) fn has(&self, names: &[&str]) -> bool {
         self.0.attributes.iter().any(|(key, _)| names.contains(&key.as_str()))
     }

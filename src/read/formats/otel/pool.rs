@@ -1,4 +1,4 @@
-//! Holds spans and log records of several inputs until all inputs were read.
+//! Holds spans and log records of several inputs until all inputs have been read.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::trace::StepSink;
 /// Spans and log records of several inputs. A trace belongs to the first input that has a part of it.
 #[derive(Debug, Default)]
 pub(crate) struct SpanPool {
-    /// The input, by trace id.
+    /// The input that each trace belongs to, by trace id.
     owners: BTreeMap<String, usize>,
     inputs: BTreeMap<usize, Collection<'static>>,
 }

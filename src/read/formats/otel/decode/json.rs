@@ -19,7 +19,7 @@ pub(super) fn objects<'a>(
     json.list(|item| into.contained(item, &mut read))
 }
 
-/// Facts about a span from around it.
+/// Facts about a span that are recorded around it.
 #[derive(Default)]
 pub(super) struct Around<'r, 'a> {
     pub(super) trace: Option<&'r Cow<'a, str>>,
@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Sets the kind from next to the attributes, if they have none and it is known.
+/// Sets the kind that is recorded next to the attributes, if it is known and they have none.
 fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
     let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
     if is_known && span.attributes.get(Attr::OpenInferenceKind).is_none() {

@@ -21,7 +21,7 @@ use crate::read::members::Members;
 enum Shape<'a> {
     /// Lists of resources.
     Otlp,
-    /// Around lists of resources.
+    /// An object around lists of resources.
     Within(Members<'a>),
     /// Traces of Jaeger.
     Jaeger(Raw<'a>),

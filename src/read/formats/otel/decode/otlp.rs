@@ -8,7 +8,8 @@ use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::wire::{list, member};
 
-/// Returns the next value, or `None` with nothing read if the input is cut off in it: then what is there is read now.
+/// Reads the next value whole. Returns `None` and reads nothing if it is damaged or cut off: the part before
+/// that is then read at once.
 fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
     let here = json.mark();
     let whole = json.raw().ok();
@@ -38,7 +39,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
                 | b"scope_logs"
                 | b"instrumentationLibraryLogs" => {
                     has_scopes |= value.kind()? != Kind::Null;
-                    // The sender may still come.
+                    // The sender may still follow.
                     let later = if is_known { None } else { whole(value) };
                     match later {
                         Some(scopes) => waiting.push(scopes),

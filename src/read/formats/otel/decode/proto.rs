@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Result<()> {
     let spans = match ExportTraceServiceRequest::decode(bytes) {
         Ok(request) => {
-            // Any other request may decode as one of spans with empty ids.
+            // A request of another kind may decode as spans with empty ids.
             let is_own = |span: &trace::Span| span.trace_id.len() == 16 && span.span_id.len() == 8;
             let mut spans = request
                 .resource_spans

@@ -20,7 +20,7 @@ pub(crate) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Option<Result<()>
     )))
 }
 
-/// Returns the next field, number and bytes, or `None` if it is not length-delimited.
+/// Returns the number and bytes of the next field, or `None` if it is not length-delimited.
 fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
     let tag = varint(rest)?;
     let length = usize::try_from(varint(rest).filter(|_| tag & 7 == 2)?).ok()?;
@@ -41,7 +41,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns true if bytes are a sequence of resources up to the end, the first with a scope.
+/// Returns true if the bytes are a sequence of resources up to their end, the first with a scope.
 fn looks_like_request(mut bytes: &[u8]) -> bool {
     let mut first = None;
     while !bytes.is_empty() {

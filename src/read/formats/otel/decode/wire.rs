@@ -7,7 +7,7 @@ use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds;
 use crate::read::wire::member;
 
-/// Reads an integer from a number, a float or a text. Any other value is skipped.
+/// Reads a non-negative integer from a number or a text, without its fraction. Any other value is skipped.
 pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => number_of_text(json.string()?.trim()),
@@ -29,8 +29,8 @@ pub(crate) fn whole(float: f64) -> Option<u64> {
     (0.0..1.8e19).contains(&float).then_some(float as u64)
 }
 
-/// Reads a time as nanoseconds since 1970, from a number or digits, from a date and time, in UTC if it has no offset,
-/// or from `[seconds, nanoseconds]`.
+/// Reads a time in nanoseconds since 1970: from a number or digits, from a date and time (UTC if it has no
+/// offset), or from `[seconds, nanoseconds]`.
 pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => {
@@ -52,7 +52,7 @@ pub(crate) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.peek_byte() == Some(b'"') { json.string().map(Some) } else { json.skip().map(|()| None) }
 }
 
-/// Reads an id in its normalized spelling.
+/// Reads an id and normalizes it.
 pub(crate) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     match json.kind()? {
         Kind::String | Kind::Number => json.ident().map(id),
@@ -60,7 +60,7 @@ pub(crate) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     }
 }
 
-/// Reads the name in an object.
+/// Reads the `name` of an object.
 pub(crate) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     let mut found = None;
     member(json, b"name", |value| text(value).map(|text| found = text))?;
@@ -168,8 +168,8 @@ pub(crate) fn pairs<'a>(json: &mut Json<'a>) -> Read<Vec<(Cow<'a, str>, Value<'a
     Ok(values(json, pair)?.into_iter().flatten().collect())
 }
 
-/// Reads `{"key": …, "value": …}` in the usual spelling, and keeps it if its name is known. Returns false, with nothing
-/// read, for any other spelling.
+/// Reads `{"key": …, "value": …}` in the usual spelling, and keeps it if its name is known. Returns false,
+/// with nothing read, for any other spelling.
 fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<bool> {
     let start = json.mark();
     if json.enters(br#""key""#) && json.peek_byte() == Some(b'"') {
@@ -205,8 +205,8 @@ fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()
     Ok(())
 }
 
-/// Reads attributes from OTLP's list of `{key, value}`, or from an object of plain values, nested or dotted. Keeps
-/// those whose names are known.
+/// Reads attributes from OTLP's list of `{key, value}`, or from an object of plain values, nested or dotted.
+/// Keeps those whose names are known.
 pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     let mut found = Attributes::default();
     match json.kind()? {
@@ -231,7 +231,8 @@ pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     Ok(found)
 }
 
-/// Reads members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is `tool.name`.
+/// Reads members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is
+/// `tool.name`.
 pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));

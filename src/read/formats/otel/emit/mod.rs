@@ -24,8 +24,8 @@ use crate::trace::{Metadata, RouteStatus, RunSummary};
 const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession];
 
 impl Collection<'_> {
-    /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans aside if
-    /// several inputs are to be joined.
+    /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans
+    /// aside if several inputs are to be joined.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         if runs.joins {
             return runs.set_aside(self.into());
@@ -47,8 +47,8 @@ impl Collection<'_> {
     }
 }
 
-/// Returns the runs of the agents of one trace, from its spans and log records in any order, with duplicates. Empty if
-/// no span is of an agent, a model or a tool, and no record is of a request.
+/// Returns the runs of the agents of one trace, from its spans and log records, which may be in any order and
+/// repeated. Empty if no span is of an agent, a model or a tool, and no record is of a request.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
@@ -58,8 +58,8 @@ pub(crate) fn runs_of_trace(
     runs(&Tree::new(&spans, false), &logs, text_rule)
 }
 
-/// Like [`runs_of_trace`], for the settled part of an open trace, in order: anything below a missing span is a run of
-/// its own, and a last turn with an unanswered call is left out.
+/// Like [`runs_of_trace`], for the settled part of an open trace, which must be in order. Spans below a
+/// missing span form a run of their own. A last turn with an unanswered call is left out.
 pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let mut runs = runs(&Tree::new(spans, true), logs, text_rule);
     runs.iter_mut().for_each(AgentRun::leave_out_waiting);
@@ -95,7 +95,7 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
     let idle = tree.of_kind(Kind::Agent).next().map(|at| Owner::Agent(tree.outermost_agent(at)));
     let mut owners: BTreeSet<&Owner> = requests.keys().chain(tools.keys()).collect();
     if owners.is_empty() {
-        // An agent was there and did nothing.
+        // A trace with an agent that did nothing has a run as well.
         owners.extend(&idle);
     }
     let mut names: BTreeMap<&str, Option<At>> = BTreeMap::new();
@@ -156,7 +156,7 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
 impl<'s> TraceContext<'_, 's> {
     /// Returns the id of each run, and that of its caller.
     fn ids(&self, drafts: &[Draft<'_, 's>], trace_id: &str) -> Vec<(String, Option<String>)> {
-        // An agent that calls another may do nothing itself before.
+        // The main run is not always the first: an agent may call another before it does anything else.
         let callers = self.tree.callers(&drafts.iter().map(|draft| draft.owner).collect::<Vec<_>>());
         let main = callers.iter().position(Option::is_none).unwrap_or_default();
         let id_of = |number: usize| match drafts.get(number).map(|draft| draft.owner) {

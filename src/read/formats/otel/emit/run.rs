@@ -2,7 +2,7 @@
 
 use crate::trace::{Assembler, Entry, Metadata, UnknownReason};
 
-/// The label with the span that identifies a run.
+/// The label whose value is the id of the span that identifies a run.
 pub(crate) const SPAN_LABEL: &str = "span_id";
 
 /// The prefix of the labels of a run that are attributes of the service that sent its spans.
@@ -11,7 +11,7 @@ pub(crate) const RESOURCE_LABEL: &str = "resource.";
 /// The run of one agent within a trace.
 #[derive(Debug)]
 pub(crate) struct AgentRun {
-    /// The trace id; for further agents of the trace, with a suffix.
+    /// The trace id, with a suffix for further agents of the trace.
     pub(crate) id: String,
     pub(crate) metadata: Metadata,
     pub(crate) steps: Assembler<'static>,

@@ -12,7 +12,8 @@ use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
 impl<'s> TraceContext<'_, 's> {
-    /// Returns the steps of a run from its requests, and its actions with the answers that no span holds.
+    /// Returns the steps of a run from its requests and actions. `replies` has, for each action, the answer
+    /// that no span holds.
     pub(super) fn steps(
         &self,
         requests: &[Request<'s>],
@@ -41,8 +42,8 @@ impl<'s> TraceContext<'_, 's> {
         let mut unsaid = requests.iter().enumerate().peekable();
         for (mut action, reply) in actions.into_iter().zip(replies) {
             let (first, last) = turns_of(action.turn);
-            // Texts up to the turn of the action come before it. The last text of a request that encloses its actions
-            // comes after them.
+            // Texts up to the turn of the action come before it. The last text of a request that encloses its
+            // actions comes after them.
             let is_before = |(number, _): &(usize, _)| *number < action.turn + usize::from(first == last);
             while let Some((number, request)) = unsaid.next_if(is_before) {
                 Self::say(turns_of(number), request, &mut steps);
@@ -57,7 +58,8 @@ impl<'s> TraceContext<'_, 's> {
         steps
     }
 
-    /// Adds the texts of a request's output, which belong to the last of its turns. Its tokens are counted in the first.
+    /// Adds the texts of a request's output, which belong to the last of its turns. If it has several turns,
+    /// its tokens belong to the actions of the first.
     fn say((first, last): (usize, usize), request: &Request<'s>, steps: &mut Assembler<'static>) {
         for text in request.texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
             steps.message_at(Actor::Agent, last as u64, text.to_owned(), recorded(request.start));
@@ -65,7 +67,7 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// Returns the user's last text before the first request.
+    /// Returns the user's last texts before the first request.
     fn user_texts(&self, request: &Request<'s>) -> Vec<String> {
         if !request.input.is_empty() {
             return last_said_by_user(std::iter::once(request.input.clone()));
@@ -113,8 +115,8 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for an
-    /// action.
+    /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for
+    /// any other action.
     fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
         let name = &*action.name;
         let prefixes = ["transfer_to_", "handoff_to_", "handoff to "];
@@ -142,8 +144,8 @@ impl<'s> TraceContext<'_, 's> {
     }
 }
 
-/// Returns the user's texts in the first of these inputs that has any. Texts before an answer of the agent belong to an
-/// earlier trace.
+/// Returns the user's texts in the first of these inputs that has any. Texts before an output of the agent
+/// belong to an earlier trace.
 fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
     for input in inputs {
         let mut texts: Vec<Cow<'s, str>> = Vec::new();
@@ -163,7 +165,7 @@ fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<St
     Vec::new()
 }
 
-/// Returns a time; `0` is not recorded.
+/// Returns a time, or `None` for `0`, which means that it was not recorded.
 fn recorded(time: u64) -> Option<u64> {
     (time != 0).then_some(time)
 }

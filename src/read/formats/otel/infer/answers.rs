@@ -1,4 +1,4 @@
-//! Answers that no tool span holds: taken from later model inputs by the ids of the calls.
+//! Answers that no tool span holds: taken from later inputs and outputs by the ids of the calls.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub(crate) struct Wanted<'s> {
     pub(crate) action: ActionNumber,
 }
 
-/// Places that may have answers.
+/// A place that may have answers.
 enum Source<'r, 's> {
     /// The input of a model.
     Input(At),
@@ -57,7 +57,7 @@ fn sources<'r, 's>(
     sources
 }
 
-/// Finds answers. Each place is read at most once, and only if calls are waiting then.
+/// Finds answers. Each place is read at most once, and only if calls are waiting for answers at its time.
 pub(crate) fn find<'r, 's: 'r>(
     tree: &Tree<'s>,
     records: &Records<'s>,
@@ -101,7 +101,7 @@ fn output<'s, 'a>(span: &'s Span<'a>) -> Option<&'s Value<'a>> {
 }
 
 impl<'s> Source<'_, 's> {
-    /// Returns the replies to the calls of these ids, the last for each.
+    /// Returns the replies to calls with wanted ids, the last one for each id.
     fn replies(
         &self,
         tree: &Tree<'s>,
@@ -134,7 +134,7 @@ impl<'s> Source<'_, 's> {
     }
 }
 
-/// Returns the parts of a value that is not plain text.
+/// Returns the parts of a value, or none if it is plain text.
 fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     let value = value.to_data();
     let is_structured = match &value {

@@ -27,7 +27,7 @@ const ARGUMENTS: &[Attr] = &[
     Attr::EntityInput,
 ];
 
-/// Returns the arguments of a tool span's call, as JSON or, if invalid, as text.
+/// Returns the arguments of a tool span's call: JSON, or the text that the span records.
 pub(crate) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     let mut found = Content::NotRecorded;
     for value in recorded(span, ARGUMENTS) {
@@ -50,8 +50,8 @@ pub(crate) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     parameters.filter(|value| !is_schema(&value.to_data())).map_or(found, unwrap_arguments)
 }
 
-/// Returns the values of these attributes, without those that only say that content is switched off: ADK writes an
-/// empty object then.
+/// Returns the values of these attributes, without those that only show that content is switched off: ADK
+/// then writes an empty object.
 pub(crate) fn recorded<'s, 'a>(
     span: &'s Span<'a>,
     names: &'static [Attr],
@@ -85,7 +85,8 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     let data = if may_wrap(&text) { Data::of_cow(&text) } else { None };
     match data.as_ref().and_then(Data::as_object).and_then(own_arguments) {
         Some(own) => arguments_of(own),
-        // Without a wrapper, or the bare value of a tool of one parameter, which may be an empty text.
+        // Arguments without a wrapper, or the bare value of a tool with one parameter, which may be an empty
+        // text.
         None => Content::Present(text),
     }
 }
@@ -125,14 +126,15 @@ fn own_arguments<'s>(members: &Members<'s>) -> Option<Data<'s>> {
     None
 }
 
-/// Returns true if a text is a JSON object or list, or empty.
+/// Returns true if a text is a JSON object or list.
 pub(crate) fn is_structured(arguments: &str) -> bool {
     arguments.trim_start().starts_with(['{', '[']) && !is_broken(arguments)
 }
 
 /// Returns true if a text is not JSON.
 pub(crate) fn is_broken(arguments: &str) -> bool {
-    // Nearly all texts are valid, which our reader detects faster; it allows one level more.
+    // Nearly all texts are valid, which this reader detects faster than serde. It starts inside one level
+    // because it allows one more.
     let is_sound = Json::starting_at(arguments.as_bytes(), 0, 1).is_sound();
     !is_sound && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
 }
@@ -148,7 +150,8 @@ pub(crate) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The only calls in spans around tool spans, as far as they were read: the tool, if known, and the id.
+/// For each span around tool spans that was read, the only call in it, if there is one: the tool, if known,
+/// and the id.
 #[derive(Default)]
 pub(crate) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>);
 
@@ -163,8 +166,8 @@ impl<'s> CallsAround<'s> {
     }
 }
 
-/// Reads the call in a span around tool spans: LangGraph's tool node holds the one call that it runs, LlamaIndex's step
-/// holds the call as a Python repr.
+/// Reads the only call in a span around tool spans. LangGraph's tool node holds the call that it runs.
+/// LlamaIndex's step holds the call as a Python `repr`.
 fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     let value = around.attributes.first_of(&[Attr::InputValue, Attr::TaskInput, Attr::EntityInput])?;
     if kinds::is_tools_node(around) {

@@ -16,7 +16,7 @@ use crate::trace::{Arguments, Content, Digest};
 /// A call and its sources.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Action<'s> {
-    /// The request that asked for it, and the index in the output; `None` if no output shows it.
+    /// The request whose output shows it, and its index there; `None` if no output shows it.
     pub(crate) call: Option<Place>,
     /// The tool spans that show it, innermost first, or the span of the agent that ran for it.
     pub(crate) views: Vec<&'s Span<'s>>,
@@ -27,7 +27,7 @@ pub(crate) struct Action<'s> {
     pub(crate) id: Option<Cow<'s, str>>,
     pub(crate) name: Cow<'s, str>,
     pub(crate) arguments: Content<Cow<'s, str>>,
-    /// The request that asked for it, or the one before it.
+    /// The index of the request whose output shows it, or else of the one before it.
     pub(crate) turn: usize,
     /// Number of unrecorded requests between that request and this action.
     pub(crate) unseen: usize,
@@ -89,7 +89,8 @@ impl<'s> Action<'s> {
     fn add_call(&mut self, place: Place, call: &ModelCall<'s>) {
         (self.call, self.turn) = (Some(place), place.0);
         self.id = self.id.take().or_else(|| call.id.clone());
-        // The span's arguments, unless the model's text is not JSON or has content that the span leaves out.
+        // The span's arguments count, unless the model's are not JSON or have content that the span leaves
+        // out.
         let is_better = match (&self.arguments, &call.arguments) {
             (_, Content::Present(asked)) if arguments::is_broken(asked) => true,
             (Content::Present(own), Content::Present(asked)) => {
@@ -135,7 +136,8 @@ pub(crate) fn actions<'s>(
     actions
 }
 
-/// Groups of one output keep the model's order, at the time when the first of them began.
+/// Sorts actions by time. The calls of one output keep the model's order, at the time when the first of them
+/// began.
 fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     let mut begun: BTreeMap<usize, u64> = BTreeMap::new();
     for action in actions.iter() {
@@ -144,8 +146,8 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
             *first = start.min(*first);
         }
     }
-    // A request whose calls no span shows is placed at its start or, if it encloses tools, at its end. A request that
-    // only messages show follows the one before it.
+    // A request whose calls no span shows is placed at its start or, if it encloses tools, at its end. A
+    // request that only messages show follows the one before it.
     let mut starts: Vec<u64> = actions.iter().filter_map(Action::start).collect();
     starts.sort_unstable();
     let mut last = 0;
@@ -168,8 +170,8 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     });
 }
 
-/// Finds the call that each tool span shows: by id, else by name and arguments, else by name within the request before
-/// it. Of several, the one requested last.
+/// Finds the call that each tool span shows: by id, else by name and arguments, else by name within the
+/// request before it. Of several such calls, the one requested last counts.
 fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     let mut open = OpenCalls::new(requests);
     for (place, call) in calls(requests) {
@@ -185,7 +187,7 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     if places.contains(&None) {
         for (place, call) in calls(requests) {
             let digests = digests(&call.arguments);
-            // A span with an id shows no call of another id.
+            // A span with an id does not show a call with another id.
             for with_id in [false, true].into_iter().filter(|with_id| !with_id || call.id.is_none()) {
                 open.add(By::Name(with_id, &call.name), place);
                 for digest in &digests {
@@ -212,8 +214,8 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     }
 }
 
-/// Returns the digests by which arguments of a call and of a span can be equal: of all arguments and, for a tool of one
-/// parameter, of its bare value.
+/// Returns the digests by which arguments of a call and of a span can be equal: of all arguments and, for a
+/// tool of one parameter, of its bare value.
 fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
     if !arguments::is_structured(text) {
@@ -223,7 +225,7 @@ fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     std::iter::once(Arguments::from_json(text).digest()).chain(bare).collect()
 }
 
-/// Returns the spans of sub-agents that run for calls without tool spans.
+/// Returns the spans of sub-agents that ran for calls without tool spans, by the places of the calls.
 fn pair_agents(
     tree: &Tree<'_>,
     agents: &[At],
@@ -241,8 +243,8 @@ fn pair_agents(
     agents.iter().filter_map(of).collect()
 }
 
-/// Sets the turns of tool spans that no output shows: the turn of the request before each. Without a request, or if a
-/// model span encloses tools that its last output does not name, overlapping siblings share a turn.
+/// Sets the turns of tool spans that no output shows: the turn of the request before each. Without a request,
+/// or if a model span encloses tools that its last output does not name, overlapping siblings share a turn.
 fn set_turns_without_requests(tree: &Tree<'_>, requests: &[Request<'_>], tools: &mut [Action<'_>]) {
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
     // The spans of the request before a tool, shared by many tools.

@@ -1,7 +1,7 @@
 //! The dialects of messages in spans: texts, calls and answers.
 //!
-//! One walk over the JSON reads every dialect, because instrumentations nest them: a message of one library inside the
-//! serialized response of another.
+//! One walk over the JSON reads every dialect, because instrumentations nest them: a message of one library
+//! inside the serialized response of another.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) 
 
 struct Walk<'t> {
     blocks: Vec<Block<'t>>,
-    /// The arguments of a call without any.
+    /// The arguments of a call that records none.
     bare_arguments: Content<Cow<'t, str>>,
     /// The blocks checked last, in which no call is repeated.
     distinct: Range<usize>,
@@ -55,7 +55,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Messages as Python's `repr` writes them.
+    /// Reads calls and answers as Python's `repr` writes them.
     fn python(&mut self, text: &str) {
         let results = python::calls(text, "ToolCallResult");
         if results.is_empty() {
@@ -73,7 +73,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Takes the known members of an object.
+    /// Reads an object: a call, an answer, a message, or something around them.
     fn object(&mut self, members: &mut Members<'t>, outer: Role) {
         // Messages as LangChain serializes them.
         let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
@@ -104,7 +104,7 @@ impl<'t> Walk<'t> {
         };
         match kind {
             "tool_call" | "tool_use" | "toolCall" | "tool-call" | "server_tool_use" | "custom_tool_call" => {
-                // With the whole call under a key of the same name.
+                // The whole call may be under a key of the same name.
                 return match members.get_mut("tool_call") {
                     Some(Data::Object(inner)) => self.call(inner, None),
                     _ => self.call(members, None),
@@ -213,7 +213,8 @@ impl<'t> Walk<'t> {
         self.blocks.push(Block::Reply(Reply { id, content: content_of(found), is_error }));
     }
 
-    /// Several keys of one message may hold the same calls. The first counts, with the first arguments present.
+    /// Drops repeated calls, since several keys of one message may hold the same ones. The first of an id
+    /// counts, with the first arguments that are present.
     fn drop_repeated(&mut self, from: usize) {
         let calls = |range: Range<usize>| {
             let blocks = self.blocks.get(range).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Events of a conversation: log records, events of spans, and the list of events that some instrumentation keeps in an
-//! attribute.
+//! Events of a conversation: log records, events of spans, and the list of events that some instrumentation
+//! keeps in an attribute.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -29,10 +29,10 @@ pub(crate) enum Direction {
 
 pub(crate) const BOTH: &[Direction] = &[Direction::Input, Direction::Output];
 
-/// The events in log records, by span. `None` is the key for spans that are missing.
+/// The events in log records, by span. `None` is the key for records without a known span.
 pub(crate) type Records<'s> = BTreeMap<Option<At>, Vec<ChatEvent<'s>>>;
 
-/// Reads log records.
+/// Reads log records, except those whose span may still arrive.
 pub(crate) fn records<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>]) -> Records<'s> {
     let mut records = Records::new();
     for log in logs.iter().filter(|log| !tree.is_awaited(&log.span_id)) {
@@ -47,8 +47,8 @@ pub(crate) fn records<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>]) -> Records
     records
 }
 
-/// Returns the input or output of a model from the log records of its span or, without any, from its span events.
-/// `None` if there are neither.
+/// Returns the input or output of a model from the log records of its span or, without any, from its span
+/// events. `None` if there are neither.
 pub(crate) fn said<'s>(
     records: &Records<'s>,
     at: At,
@@ -70,7 +70,7 @@ pub(crate) fn said<'s>(
     Some(events.flat_map(|event| event.blocks.iter().cloned()).collect())
 }
 
-/// Reads the events of a span in these directions.
+/// Reads the events of a span that have one of these directions.
 pub(crate) fn of_span<'s>(span: &'s Span<'_>, wanted: &[Direction]) -> Vec<ChatEvent<'s>> {
     let mut found = Vec::new();
     for event in &span.events {

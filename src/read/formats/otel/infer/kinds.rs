@@ -1,10 +1,10 @@
-//! Classifies spans: a tool, a model, an agent, or another.
+//! Classifies spans by what they record: a tool, a model, an agent, or anything else.
 
 use std::borrow::Cow;
 
 use super::model::{Attr, Data, Span, Spread};
 
-/// The kinds of spans.
+/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -14,10 +14,10 @@ pub(crate) enum Kind {
     Chain,
 }
 
-/// The tool that a framework makes up for the merged answer of several.
+/// The name of the tool that a framework makes up for the merged answer of several tools.
 const MERGED: &str = "(merged tools)";
 
-/// Classifies by attributes, in order, and by the span's name if no attribute decides.
+/// Classifies a span by its attributes, in order, or by its name if no attribute decides.
 pub(crate) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     let tool = attributes.name(Attr::GenAiToolName);
@@ -35,7 +35,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
             "LLM" => Kind::Model,
             // A tool with "agent" in its name.
             "AGENT" if attributes.name(Attr::ToolName).is_some() => Kind::Tool,
-            // An iteration of LangGraph's prebuilt agent, which is the graph around it.
+            // An iteration of LangGraph's prebuilt agent. The agent itself is the graph around it.
             "AGENT"
                 if span.name == "agent" && metadata(span, "langgraph_node").as_deref() == Some("agent") =>
             {
@@ -120,8 +120,8 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans without
-/// children.
+/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans
+/// without children.
 pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
         return Some(Cow::Borrowed(name));

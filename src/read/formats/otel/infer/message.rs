@@ -36,13 +36,13 @@ impl Role {
 pub(crate) struct ModelCall<'t> {
     pub(crate) id: Option<Cow<'t, str>>,
     pub(crate) name: Cow<'t, str>,
-    /// Parsed as JSON or, if invalid, kept as text.
+    /// JSON, or the text of the model if that is not JSON.
     pub(crate) arguments: Content<Cow<'t, str>>,
-    /// The reason why the framework rejected the call, if it gives one.
+    /// The reason why the framework rejected the call, which may be empty; `None` if it did not.
     pub(crate) refused: Option<Cow<'t, str>>,
 }
 
-/// An answer as a model was given it.
+/// An answer as a model received it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reply<'t> {
     pub(crate) id: Option<Cow<'t, str>>,
@@ -56,16 +56,16 @@ pub(crate) enum Block<'t> {
     Text(Role, Cow<'t, str>),
     Call(ModelCall<'t>),
     Reply(Reply<'t>),
-    /// Separates parts of two messages of the agent.
+    /// Marks the start of a message of the agent.
     Turn,
 }
 
-/// Returns true if a text is a placeholder of a masked one.
+/// Returns true if a text is a placeholder for masked content.
 pub(crate) fn is_masked(text: &str) -> bool {
     matches!(text, "__REDACTED__" | "<redacted>" | "[REDACTED]")
 }
 
-/// Returns the first non-empty string under one of these keys.
+/// Returns the first non-empty string or integer under one of these keys.
 pub(crate) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t, str>> {
     keys.iter().find_map(|key| match members.get(key)? {
         Data::Text(text) if !text.is_empty() => Some(text.clone()),
@@ -74,7 +74,7 @@ pub(crate) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t
     })
 }
 
-/// Returns arguments as JSON or, if invalid, as text.
+/// Returns arguments as JSON. A text is returned as it is, JSON or not; a blank one becomes `{}`.
 pub(crate) fn arguments_of(value: Data<'_>) -> Content<Cow<'_, str>> {
     match value {
         Data::Null => Content::Absent,

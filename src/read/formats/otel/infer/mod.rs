@@ -25,8 +25,8 @@ use kinds::Kind;
 use super::model;
 use super::model::Span;
 
-/// Returns true if a trace without a root span is over: spans whose parents are missing have ended, and some of them
-/// are of agents, or have a parent in another process.
+/// Returns true if a trace without a root span is over: all spans without a known parent have ended, and at
+/// least one of them is an agent's or has a parent in another process.
 pub(crate) fn are_whole_below(spans: &[Span<'_>]) -> bool {
     let ids: HashSet<&str> = spans.iter().map(|span| &*span.span_id).collect();
     let tops = || spans.iter().filter(|span| !ids.contains(span.parent.as_deref().unwrap_or_default()));

@@ -1,4 +1,4 @@
-//! Calls that no span has been found for yet.
+//! Calls for which no span has been found yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(crate) enum By<'r> {
     Name(bool, &'r str),
 }
 
-/// Open calls of requests, which come in the order of their starts.
+/// The open calls of requests. The requests are in the order of their starts.
 pub(crate) struct OpenCalls<'r, 's> {
     requests: &'r [Request<'s>],
     /// May hold places that were taken.
@@ -33,7 +33,7 @@ impl<'r, 's> OpenCalls<'r, 's> {
         self.places.entry(by).or_default().insert(place);
     }
 
-    /// Takes the first open call of the last request that began before a time.
+    /// Takes the first open call of the last request that has one and began by this time.
     pub(crate) fn take_latest(&mut self, by: &By<'r>, time: u64) -> Option<Place> {
         let began = self.requests.partition_point(|request| request.start <= time);
         let places = self.places.get_mut(by)?;

@@ -14,7 +14,8 @@ use super::status::{self, Verdict};
 use super::tree::{At, Tree};
 use crate::trace::{Answer, Content, TextCow, UnknownReason};
 
-/// Returns the call of an action whose answer may only be in a later input, unless its spans hold the result.
+/// Returns the call of an action whose answer must be looked for elsewhere. `None` if its spans hold the
+/// result, or if it has no id.
 pub(crate) fn wanted<'s>(
     requests: &[Request<'s>],
     action: &Action<'s>,
@@ -74,7 +75,7 @@ impl<'t, 's> Outcomes<'t, 's> {
             }
         }
         let verdict = match views.first() {
-            // An agent's span repeats the records of its tools, except for its own end.
+            // An agent's span repeats the errors of its tools, so only its own status and end count.
             Some(span) if action.is_agent && span.status == Code::Error => status::refused(),
             Some(span) if action.is_agent && span.end.is_none() => status::unknown(UnknownReason::Unanswered),
             _ if action.is_agent => status::of_answer(&result, self.text_rule),
@@ -109,8 +110,8 @@ impl<'t, 's> Outcomes<'t, 's> {
         Some((outcome, status::refused()))
     }
 
-    /// Returns the outcome from the step around the only request within it, if the step failed on that request's only
-    /// call.
+    /// Returns the outcome from the step around the only request within it, if the step failed on that
+    /// request's only call.
     fn failed_step(&self, request: &Request<'s>) -> Option<Outcome<'s>> {
         if request.calls.len() != 1 {
             return None;
@@ -153,14 +154,14 @@ fn requests_of_failed_steps(tree: &Tree<'_>) -> HashMap<At, usize> {
     counts
 }
 
-/// Returns true if a span is a model's that lies below a step and began within it.
+/// Returns true if the span is a model's, lies below the step, and began within it.
 fn is_request_within(tree: &Tree<'_>, at: At, step: At) -> bool {
     tree.kind(at) == Kind::Model
         && began_within(tree, at, step)
         && tree.ancestors(at).any(|around| around == step)
 }
 
-/// Spans are in the order of their starts.
+/// Returns true if a span began within a step. Spans are in the order of their starts.
 fn began_within(tree: &Tree<'_>, at: At, step: At) -> bool {
     let end = tree.span(step).and_then(|step| step.end).unwrap_or(u64::MAX);
     at >= step && tree.span(at).is_some_and(|span| span.start <= end)

@@ -7,7 +7,8 @@ use super::model::{Data, Members};
 /// Limit of nesting.
 const MAX_DEPTH: u32 = 64;
 
-/// Limit of parentheses in the name of an enum member. A search may begin at each of them and scan the whole name.
+/// Limit of parentheses in the name of an enum member. A search may begin at each of them and scan the whole
+/// name.
 const MOST_OPENED: u32 = 64;
 
 /// Parses a text as a value.
@@ -27,7 +28,8 @@ pub(crate) fn list_after(text: &str, name: &str) -> Option<Data<'static>> {
     Reader { rest }.value(0)
 }
 
-/// Finds all calls of this name in a text, as objects of their named arguments.
+/// Finds all calls of this name in a text, as objects of their arguments. The key of an unnamed argument is
+/// its index among those.
 pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
     let opening = format!("{name}(");
     let mut found = Vec::new();
@@ -137,7 +139,7 @@ impl Reader<'_> {
             self.rest = self.rest.get(colon + 1..)?;
             self.value(depth)?
         } else {
-            // A name with too many parentheses stops at one of them, which is not its end.
+            // With too many parentheses, the search stops at one of them, where no `>` follows.
             self.rest = self.rest.get(colon..)?;
             Data::Null
         };
@@ -199,7 +201,7 @@ impl Reader<'_> {
         let triple: String = [quote; 3].iter().collect();
         let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
         let mut rest = self.rest.strip_prefix(close.as_str())?;
-        // An empty text is two quotes, and not the start of three.
+        // Two quotes are an empty text, unless a third follows.
         let mut text = String::new();
         loop {
             if let Some(behind) = rest.strip_prefix(close.as_str()) {

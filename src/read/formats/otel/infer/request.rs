@@ -65,7 +65,8 @@ impl<'s> Request<'s> {
         !self.calls.is_empty() || !self.texts.is_empty()
     }
 
-    /// Splits an output into texts and calls, and adds them. `known` has the calls with ids that were added before.
+    /// Splits an output into texts and calls, and adds them. `known` holds the calls with ids that were added
+    /// before.
     fn add_output(&mut self, output: Vec<Block<'s>>, known: &mut HashSet<ModelCall<'s>>) {
         let calls = Rc::make_mut(&mut self.calls);
         for block in output {
@@ -81,7 +82,7 @@ impl<'s> Request<'s> {
     }
 }
 
-/// Calls that frameworks rejected, as far as they were read: by the index of a span that may list them.
+/// Calls that frameworks rejected, by the index of each span that was searched for them.
 #[derive(Default)]
 pub(crate) struct Refused<'s>(BTreeMap<At, Option<Rc<Vec<ModelCall<'s>>>>>);
 
@@ -124,8 +125,8 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
     }
 }
 
-/// Returns the output of a model's span, from the first dialect with calls, else from the first with text. `None` if
-/// none was recorded.
+/// Returns the output of a model's span, from the first dialect with calls, else from the first with text.
+/// `None` if none was recorded.
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
@@ -221,7 +222,8 @@ impl<'s> Turns<'s> {
         }
     }
 
-    /// Returns the requests. A last input has no output, but may have answers.
+    /// Returns the requests. Input after the last output becomes a request without output, since it may have
+    /// answers.
     fn end(mut self, time: u64) -> Vec<Request<'s>> {
         if !self.input.is_empty() && !self.requests.is_empty() {
             let last = Request { start: time, input: self.input, parent: self.parent, ..Request::default() };

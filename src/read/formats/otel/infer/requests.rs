@@ -1,4 +1,4 @@
-//! Requests to models: one each, however many spans and records show it.
+//! Requests to models, each once, however many spans and records show it.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,15 +58,15 @@ pub(crate) fn requests<'s>(
     requests
 }
 
-/// Returns the requests of model spans, which come in order. Nested ones are merged, unless several of them have an
-/// output of their own: a span around several requests is not a request.
+/// Returns the requests of model spans, which come in order. Nested ones are merged, unless several of them
+/// have an output of their own: a span around several requests is not a request.
 fn of_spans<'s>(
     tree: &Tree<'s>,
     refused: &mut Refused<'s>,
     records: &Records<'s>,
     models: &[At],
 ) -> Vec<Request<'s>> {
-    // By outermost model span: the spans below it with their depth and the branch that they are in.
+    // For each outermost model span: its own and the model spans below it, with their depth and branch.
     let mut nested: BTreeMap<At, Vec<(usize, At, At)>> = BTreeMap::new();
     for at in models {
         let around = tree.ancestors(*at).filter(|outer| models.binary_search(outer).is_ok());
@@ -115,8 +115,8 @@ fn join_same_response(requests: &mut Vec<Request<'_>>) {
     *requests = kept;
 }
 
-/// Merges a span without output into a sibling with output that shows the same request: they overlap, or no tool ran
-/// between them. `tools` are the start times of tools, in order.
+/// Merges a span without output into a sibling with output that shows the same request: they overlap, or no
+/// tool ran between them. `tools` are the start times of tools, in order.
 fn join_without_output(tools: &[u64], requests: &mut Vec<Request<'_>>) {
     if requests.iter().all(|request| request.has_output) || !requests.iter().any(|request| request.has_output)
     {

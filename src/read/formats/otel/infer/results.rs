@@ -84,8 +84,8 @@ fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     outcome(Content::Present(value.to_plain_data()))
 }
 
-/// Returns true if the spelling of a text with escapes shows that it is not wrapped, has nothing appended, and is not
-/// masked: no usual spelling of a mask has an escape.
+/// Returns true if the spelling of a text with escapes shows that it is not wrapped, has nothing appended,
+/// and is not masked: no usual spelling of a mask has an escape.
 fn is_bare(text: JsonString<'_>) -> bool {
     static FINDERS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| MARKS.map(Finder::new));
     let begins_plainly =
@@ -167,7 +167,7 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
     }
 }
 
-/// Returns the serialized message of a tool, at the depth of its framework.
+/// Returns the serialized message of a tool, at the depth at which its framework nests it.
 fn tool_message<'d, 's>(members: &'d Members<'s>) -> Option<&'d Members<'s>> {
     if members.has("tool_call_id") && members.has("content") {
         return Some(members);
@@ -203,7 +203,7 @@ fn without_appendix(text: &mut Cow<'_, str>) {
     }
 }
 
-/// Returns true if the text of a result begins with this, or the text under a sole key `result`.
+/// Returns true if the text of a result, or else the text under its only key `result`, begins with `prefix`.
 pub(crate) fn own_text_begins(text: Text<'_>, prefix: &str) -> bool {
     if text.spelling().first().is_some_and(|first| !matches!(first, b'{' | b'\\' | 0..=b' ')) {
         return text.starts_with(prefix);
@@ -223,14 +223,14 @@ fn is_error_text(text: &str) -> bool {
     Data::of_text(text).is_some_and(|value| is_error(text, &value))
 }
 
-/// Returns true if JSON says that it is an error: by a flag, or by `error` as first key. Also one level below a sole
-/// key `result`.
+/// Returns true if JSON says that it is an error: by a flag, or by `error` as first key. Also one level below
+/// a sole key `result`.
 fn is_error(text: &str, value: &Data<'_>) -> bool {
     let named = value.as_object().and_then(|members| members.get("error"));
     is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0)
 }
 
-/// Returns true if this is the first key of an object.
+/// Returns true if this is the first key of the object in a text.
 fn is_first_key(text: &str, key: &str) -> bool {
     let mut json = crate::json::Json::new(text.as_bytes());
     if json.peek_byte() != Some(b'{') {

@@ -7,7 +7,7 @@ use super::dialects::blocks_of_spread;
 use super::message::{Block, Role};
 use super::model::{Data, Span, Spread};
 
-/// Limit of parts of a name.
+/// Limit of the parts of a name.
 const MAX_DEPTH: usize = 24;
 
 /// Rebuilds messages from the attributes that they are spread over. Texts stay texts.
@@ -31,7 +31,7 @@ pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block
 #[derive(Default)]
 struct Node<'s> {
     value: Option<Data<'s>>,
-    /// By parts of names; numbers are in their order.
+    /// By parts of names. Numbers are in numerical order, after words.
     members: BTreeMap<(Option<u64>, &'s str), Node<'s>>,
 }
 

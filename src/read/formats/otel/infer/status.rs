@@ -11,7 +11,7 @@ fn verdict(status: Status, provenance: Provenance) -> Verdict {
     Verdict::new(Content::Absent, status, provenance)
 }
 
-/// Returns the status of a refused call.
+/// Returns the status of a call that failed or was refused.
 pub(crate) fn refused() -> Verdict {
     verdict(Status::Error, Provenance::ErrorType)
 }

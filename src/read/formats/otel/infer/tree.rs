@@ -22,8 +22,8 @@ pub(crate) struct Tree<'s> {
     calls: Vec<At>,
     /// Calls recorded in the spans that enclose tool spans.
     pub(crate) calls_around: CallsAround<'s>,
-    /// For each agent span, the outermost span of the same agent; see [`Self::outermost_agent`]. For each other span,
-    /// its own index.
+    /// For each agent span, the outermost span of the same agent; see [`Self::outermost_agent`]. For each
+    /// other span, its own index.
     outermost: Vec<At>,
     /// True if missing parents may still arrive.
     is_open: bool,
@@ -45,8 +45,8 @@ pub(crate) enum Owner {
 }
 
 impl<'s> Tree<'s> {
-    /// Builds the tree of a trace. If the trace is open, missing spans may still arrive. Until they do, it is unknown
-    /// whether the subtrees below two of them belong to the same run.
+    /// Builds the tree of a trace. If the trace is open, missing spans may still arrive. Until they do, it is
+    /// unknown whether the subtrees below two of them belong to the same run.
     pub(crate) fn new(spans: &'s [Span<'s>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
@@ -256,7 +256,8 @@ impl<'s> Tree<'s> {
         callers
     }
 
-    /// Returns the outermost agent span that has the same name and encloses this one, with no tool span in between.
+    /// Returns the outermost agent span that has the same name and encloses this one, with no tool span in
+    /// between.
     pub(crate) fn outermost_agent(&self, at: At) -> At {
         self.outermost.get(at).copied().unwrap_or(at)
     }

@@ -1,4 +1,5 @@
-//! Attributes of spans, events and log records. Texts with escapes stay in their JSON spelling until they are read.
+//! Attributes of spans, events and log records. Texts with escapes stay in their JSON spelling until they are
+//! read.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,7 +16,7 @@ use crate::json::{Escapes, Json, JsonString, Read};
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Text(Wording<'a>),
-    /// Any other value, which is not a text.
+    /// Any value that is not a text.
     Data(Data<'a>),
 }
 
@@ -84,7 +85,7 @@ impl Default for Value<'_> {
 impl<'a> Value<'a> {
     pub(crate) const NULL: Self = Self::Data(Data::Null);
 
-    /// Returns a text, borrowed or owned.
+    /// Makes a text, borrowed or owned.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(Wording::Plain(text.into()))
     }
@@ -113,7 +114,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as JSON. A text that holds a JSON list or object is parsed, any other is a string.
+    /// Returns the value as JSON. A text that holds a JSON list or object is parsed. Any other text becomes a
+    /// string.
     pub(crate) fn to_data(&self) -> Data<'_> {
         let parsed = self.as_str().and_then(Data::of_text);
         parsed.unwrap_or_else(|| self.to_plain_data())
@@ -134,7 +136,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a text, or as JSON if it is not a text.
+    /// Returns the value as a text, or as JSON if it is not a text. `None` for null.
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Data(Data::Null) => None,
@@ -171,7 +173,7 @@ pub(crate) type Content<'r> = Vec<(&'r str, Option<Cow<'r, str>>)>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attributes<'a> {
     entries: Vec<(Key<'a>, Value<'a>)>,
-    /// A bit for each [`Attr`] that is present. Many names are asked for, and few are present.
+    /// A bit for each [`Attr`] that is present. Many names are looked up, and few are present.
     names: u128,
 }
 
@@ -179,7 +181,7 @@ impl<'a> Attributes<'a> {
     /// Initial capacity.
     const ROOM: usize = 12;
 
-    /// Adds an attribute; the last one of a name counts.
+    /// Adds an attribute, unless its value is null. The last one of a name counts.
     pub(crate) fn push(&mut self, key: Key<'a>, value: Value<'a>) {
         if matches!(value, Value::Data(Data::Null)) {
             return;
@@ -222,12 +224,12 @@ impl<'a> Attributes<'a> {
         names.iter().find_map(|name| self.name(*name))
     }
 
-    /// Returns the first of these that is an integer.
+    /// Returns the first of these that is a non-negative integer.
     pub(crate) fn first_count(&self, names: &[Attr]) -> Option<u64> {
         names.iter().find_map(|name| self.get(*name)?.as_count())
     }
 
-    /// Returns the parts of spread messages, by the rest of their names.
+    /// Returns the parts of spread messages, with the rest of their names.
     pub(crate) fn spread(&self, spread: Spread) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.entries.iter().filter_map(move |(key, value)| match key {
             Key::Part(name) => Some((name.strip_prefix(spread.prefix())?, value)),
@@ -251,7 +253,7 @@ impl<'a> Attributes<'a> {
     pub(crate) fn into_owned(self) -> Attributes<'static> {
         let own = self.entries.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
         let mut entries: Vec<_> = own.collect();
-        // Owned texts are counted.
+        // The memory of owned attributes is counted, so none is kept in reserve.
         entries.shrink_to_fit();
         Attributes { entries, names: self.names }
     }
@@ -265,7 +267,7 @@ impl Serialize for Attributes<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// A text that borrows where it can.
+        /// A text that borrows if it can.
         #[derive(Deserialize)]
         struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
 

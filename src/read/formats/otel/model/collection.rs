@@ -1,4 +1,4 @@
-//! Spans and log records by trace id, in any order, with what was skipped.
+//! Spans and log records by trace id, in any order, with counts of skipped parts.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const MOST_FAULTS: usize = 100;
 #[derive(Debug, Default)]
 pub(crate) struct Collection<'a> {
     pub(crate) traces: BTreeMap<String, Bundle<'a>>,
-    /// Skipped elements by reason.
+    /// Counts of skipped parts by reason.
     passed_over: BTreeMap<&'static str, u64>,
     pub(crate) faults: Vec<Fault>,
     /// Number of errors beyond the limit.
@@ -32,7 +32,7 @@ pub(crate) struct Bundle<'a> {
 }
 
 impl<'a> Collection<'a> {
-    /// Adds a span, in any order. A span without ids is skipped.
+    /// Adds a span. Spans may come in any order. A span without ids is skipped.
     pub(crate) fn push_span(&mut self, mut span: Span<'a>) {
         if span.trace_id.is_empty() || span.span_id.is_empty() {
             return self.pass_over("spans without ids");
@@ -54,7 +54,8 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// Adds a log record, in any order. A record without a trace id is skipped.
+    /// Adds a log record. Records may come in any order. A record without a trace id, or one that is not an
+    /// event of a conversation, is skipped.
     pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
         if log.trace_id.is_empty() {
             return self.pass_over("log records of no trace");
@@ -97,7 +98,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// Reports skipped elements and errors.
+    /// Reports skipped parts and errors.
     pub(in crate::read) fn account(&mut self, runs: &mut Runs<'_>) {
         for (reason, count) in std::mem::take(&mut self.passed_over) {
             runs.pass_over(reason, count);
@@ -110,7 +111,7 @@ impl<'a> Collection<'a> {
 }
 
 impl Bundle<'_> {
-    /// Returns when the trace began.
+    /// Returns when the trace began, in nanoseconds since 1970.
     pub(crate) fn start(&self) -> u64 {
         let span = self.spans.iter().map(|span| span.start).min();
         span.or_else(|| self.logs.iter().map(|log| log.time).min()).unwrap_or_default()

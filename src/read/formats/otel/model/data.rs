@@ -1,4 +1,4 @@
-//! JSON values that borrow from their input, as far as it needs no decoding.
+//! JSON values, which borrow from their input unless they need decoding.
 
 use std::borrow::Cow;
 
@@ -20,18 +20,18 @@ pub(crate) enum Data<'t> {
     Object(Members<'t>),
 }
 
-/// The members of an object, sorted by key; the last one of a key counts.
+/// The members of an object, sorted by key. If a key is repeated, its last value counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, Data<'t>)>);
 
 impl<'t> Data<'t> {
-    /// Parses a JSON list or object in a text.
+    /// Parses a text that is a JSON list or object.
     pub(crate) fn of_text(text: &'t str) -> Option<Self> {
         let trimmed = text.trim_start();
         if !trimmed.starts_with(['{', '[']) {
             return None;
         }
-        // One level less than the reader of JSON allows, as serde reads it.
+        // As in serde, one level fewer is allowed than in the JSON reader.
         let mut json = Json::starting_at(trimmed.as_bytes(), 0, 1);
         let data = Self::read(&mut json).ok()?;
         json.peek_byte().is_none().then_some(data)
@@ -111,7 +111,7 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Returns its spelling without spaces.
+    /// Returns the value as JSON without white space.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -139,7 +139,7 @@ fn number(json: &mut Json<'_>) -> Read<Number> {
     let number = json.number()?;
     let spelling = json.since(start);
     match number {
-        // A float for serde.
+        // serde reads `-0` as a float.
         json::Number::Integer(0) if spelling != b"0" => {}
         json::Number::Integer(integer) => {
             if let Ok(integer) = i64::try_from(integer) {
@@ -165,12 +165,12 @@ impl<'t> Members<'t> {
         self.get(key) == Some(&Data::Bool(true))
     }
 
-    /// Returns the object of a key.
+    /// Returns the value of a key if it is an object.
     pub(crate) fn object(&self, key: &str) -> Option<&Members<'t>> {
         self.get(key)?.as_object()
     }
 
-    /// Returns the text of a key.
+    /// Returns the value of a key if it is a text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }

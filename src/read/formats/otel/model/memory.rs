@@ -1,13 +1,13 @@
-//! About how much memory spans and log records take, for the caps of a receiver.
+//! Estimates the memory that spans and log records take, for the limits of a receiver.
 
 use std::borrow::Cow;
 
 use super::{Attributes, Data, Key, LogRecord, Span, SpanEvent, Value};
 
-/// Overhead of an allocation.
+/// Overhead of an allocation, in bytes.
 const ALLOCATION: usize = 16;
 
-/// Returns the allocation of a text.
+/// Returns the bytes that a text allocates.
 fn text(text: &str) -> usize {
     if text.is_empty() { 0 } else { text.len() + ALLOCATION }
 }
@@ -42,7 +42,7 @@ impl Attributes<'_> {
 }
 
 impl Value<'_> {
-    /// Returns the bytes of its allocations.
+    /// Returns the bytes that the value allocates.
     fn bytes(&self) -> usize {
         match self {
             Self::Text(wording) => text(wording.as_str()),

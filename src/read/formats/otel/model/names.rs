@@ -1,4 +1,4 @@
-//! The names of attributes that the reader knows: the only ones that it keeps and can ask for.
+//! The names of the attributes that the reader keeps.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -92,7 +92,8 @@ names! {
     UsagePrompt = "gen_ai.usage.prompt_tokens",
 }
 
-/// Messages spread over attributes whose names have a common prefix, such as `llm.output_messages.0.message.content`.
+/// Messages spread over attributes whose names have a common prefix, such as
+/// `llm.output_messages.0.message.content`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spread {
     Completion,
@@ -158,7 +159,7 @@ fn is_part(name: &[u8]) -> bool {
     Spread::ALL.iter().any(|spread| name.starts_with(spread.prefix().as_bytes()))
 }
 
-/// The names have a bit each in a set of names.
+/// Each name has a bit in a set of names.
 const _: () = assert!(Attr::ALL.len() <= u128::BITS as usize);
 
 impl Attr {

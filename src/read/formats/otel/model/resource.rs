@@ -1,4 +1,4 @@
-//! The attributes of the service that sent a span, within caps.
+//! The attributes of the service that sent a span, within limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,13 +8,14 @@ use super::{Data, Value};
 /// The attributes of a sender as texts, shared by its spans. `None` if it has none.
 pub(crate) type Resource = Option<Arc<BTreeMap<String, String>>>;
 
-/// How many attributes are kept, and how long a name and a value may be.
+/// Limits: the number of attributes, and the bytes of a name and of a value.
 const MOST: (usize, usize, usize) = (16, 64, 256);
 
-/// Attributes that describe the process or the SDK rather than the service.
+/// Prefixes of attributes that describe the process or the SDK rather than the service.
 const NOT_KEPT: [&str; 2] = ["process.", "telemetry."];
 
-/// Adds an attribute; one that is too long, too many, or not a text, number or boolean is left out.
+/// Adds an attribute. Leaves it out if it exceeds a limit, begins with a prefix in [`NOT_KEPT`], or is not a
+/// text, an integer or a boolean.
 pub(crate) fn add(to: &mut Resource, key: &str, value: &Value<'_>) {
     let text = match value {
         Value::Text(text) => text.as_str().to_owned(),
@@ -30,7 +31,7 @@ pub(crate) fn add(to: &mut Resource, key: &str, value: &Value<'_>) {
     }
 }
 
-/// About how many bytes the attributes take.
+/// Returns about how many bytes of memory the attributes take.
 pub(crate) fn bytes(resource: &Resource) -> usize {
     let entries = resource.iter().flat_map(|attributes| attributes.iter());
     entries.map(|(key, value)| 96 + key.len() + value.len()).sum()

@@ -20,7 +20,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// Parses a number or a name, in any spelling in use.
+    /// Parses a number or a name, in any spelling in use. Any other text is unset.
     pub(crate) fn of_name(name: &str) -> Self {
         let name = name.trim().to_ascii_lowercase();
         let name = name.rsplit(['.', '_']).next().unwrap_or_default();
@@ -49,7 +49,7 @@ pub(crate) struct SpanEvent<'a> {
     pub(crate) attributes: Attributes<'a>,
 }
 
-/// The bits of a span's flags for a parent in another process.
+/// The flags of a span whose parent is in another process.
 const REMOTE: u64 = 0x300;
 
 /// Returns true if these flags say that the parent is in another process.
@@ -97,12 +97,12 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Span<'_> {
-    /// Returns its id, if valid by the standard.
+    /// Returns the id of the span, if it is valid by the standard.
     pub(crate) fn own_id(&self) -> Option<SpanId> {
         self.span_id.parse().ok()
     }
 
-    /// Returns the duration, if recorded and not negative.
+    /// Returns the time from start to end in nanoseconds, if the end is recorded and not before the start.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start)
     }
@@ -129,8 +129,8 @@ impl Span<'_> {
         }
     }
 
-    /// Orders two spans of one id by completeness: an ended one first, then the one with more attributes. Other fields
-    /// only make the choice independent of order.
+    /// Compares two spans of one id by completeness: by end, where none is least, then by status, then by the
+    /// numbers of attributes and events. Other fields only make the choice independent of order.
     fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
         key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
@@ -149,7 +149,8 @@ pub(crate) struct LogRecord<'a> {
     /// Empty if it belongs only to the trace.
     #[serde(borrow)]
     pub(crate) span_id: Cow<'a, str>,
-    /// When it was made or, if not recorded, observed.
+    /// When it was made or, if that is not recorded, observed: nanoseconds since 1970; `0` if neither is
+    /// recorded.
     pub(crate) time: u64,
     #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
@@ -182,7 +183,8 @@ pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'
     records_in_order(logs);
 }
 
-/// Sorts spans by start, independent of their order, and keeps one of each id.
+/// Sorts spans by start and id, and keeps the most complete one of each id. Their order before does not
+/// matter.
 fn spans_in_order(spans: &mut Vec<Span<'_>>) {
     let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
     ids.sort_unstable();
@@ -193,7 +195,8 @@ fn spans_in_order(spans: &mut Vec<Span<'_>>) {
     spans.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| a.span_id.cmp(&b.span_id)));
 }
 
-/// Sorts log records by time, and keeps one of each. Records of the same time keep their order.
+/// Sorts log records by time and span, and drops duplicates. Records of the same time and span keep their
+/// order; if they have no time, all are kept.
 fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     records.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.span_id.cmp(&b.span_id)));
     let mut keep = Vec::with_capacity(records.len());
@@ -214,8 +217,8 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
     Cow::Owned(text.into_owned())
 }
 
-/// Normalizes an id: lower-case hex for hex, with or without `0x`, or for base64 of 8 or 16 bytes. `None` if it is
-/// empty or all zeros.
+/// Normalizes an id. Hex digits, with or without `0x`, and padded base64 of 8 or 16 bytes become lower-case
+/// hex. Any other text is trimmed. `None` if the id is empty or has only zero digits.
 pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     // The usual spelling. Checking every byte takes fewer steps than searching for the first other one.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
