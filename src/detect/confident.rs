@@ -8,7 +8,8 @@ use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
-/// Wraps detectors to report only findings of at least this confidence, in scans and live ([`Verdict::at_least`]).
+/// Wraps detectors to report only findings of at least this confidence, in scans and live
+/// ([`Verdict::at_least`]). [`Detector::explain`] still explains the verdict on all findings.
 ///
 /// ```
 /// use serde_json::json;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::finding::{Finding, Verdict};
 use crate::trace::{SpanId, Step, Usage, lean_push};
 
-/// Time, tokens and money spent on the steps of a finding, as far as recorded. No verdict depends on it.
+/// Time and tokens spent on the steps of a finding, as far as recorded. No verdict depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Cost {
@@ -49,7 +49,7 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Sums usage along a trace. Without usage it needs almost no memory.
+/// Sums usage along a trace. Without usage and spans it needs almost no memory.
 ///
 /// A turn is a sequence of steps with one turn number. Its tokens are those of its first step that records any.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub(crate) struct Meter {
     next_index: u64,
     /// The steps with usage.
     marks: Vec<Mark>,
-    /// Steps with their spans.
+    /// The indices of steps with spans, and the spans.
     spans: Vec<(u64, SpanId)>,
 }
 
@@ -118,7 +118,7 @@ impl Meter {
     }
 
     fn mark(&mut self, step: &Step<'_>, usage: Usage) {
-        // The usage of a turn counts once.
+        // The tokens of a turn count once.
         let before = self.marks.last().filter(|before| before.turn == step.turn());
         let input = before.and_then(Mark::input).or(usage.input_tokens);
         let output = before.and_then(Mark::output).or(usage.output_tokens);
@@ -138,7 +138,7 @@ impl Meter {
         self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
     }
 
-    /// Returns the cost of the steps inside these ranges, each step once. The ranges must be in order.
+    /// Returns the cost of the steps inside these ranges, each step once. The ranges must be sorted.
     pub(crate) fn inside(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Cost {
         let mut sum = Cost::default();
         let mut open: Option<(u64, u64)> = None;
@@ -184,7 +184,7 @@ impl Meter {
         })
     }
 
-    /// Returns the number of steps up to this index.
+    /// Returns the number of steps up to and including this index.
     fn steps_up_to(&self, index: u64) -> u64 {
         let behind = self.stretches.partition_point(|(start, _)| *start <= index);
         let Some((start, before)) = behind.checked_sub(1).and_then(|at| self.stretches.get(at)) else {
@@ -207,7 +207,7 @@ impl Meter {
             + self.spans.capacity() * size_of::<(u64, SpanId)>()
     }
 
-    /// Adds the cost of a finding and the span of its last step.
+    /// Sets the cost of a finding and the span of its last step.
     pub(crate) fn complete(&self, finding: &mut Finding) {
         finding.cost = self.cost(finding.first, finding.last);
         finding.span = self.span(finding.last);

@@ -13,7 +13,7 @@ use crate::trace::{RouteStatus, Step, Trace};
 
 /// A detector: a validated configuration from which folds start.
 ///
-/// A detector is deterministic: no clock, no randomness, no dependence on hash order.
+/// A detector must be deterministic: no clock, no randomness, no dependence on hash order.
 ///
 /// ```
 /// use serde_json::json;
@@ -30,19 +30,20 @@ use crate::trace::{RouteStatus, Step, Trace};
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Detector: fmt::Debug + Send + Sync {
-    /// Returns the detector's name, in `snake_case`. It may be made at run time.
+    /// Returns the detector's name, in `snake_case`. It may be built at run time.
     fn id(&self) -> Cow<'static, str>;
 
     /// Returns the failure mode of its findings. A finding may name a narrower one.
     fn mode(&self) -> FailureMode;
 
-    /// Returns true if its folds need the texts of all arguments ([`Arguments::json`](crate::trace::Arguments::json)).
-    /// If no detector does, a scan of tau2 results is faster, because it keeps only their digests.
+    /// Returns true, the default, if its folds need the texts of all arguments
+    /// ([`Arguments::json`](crate::trace::Arguments::json)). If no detector needs them, a scan of tau2
+    /// results is faster, because it keeps only their digests.
     fn reads_argument_texts(&self) -> bool {
         true
     }
 
-    /// Starts a fold over one trace.
+    /// Starts a fold over one trace. `routing` is its reference route, or the reason for its absence.
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
     /// Returns the verdict on a whole trace, by folding over all its steps.
@@ -59,7 +60,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also
     /// names changes to its configuration.
     ///
-    /// Every change is found by running the detector again on the changed trace, at most 200 times. Free unless called.
+    /// Every change is found by running the detector again, at most 200 times in all.
     fn explain(&self, trace: &Trace) -> Explanation {
         let start = || self.start(trace.routing());
         explain(self.id(), trace, &Map::new(), start(), &|_| Some(start()))
@@ -86,20 +87,22 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// Takes the next step.
     fn observe(&mut self, step: &Step<'_>);
 
-    /// Confirmed findings, oldest first, each as it was when it was confirmed. The list only grows.
+    /// Returns the confirmed findings, oldest first, each as it was when it was confirmed. The list only
+    /// grows.
     ///
-    /// Every later verdict contains a finding listed here under the same [`Finding::id`], perhaps grown, or another
+    /// Every later verdict contains each of them under the same [`Finding::id`], perhaps grown, or another
     /// finding that lists it in [`Finding::merged`].
     fn certain(&self) -> &[Finding];
 
     /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;
 
-    /// Candidates that came closest to a finding, or became one, the closest first. Called after the last step, only by
-    /// [`Detector::explain`].
+    /// Returns the candidates that came closest to a finding, or became one, closest first. Only
+    /// [`Detector::explain`] calls it, after the last step.
     ///
-    /// A fold should report from the state that it keeps in any case. An explanation shows the first three and tries to
-    /// repeat their last steps, so a candidate should end at a step that would complete it if repeated.
+    /// A fold should derive them from the state that it keeps anyway. An explanation shows the first three.
+    /// If nothing was detected, it tries to repeat their last steps, so a candidate should end at a step that
+    /// would complete it if repeated.
     fn near_misses(&self) -> Vec<NearMiss> {
         Vec::new()
     }

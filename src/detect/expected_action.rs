@@ -25,7 +25,7 @@ const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decisio
 pub struct ExpectedActionConfig {
     /// Whose actions count, and whose expected actions are judged.
     pub actors: Actors,
-    /// The number of missed actions to detect; at least 1.
+    /// How many missed actions count as the failure; at least 1.
     pub min_missed: u64,
 }
 
@@ -99,7 +99,7 @@ struct State {
     /// The expected actions of the chosen actors, and their places in the route.
     expected: Vec<(u64, ReferenceAction)>,
     calls: ExpectedCalls<u64>,
-    /// The first and the last action.
+    /// The steps of the first and the last action.
     ends: Option<(u64, u64)>,
     /// Whether an action has its arguments recorded.
     comparable: bool,

@@ -8,7 +8,7 @@ use crate::trace::{Actor, Digest, DigestMap, Members, ReferenceAction, empty, ma
 /// A call that is expected.
 #[derive(Debug)]
 pub(crate) struct Expectation {
-    /// The tool and its caller, which must be equal.
+    /// The digest of the tool and its caller, which must be equal.
     pub(crate) tool: Digest,
     /// The arguments that must be equal, in order. An argument that the reference does not give is `None`, and no call
     /// matches it.
@@ -63,7 +63,8 @@ enum Fate<S> {
 }
 
 impl Expectation {
-    /// Creates the expectation of a reference action, with the arguments that it compares, or all of them.
+    /// Creates the expectation of a reference action, with the arguments that it compares, by default all of
+    /// them.
     pub(crate) fn of(action: &ReferenceAction) -> Self {
         let given = Members::of(action.arguments());
         let names = action.compare().map_or_else(|| member_names(action.arguments()), <[String]>::to_vec);
@@ -173,7 +174,7 @@ pub(crate) fn tool_of(actor: Actor, name: Digest) -> Digest {
     Digest::of_text(actor.name()).and(name)
 }
 
-/// Returns the names in a JSON object, each once, in the order of the text.
+/// Returns the names in a JSON object, each once, in the order of the text; none if it is not a valid object.
 fn member_names(json: &str) -> Vec<String> {
     let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
     let read = Json::new(json.as_bytes()).object(|key, value| {

@@ -72,7 +72,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns true if a change flips the verdict, by running the rule; false once no runs are left.
+    /// Runs the rule and returns true if a change flips the verdict. Returns false if the rule rejects the
+    /// change or no runs are left.
     fn flips(&mut self, change: &Counterfactual) -> bool {
         let Some(mut fold) = (self.start)(change).filter(|_| self.runs > 0) else { return false };
         self.runs -= 1;
@@ -86,8 +87,8 @@ impl Search<'_> {
         fold.verdict().detected() == Some(!self.detected)
     }
 
-    /// Returns the smallest number up to `most` whose change flips the verdict, by doubling and bisection. Assumes that
-    /// every larger number flips it too.
+    /// Returns the smallest number up to `most` whose change flips the verdict, by doubling and bisection.
+    /// Assumes that every larger number up to `most` flips it too.
     fn smallest(&mut self, most: u64, change: &dyn Fn(u64) -> Counterfactual) -> Option<u64> {
         if most == 0 || !self.flips(&change(most)) {
             return None;
@@ -100,7 +101,7 @@ impl Search<'_> {
         Some(flipping)
     }
 
-    /// Keeps a small set of items whose change flips the verdict: all of them, less each one that is not needed.
+    /// Records the change of these items if it flips the verdict, without each item that is not needed.
     fn fewest<T: Clone>(&mut self, mut items: Vec<T>, change: &dyn Fn(Vec<T>) -> Counterfactual) {
         if items.is_empty() || !self.flips(&change(items.clone())) {
             return;
@@ -114,7 +115,8 @@ impl Search<'_> {
         self.found.push(change(items));
     }
 
-    /// Repeats one step: the end of a near miss, the last action, the last failure, or the most frequent call.
+    /// Records the step that flips the verdict with the fewest repeats: the end of a near miss, the last
+    /// action, the last failure, or the most frequent call.
     fn repeat(&mut self, actions: &[Step<'_>], mut candidates: Vec<u64>) {
         let mut counts: DigestMap<u64> = DigestMap::default();
         actions.iter().filter_map(call).for_each(|call| *counts.entry(call).or_default() += 1);
@@ -131,7 +133,7 @@ impl Search<'_> {
         self.found.extend(best);
     }
 
-    /// Lets failed actions inside the findings succeed, of equal calls only the last.
+    /// Lets failed actions inside the findings succeed; of equal calls, only the last.
     fn succeed(&mut self, actions: &[Step<'_>], findings: &[Finding]) {
         let inside = |step: u64| findings.iter().any(|found| (found.first..=found.last).contains(&step));
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
@@ -161,8 +163,9 @@ impl Search<'_> {
         }
     }
 
-    /// Varies one value of the configuration: a number, or the numbers of an object. A null limit is treated as one
-    /// above every count. In a quiet run, lists are also emptied and objects set to null.
+    /// Varies one value of the configuration: a number, or the numbers of an object. A null limit is treated
+    /// as a number above every count. If nothing was detected, lists are also emptied and objects set to
+    /// null.
     fn vary(&mut self, value: &Value, change: &dyn Fn(Value) -> Counterfactual) {
         let last = self.trace.steps().next_back().map_or(0, |step| step.index());
         let above = i64::from(u32::try_from(last).unwrap_or(u32::MAX)) + 2;
@@ -187,8 +190,9 @@ impl Search<'_> {
         }
     }
 
-    /// Varies a number to the nearest accepted value below and above that flips the verdict, by at most its own size
-    /// plus `above`. Floats move on a grid of `1 / FLOAT_UNITS`.
+    /// Varies a number to the nearest accepted value below and above that flips the verdict, by at most its
+    /// own size plus `above`. A number of at least 0 never becomes negative. Floats move on a grid of
+    /// `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);

@@ -27,18 +27,18 @@ use crate::names::named;
 pub struct Explanation {
     /// The detector.
     pub detector: Cow<'static, str>,
-    /// Whether it fired; null if it is not applicable.
+    /// Whether it fired; `None` if it is not applicable.
     pub detected: Option<bool>,
     /// Why it is not applicable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<Cow<'static, str>>,
-    /// The candidates closest to a finding, or the findings themselves, each with its conditions; the closest first.
+    /// The candidates closest to a finding, or the findings themselves, closest first; at most three.
     pub near_misses: Vec<NearMiss>,
     /// Changes that flip the verdict, each on its own. Every one was verified by running the rule again.
     pub counterfactuals: Vec<Counterfactual>,
 }
 
-/// A candidate in a trace, with the conditions under which the rule reports it.
+/// A candidate in a trace, with the main conditions under which the rule reports it.
 ///
 /// ```
 /// use wrongturn::detect::{Comparator, Condition, NearMiss};
@@ -58,7 +58,7 @@ pub struct NearMiss {
     /// Its first and last step.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub steps: Option<(u64, u64)>,
-    /// The conditions; the rule reports the candidate if all of them hold.
+    /// The conditions. The rule may have others that are not listed.
     pub conditions: Vec<Condition>,
 }
 
@@ -154,7 +154,7 @@ impl Condition {
         Self { name, value: value.into(), comparator, limit: limit.into(), holds }
     }
 
-    /// Compares a measure with a limit. A number that is not finite is written as 0.
+    /// Compares a measure with a limit. A number that is not finite is stored as 0.
     #[must_use]
     pub fn measure(name: &'static str, value: f64, comparator: Comparator, limit: f64) -> Self {
         let number = |value| Number::from_f64(value).unwrap_or_else(|| 0.into());

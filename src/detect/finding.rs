@@ -55,7 +55,7 @@ impl fmt::Display for FailureMode {
 impl FromStr for FailureMode {
     type Err = Error;
 
-    /// Reads `class/name`.
+    /// Parses `class/name`.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] for an unknown class or a missing name.
@@ -85,7 +85,7 @@ named! {
     /// How sure a finding is.
     #[derive(PartialOrd, Ord, Default)]
     pub enum Confidence: "confidence" {
-        /// It rests on the wording or the similarity of texts.
+        /// It rests on heuristics, such as the wording or the similarity of texts.
         Likely = "likely",
         /// It follows from recorded facts alone: equal calls, equal answers, status flags.
         #[default]
@@ -107,13 +107,13 @@ pub struct Finding {
     pub detector: Cow<'static, str>,
     /// The failure mode.
     pub mode: FailureMode,
-    /// The tool, or the program of a command line; `None` if the finding is about several.
+    /// The tool, or the program of a command line, that the finding is mainly about, if any.
     pub tool: Option<String>,
     /// Source index of the first step of the failure.
     pub first: u64,
     /// Source index of the last step of the failure, inclusive.
     pub last: u64,
-    /// How sure the finding is. Of merged findings, the surest decides.
+    /// How sure the finding is; of merged findings, the highest confidence.
     pub confidence: Confidence,
     /// One sentence for a reader.
     pub message: String,
@@ -121,7 +121,7 @@ pub struct Finding {
     pub evidence: Evidence,
     /// The cost of the steps of the range, if recorded.
     pub cost: Option<Cost>,
-    /// The ids of reported findings that were merged into this one.
+    /// The ids of confirmed findings that were merged into this one.
     pub merged: Vec<String>,
     /// The span of the last step in a tracing system, if recorded.
     pub span: Option<SpanId>,
@@ -131,7 +131,7 @@ pub struct Finding {
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
-    /// Creates a finding of this detector in the steps from `first` to `last`.
+    /// Creates a certain finding of this detector in the steps from `first` to `last`.
     ///
     /// ```
     /// use wrongturn::{Finding, detect::{Evidence, FailureClass, FailureMode}};
@@ -180,7 +180,8 @@ impl Finding {
         self
     }
 
-    /// Sets the id to the detector's name, a colon, and a text that is unique among its findings.
+    /// Sets the id: the detector's name, a colon, and `what`, which must be unique among its findings in a
+    /// trace.
     #[must_use]
     pub fn with_id(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);
@@ -217,7 +218,7 @@ impl Serialize for Finding {
     }
 }
 
-/// The evidence of an unknown detector becomes [`Evidence::Other`].
+/// Evidence of an unknown detector, or of an unexpected form, becomes [`Evidence::Other`].
 impl<'de> Deserialize<'de> for Finding {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -271,12 +272,12 @@ pub struct Judgement {
     /// The detector's score, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// The failures in step order; for a route, in the order of its milestones.
+    /// The failures. [`Detector::detect`](crate::Detector::detect) sorts them by first and last step.
     pub findings: Vec<Finding>,
     /// The numbers that the judgement rests on; not part of its JSON.
     #[serde(skip)]
     pub measures: Measures,
-    /// The last judged step, if a memory limit ended the judgement before the trace
+    /// The last judged step, if a memory limit ended the judgement before the end of the trace
     /// ([`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit)).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<u64>,
@@ -290,13 +291,13 @@ impl Verdict {
         Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
     }
 
-    /// Returns true if the failure was detected; `None` if the detector is not applicable.
+    /// Returns whether the failure was detected, or `None` if the detector is not applicable.
     #[must_use]
     pub fn detected(&self) -> Option<bool> {
         self.judgement().map(|judgement| judgement.detected)
     }
 
-    /// Returns the judgement, if any.
+    /// Returns the judgement, or `None` if the detector is not applicable.
     #[must_use]
     pub fn judgement(&self) -> Option<&Judgement> {
         match self {
@@ -311,7 +312,7 @@ impl Verdict {
         self.judgement().map_or(&[], |judgement| &judgement.findings)
     }
 
-    /// Drops findings below `least`. If none are left, nothing is detected.
+    /// Drops findings below `least`. If none is left, nothing is detected. Score and measures stay.
     #[must_use]
     pub fn at_least(mut self, least: Confidence) -> Self {
         if let Self::Judged(judgement) = &mut self
@@ -323,7 +324,7 @@ impl Verdict {
         self
     }
 
-    /// Returns a measure of the trace by name.
+    /// Returns a measure of the trace by name, or `None` if there is none of that name.
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.judgement()?.measures.iter().find(|measure| measure.name == name).map(|measure| measure.value)

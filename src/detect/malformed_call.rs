@@ -20,11 +20,11 @@ use crate::trace::{Action, Actor, Actors, Arguments, Event, RouteStatus, Status,
 pub struct MalformedCallConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// The number of malformed calls to detect; at least 1.
+    /// How many malformed calls count as the failure; at least 1.
     pub min_calls: u64,
     /// Whether arguments must be a JSON object. Set to `false` if tools take plain text or numbers.
     pub objects_only: bool,
-    /// Phrases, in any case, in the answer to a call that was not passed on to its tool.
+    /// Phrases by which an answer says that the call never reached its tool. Case is ignored.
     pub rejections: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Default for MalformedCallConfig {
 pub struct MalformedCallEvidence {
     /// Why the call is malformed.
     pub reason: MalformedReason,
-    /// The tool that it names.
+    /// The tool that it names; empty if it names none.
     pub tool: String,
     /// Consecutive turns without a call, each refused in the same way (`no_call`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,8 @@ impl State {
         }
     }
 
-    /// Reports the broken call of the message before this step, unless it was run all the same, and looks for another.
+    /// Reports the broken call of the message before this step, unless this step is a call of the agent, and
+    /// looks for another.
     fn written(&mut self, step: &Step<'_>) {
         let is_run = matches!(step.event(), Event::Action(_)) && step.actor() == Actor::Agent;
         if let Some((at, call)) = self.broken.take().filter(|_| !is_run) {

@@ -20,7 +20,7 @@ impl Measure {
     }
 }
 
-/// The numbers that a judgement is based on, in the order of the detector.
+/// The numbers that a judgement is based on, in the detector's order.
 ///
 /// ```
 /// use wrongturn::detect::{Measure, Measures};

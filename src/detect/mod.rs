@@ -1,8 +1,8 @@
 //! Detectors, and the traits for detectors of your own.
 //!
-//! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a [`Verdict`] with
-//! [`Finding`]s. [`Registry`] makes them from JSON, and [`ALL`] lists them. Each rule is one file, on top of `shared/`.
-//! CONTRIBUTING.md says how to add one.
+//! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a
+//! [`Verdict`] with its [`Finding`]s. [`Registry`] builds detectors from JSON, and [`ALL`] lists those of
+//! this crate. Each rule is one module on top of `shared/`. CONTRIBUTING.md says how to add one.
 
 mod confident;
 mod cost;
@@ -54,7 +54,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-/// Exports the public items of the rules, and generates the registry and the kinds of evidence from them.
+/// Exports the public items of the rules, and generates `ALL` and `Evidence` from them.
 macro_rules! detectors {
     ($($module:ident: $rule:ident, $evidence:ident { $($export:ident),* $(,)? })+) => {
         $(
@@ -64,7 +64,7 @@ macro_rules! detectors {
         /// Every detector of this crate, including opt-in ones, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
-        /// The facts that support a finding. The JSON has no tag.
+        /// The facts that support a finding. In JSON they have no tag.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         #[non_exhaustive]
@@ -73,12 +73,13 @@ macro_rules! detectors {
                 #[doc = concat!("Of [`", stringify!($rule), "`].")]
                 $rule($evidence),
             )+
-            /// Evidence of a detector from another crate.
+            /// Evidence of a detector from another crate, or of an unexpected form.
             Other(Value),
         }
 
         impl Evidence {
-            /// Parses the evidence of a detector. Unknown evidence is kept as JSON.
+            /// Parses the evidence of a detector. Keeps it as JSON if the detector is unknown or its form
+            /// unexpected.
             fn read(detector: &str, facts: Value) -> Self {
                 $(
                     if detector == <$rule as Rule>::ID && let Ok(known) = serde_json::from_value(facts.clone()) {
@@ -105,7 +106,7 @@ detectors! {
     wasted_actions: WastedActions, WastedActionsEvidence { WasteReason, WastedActionsConfig, WastedTool }
 }
 
-/// Returns the registry's entry of a detector of this crate.
+/// Returns the entry of a detector of this crate.
 ///
 /// # Errors
 /// [`ErrorKind::Config`](crate::ErrorKind::Config) for an unknown detector; the message lists the known ones.
@@ -113,7 +114,7 @@ pub fn detector_info(id: &str) -> Result<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id).ok_or_else(|| unknown_detector(id, ALL.iter().map(|info| info.id)))
 }
 
-/// Makes the error for an unknown detector.
+/// Returns the error for an unknown detector.
 pub(crate) fn unknown_detector<'k>(id: &str, known: impl IntoIterator<Item = &'k str>) -> Error {
     crate::names::unknown("detector", shared::quoted(id), &known.into_iter().collect::<Vec<_>>())
 }
@@ -125,7 +126,7 @@ pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
-/// Returns the verdict of a detector that compares actions if none of them can be compared.
+/// Returns the verdict of a detector that compares actions if no action has its arguments recorded.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
 }

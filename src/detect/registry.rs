@@ -66,18 +66,19 @@ impl Registry {
         self.entries.iter()
     }
 
-    /// Returns the entry of a detector.
+    /// Returns the entry of a detector, or `None` if the registry does not hold it.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&DetectorInfo> {
         self.entries.iter().find(|info| info.id == id)
     }
 
-    /// Builds the named detectors, in the order of the registry. Without names, builds all detectors except the opt-in
-    /// ones that `config` does not mention. `config` is a JSON object that maps detector ids to configurations, whose
-    /// fields override the preset; null overrides nothing.
+    /// Builds the named detectors, in the order of the registry. Without names, builds all detectors except
+    /// the opt-in ones that `config` does not mention. `config` is a JSON object that maps detector ids to
+    /// configurations, whose fields override the preset and `actors`; null overrides nothing.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] if a detector or a field is unknown, or a value is out of range.
+    /// [`ErrorKind::Config`] if a detector or a field is unknown, or a value has the wrong type or is out of
+    /// range.
     pub fn build(
         &self,
         ids: &[&str],

@@ -36,8 +36,8 @@ named! {
 pub struct RouteInefficiencyConfig {
     /// Whose actions count, if the milestones are actions.
     pub actors: Actors,
-    /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which a route is too long. Must
-    /// be above 0.
+    /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which a way is too
+    /// long; above 0.
     pub ratio: f64,
     /// The least number of steps beyond the reference distance (`pairs`).
     pub min_extra: u64,
@@ -45,9 +45,9 @@ pub struct RouteInefficiencyConfig {
     pub from_start: bool,
     /// How a run is compared with expected actions.
     pub routes: RouteScope,
-    /// The least number of wasted actions, as `wasted_actions` counts them (`run`); above 0.
+    /// The least weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
     pub min_wasted: f64,
-    /// The minimum of `wasted² / actions` (`run`); at least 0.
+    /// The minimum of `wasted² / actions` (`run`), as in [`WastedActionsConfig::min_impact`]; at least 0.
     pub min_impact: f64,
 }
 
@@ -133,7 +133,7 @@ impl Rule for RouteInefficiency {
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
     pub reference_step: u64,
-    /// The action at the milestone, or `start`.
+    /// The label of the milestone, else its action; `start` for the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The score that reaches it.
@@ -177,7 +177,7 @@ pub struct RunEvidence {
     pub milestones: u64,
     /// How many of the milestones were reached.
     pub milestones_reached: u64,
-    /// Wasted actions, as `wasted_actions` counts them; some count half.
+    /// The weight of wasted actions, as `wasted_actions` counts it; some count half.
     pub wasted: f64,
 }
 
@@ -209,7 +209,7 @@ impl Fold for State {
         }
     }
 
-    /// A pair is confirmed when its range is over or already too long.
+    /// A pair is confirmed as soon as it is too long.
     fn certain(&self) -> &[Finding] {
         // Nothing is confirmed until an action can be compared.
         if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }

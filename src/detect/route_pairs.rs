@@ -1,4 +1,4 @@
-//! Compares a route pair by pair: the distance from one milestone to the next.
+//! Compares a run with its route pair by pair: by the steps from one milestone to the next.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,7 +42,8 @@ impl Pairs {
         self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
     }
 
-    /// Updates the pairs that begin with the last step of the tracker, at this unit, and those past their deadline.
+    /// Adds the pairs that begin with the tracker's last step, whose unit is `now`, and confirms those past
+    /// their deadline.
     pub(super) fn observe(&mut self, tracker: &Tracker, now: u64) {
         for &end in tracker.begun() {
             let Some(pair) = tracker.pair(end) else { continue };
@@ -63,7 +64,7 @@ impl Pairs {
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
-    /// Returns the pairs, those with the longest way relative to their distance first.
+    /// Returns the pairs that have begun, those with the longest way relative to their distance first.
     #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
     pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
         let Limits { ratio: most, min_extra } = self.limits;

@@ -131,7 +131,7 @@ impl Tracker {
         Some(unit)
     }
 
-    /// Returns the pair that ends at this mark.
+    /// Returns the pair that ends at this mark; `None` if the reference takes no step from the mark before.
     pub(super) fn pair(&self, end: usize) -> Option<Pair> {
         let (_, index) = self.route.as_ref()?;
         let before = match end.checked_sub(1) {
@@ -160,7 +160,8 @@ impl Tracker {
         }
     }
 
-    /// Returns the steps of the run in a pair so far; `None` if the pair does not count.
+    /// Returns the steps of the run in a pair so far; `None` if the run reached the second milestone no later
+    /// than the first, or not the first.
     pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
         let start = self.start_point(pair)?;
         let (end, reached) = match self.reached.get(&pair.end) {

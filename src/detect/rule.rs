@@ -18,19 +18,20 @@ use crate::objects::in_order;
 use crate::trace::{Actors, RouteStatus, Trace};
 
 named! {
-    /// The defaults that a configuration starts from.
+    /// The configuration that a detector starts from. Given fields override it.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum Preset: "preset" {
         /// The defaults for tool traces.
         #[default]
         Default = "default",
-        /// The published rules of the `BenchTrace` benchmark.
+        /// The published rules, most of which are those of the `BenchTrace` benchmark. A detector without one
+        /// keeps its defaults.
         BenchTrace = "bench-trace",
     }
 }
 
-/// The values over which the main parameter of a rule is swept, with all others at their defaults.
+/// The values over which the main parameter of a rule is swept, with all other parameters at their defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid {
     /// The field of the configuration.
@@ -135,7 +136,8 @@ pub trait Rule: Configured {
     /// True if it runs only when named or configured.
     const OPT_IN: bool = false;
 
-    /// Creates the configuration of the published rules of the `BenchTrace` benchmark, if they define the failure.
+    /// Creates the configuration of the published rule ([`Preset::BenchTrace`]); by default, the default
+    /// configuration.
     #[must_use]
     fn bench_trace() -> Self::Config {
         Self::Config::default()
@@ -149,7 +151,7 @@ pub trait Rule: Configured {
         false
     }
 
-    /// Returns the values over which its main parameter is swept.
+    /// Returns the values over which its main parameter is swept; by default none.
     #[must_use]
     fn grid() -> Option<Grid> {
         None
@@ -168,14 +170,14 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// [`ErrorKind::Config`], naming the field, if a value is out of range; see [`Error::config`].
     fn from_config(config: Self::Config) -> Result<Self>;
 
-    /// Returns the configuration. [`Detector::explain`] varies its numbers, one at a time.
+    /// Returns the configuration. [`Detector::explain`] varies its fields, one at a time.
     fn config(&self) -> &Self::Config;
 }
 
 /// Defines the type of a rule of this crate: a checked configuration, and tables for its folds that `ready` builds
 /// once.
 ///
-/// The configuration has a method `check`, which fails if a value is out of range.
+/// The configuration must have a method `check`, which fails if a value is out of range.
 macro_rules! rule {
     ($(#[$docs:meta])* $rule:ident($config:ident) $(, ready: $ready:ty = $build:expr)?) => {
         $(#[$docs])*
@@ -330,7 +332,7 @@ impl DetectorInfo {
         (self.default)()
     }
 
-    /// Returns the configuration of a preset, as JSON.
+    /// Returns the configuration of a preset for these actors, as JSON.
     #[must_use]
     pub fn config(&self, preset: Preset, actors: Actors) -> Value {
         in_order((self.preset)(preset, actors))
@@ -339,7 +341,7 @@ impl DetectorInfo {
     /// Builds the detector of a preset, overridden by the fields of a JSON object (null for none).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`], naming the field, if one is unknown or out of range.
+    /// [`ErrorKind::Config`], naming the field, if one is unknown, has the wrong type or is out of range.
     pub fn build(&self, preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
         (self.build)(preset, actors, overrides)
     }
@@ -379,7 +381,7 @@ fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<A
     Ok(Arc::new(R::from_config(config).map_err(|error| name(error.message()))?))
 }
 
-/// Parses field by field, so errors about a wrong type name the field.
+/// Parses a configuration. If that fails, parses each field alone, so the error can name the one at fault.
 fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, String> {
     serde_json::from_value::<C>(config.clone()).map_err(|error| {
         let culprit = config.as_object().and_then(|fields| {

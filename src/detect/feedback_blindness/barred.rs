@@ -1,4 +1,4 @@
-//! A refusal of the harness that different programs meet in the same words.
+//! Refusals of different programs by the harness in the same words.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::trace::DigestMap;
 
 /// How many programs the harness refuses in the same words before a further one is blind.
 pub(super) const PROGRAMS: usize = 2;
-/// The fewest bytes of a line with which the harness refuses in its own words.
+/// The fewest bytes of a line that counts as the harness's own words.
 const OWN_WORDS: usize = 40;
 
 /// The refusals of the harness, by wording.

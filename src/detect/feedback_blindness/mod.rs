@@ -26,7 +26,7 @@ named! {
     pub enum BlindnessDefinition: "definition" {
         /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
         SameCause = "same_cause",
-        /// Any repeat of a text that drew a negative phrase, as `BenchTrace` publishes it.
+        /// Any repeat of a text that failed or drew a negative phrase, as `BenchTrace` publishes it.
         Phrases = "phrases",
     }
 }
@@ -39,7 +39,7 @@ pub struct FeedbackBlindnessConfig {
     pub actors: Actors,
     /// Which repeats are blind.
     pub definition: BlindnessDefinition,
-    /// The number of turns with the same failure after which any further one is blind; at least 2 (`same_cause`).
+    /// How many turns may fail for the same cause before any further one is blind; at least 2 (`same_cause`).
     pub max_failures: u64,
     /// Calls that are meant to be made again and again (`same_cause`).
     pub exempt: Vec<PollingCall>,
@@ -66,8 +66,8 @@ impl Default for FeedbackBlindnessConfig {
 }
 
 impl FeedbackBlindnessConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: its phrases, every repeat, only the text of the
-    /// action.
+    /// Creates the published rule of the `BenchTrace` benchmark: its phrases; every repeat counts, and
+    /// actions are compared by their text alone.
     #[must_use]
     #[rustfmt::skip]
     pub fn bench_trace() -> Self {
@@ -129,9 +129,10 @@ impl Rule for FeedbackBlindness {
 /// Evidence of `feedback_blindness`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackBlindnessEvidence {
-    /// The step of an earlier refusal: the latest, or under the published rule the earliest.
+    /// The step of an earlier refusal: usually the latest, under the published rule the earliest that is
+    /// remembered.
     pub first_attempt: u64,
-    /// The first 200 characters of the answer.
+    /// The beginning of the answer to the repeat; under the published rule, to the earlier attempt.
     pub observation: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The default rule: a failed call is blind if it meets a known cause and nothing relevant changed.
+//! The default rule of `feedback_blindness`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use crate::detect::shared::{
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
-/// The default rule: a failed call is blind if an earlier one met the same cause and nothing was changed since.
+/// The default rule: a failed call is blind if an earlier one met the same cause and nothing relevant changed
+/// since.
 #[derive(Debug)]
 pub(super) struct Blindness {
     config: Arc<FeedbackBlindnessConfig>,
@@ -26,7 +27,7 @@ pub(super) struct Blindness {
     number: u64,
     /// The latest changes, each with the number of its attempt.
     changes: VecDeque<(u64, Arc<Facts>)>,
-    /// By tool and cause.
+    /// By program and cause.
     refused: DigestMap<Refused>,
     barred: Barred,
     /// The number of the latest attempt that ran something.
@@ -42,7 +43,7 @@ pub(super) struct Blindness {
 #[derive(Debug, Default)]
 struct Refused {
     latest: VecDeque<Refusal>,
-    /// The first step, and the number of turns with this cause.
+    /// The first step, kept only for turns without a call, and the number of turns with this cause.
     first: u64,
     turns: u64,
     /// The number of calls before the first and the last turn without a call.
@@ -108,7 +109,7 @@ impl Blindness {
         };
         // The user may have done something in between.
         let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
-        // What ran in between may have made what a look did not find.
+        // A command in between may have created what a look did not find.
         let looks_again =
             |earlier: &Refusal| call.is_shell && call.does == Does::Read && self.ran > earlier.number;
         let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier) && !looks_again(earlier));
@@ -118,12 +119,12 @@ impl Blindness {
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
-            // The user gave something new to try, or refused the call before and said why.
+            // The user spoke since, and gave a value that the call uses or refused the call.
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
             let by_user = action.reason == Some(UnknownReason::Refused);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let written = self.written.get(&Digest::of_text(program));
-            // The same call, or a check, with another answer after a change tells something new.
+            // After a change, another answer to the same call or to a check is news.
             let changed = last.is_some_and(|last| {
                 (is_equal(last) || failure.report.is_some())
                     && last.form != now.form
@@ -199,7 +200,8 @@ impl Refusal {
     /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
     fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Of a long command only the beginning is known. A line cut down to what only looks is another try.
+        // Of a long command only the beginning is known. A line cut down to commands that only look is
+        // another try.
         let runs = |part: &Part| {
             !part.shown.ends_with('…') && before.parts.iter().any(|other| other.shown == part.shown)
         };
@@ -233,7 +235,7 @@ impl Refusal {
     }
 }
 
-/// Returns true if a command only imports, and prints a text or a version.
+/// Returns true if a command only imports modules and prints texts or versions.
 fn is_probe(command: &str) -> bool {
     let Some((_, code)) = command.split_once(" -c ") else { return false };
     let prints =
@@ -252,8 +254,8 @@ fn installs_all(text: &str) -> bool {
     text.split(" ; ").any(installs) && !packages.is_empty() && packages.iter().all(is_file)
 }
 
-/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must name it, or
-/// edit the script that failed earlier.
+/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must
+/// name it, install all that the project needs, or edit the script that failed earlier.
 fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
     let FailureKind::Missing(name) = &failure.kind else { return true };
     // Installing `numpy` brings `numpy.distutils`.
@@ -283,7 +285,7 @@ impl Fold for Blindness {
         }
         self.number += 1;
         let without_changes = self.baseline.excuses(&attempt);
-        // Nothing tells why a command that ran in the background was stopped.
+        // The trace does not say why a command in the background was stopped.
         let unexplained = |failure: &Failure| failure.kind == FailureKind::Killed && attempt.was_polled();
         if let Some(failure) = attempt.failure().filter(|failure| !without_changes && !unexplained(failure)) {
             self.refusal(&attempt, failure, action);

@@ -18,7 +18,8 @@ use stuck::Stuck;
 named! {
     /// The definition of a loop.
     pub enum LoopDefinition: "definition" {
-        /// The agent is stuck: equal calls with equal answers, equal failures, or looks that bring nothing new.
+        /// The agent is stuck: equal calls with equal answers, equal failures, looks that bring nothing new,
+        /// or turns without a call.
         Stuck = "stuck",
         /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
         Repeat = "repeat",
@@ -33,15 +34,17 @@ pub struct LoopConfig {
     pub actors: Actors,
     /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
     pub definition: LoopDefinition,
-    /// Equal calls with equal answers, and no change in between, that make a loop; at least 2. One fewer suffices if
-    /// the calls are consecutive or each writes.
+    /// How many equal calls with equal answers, and no change in between, make a loop; at least 2. One fewer
+    /// suffices if they are consecutive, or write and are not command lines. As many turns without a call
+    /// make a loop.
     pub min_repeats: u64,
-    /// The most actions with a new answer between two of them.
+    /// The most other calls with a new answer between two of them.
     pub max_gap: u64,
-    /// Equal failures that make a loop; at least 2. One fewer suffices if they are consecutive, two fewer if a call
-    /// among these is repeated exactly.
+    /// How many equal failures make a loop; at least 2. One fewer suffices if they are consecutive, two fewer
+    /// if one of these calls also repeats exactly. Exact repeats among all failures of a program can suffice
+    /// earlier.
     pub min_failures: u64,
-    /// Looks in a row that bring nothing new; at least 2.
+    /// How many looks in a row that bring nothing new make a loop; at least 2.
     pub min_looks: u64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -68,7 +71,8 @@ impl Default for LoopConfig {
 }
 
 impl LoopConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: any action twice between two gains of progress.
+    /// Creates the published rule of the `BenchTrace` benchmark: an action that occurs twice between two
+    /// gains of progress is a loop.
     #[must_use]
     pub fn bench_trace() -> Self {
         let (exempt, transient) = (Vec::new(), None);
@@ -136,14 +140,15 @@ named! {
 /// Evidence of `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopEvidence {
-    /// The kind of repetition; for overlapping loops, the kind of the one with the most repeats.
+    /// The kind of repetition; for overlapping loops, that of the surest one, then of the one with the most
+    /// repeats.
     pub kind: LoopKind,
-    /// How often it occurs in the range.
+    /// How often it occurs.
     pub repeat_count: u64,
     /// Keys with two or more occurrences in the range (`repeat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeating_keys: Option<u64>,
-    /// The tool, or the program of a command line.
+    /// The tool, or the program of a command line; empty for turns without a call.
     pub action: String,
     /// The location, if recorded.
     pub location: Option<String>,

@@ -28,7 +28,6 @@ pub(super) struct Stuck {
     idle: (u64, u64, bool),
     /// Whether no look that brought nothing new was a shell command.
     idle_certain: bool,
-    /// The latest message that answered a turn without a call, its first step, and how often it came.
     no_call: NoCall,
     spans: Vec<Span>,
     /// The longest span of each kind that is not a loop yet.
@@ -220,8 +219,8 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            // A confirmed finding stays confirmed, and a repeated call says more than as many looks. Equal calls that fail
-            // are as many failures, whose number goes on.
+            // A certain loop stays certain, and looks weigh half as much as repeated calls. Calls that fail
+            // alike tie with their failures, which then win because their number may still grow.
             let weight = |span: &Span| if span.kind == LoopKind::IdleLooks { 1 } else { 2 };
             let fails = |span: &Span| span.kind == LoopKind::RepeatedFailure;
             let rank = |span: &Span| (span.confidence, weight(span) * span.count, fails(span));

@@ -1,5 +1,5 @@
-//! The rules as their sources publish them, each a small fold of its own next to the default rule. They are kept bit
-//! for bit.
+//! The rules as their sources publish them, each a small fold next to the default rule. Their results must
+//! not change.
 
 mod loop_repeat;
 mod recovery_rate;

@@ -1,4 +1,5 @@
-//! The published measure of recovery: the share of tool errors that a later success of the same tool follows [Pisama].
+//! The measure of recovery that Pisama publishes: the share of tool errors that a later success of the same
+//! tool follows.
 
 use crate::detect::Evidence;
 use crate::detect::detector::Fold;
@@ -11,8 +12,8 @@ use crate::detect::tool_error_recovery::{
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
-/// Follows the errors of each tool until the tool succeeds. With shell tools given, a shell is one tool for each
-/// program that it runs.
+/// Follows the errors of each tool until the tool succeeds. With `by_program`, a shell counts as one tool for
+/// each program that it runs.
 #[derive(Debug)]
 pub(in crate::detect) struct RecoveryRate {
     actors: Actors,
@@ -30,7 +31,7 @@ pub(in crate::detect) struct RecoveryRate {
 struct Tool {
     /// Calls since the first error.
     calls: u64,
-    /// The name, once the tool has failed.
+    /// The name as messages show it, with the program if shell calls are distinguished.
     name: String,
     /// Places of the errors that wait for a success.
     waiting: Vec<usize>,
@@ -163,7 +164,7 @@ impl Fold for RecoveryRate {
         }
     }
 
-    /// Nothing is confirmed before the end: a later success still recovers every error.
+    /// Nothing is confirmed before the end: a later success can still recover any error.
     fn certain(&self) -> &[Finding] {
         &[]
     }

@@ -1,4 +1,5 @@
-//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that drew a negative phrase before.
+//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that failed or drew a negative
+//! phrase before.
 
 use crate::detect::detector::Fold;
 use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};

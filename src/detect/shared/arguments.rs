@@ -19,12 +19,13 @@ const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpa
     "relativepath", "uri", "url"];
 /// Arguments that name the directory in which a command line runs.
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
-/// Arguments that say how a call is made, and not what it does.
+/// Arguments that say how a call is made, not what it does.
 #[rustfmt::skip]
 const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
     "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
 
-/// How all these names end in any spelling, and the beginning of a patch, to pass over most arguments at once.
+/// The endings of these names in any spelling, except those of directories, and the beginning of a patch, to
+/// skip most arguments quickly.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
     const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
         escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin";
@@ -53,7 +54,7 @@ pub(super) struct Given<'a> {
     pub(super) target: Option<Cow<'a, str>>,
     /// A text that begins like a patch.
     pub(super) patch: Option<Cow<'a, str>>,
-    /// The digest of all other arguments, if some say only how the call is made.
+    /// The digest of the arguments without those that only say how the call is made, if there are any.
     pub(super) without_asides: Option<Digest>,
 }
 
@@ -171,8 +172,8 @@ pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     names
 }
 
-/// Calls `visit` with the name and value of each text among the arguments, and in lists among them, and whether it is in
-/// a list.
+/// Calls `visit` with the name and value of each text among the arguments and in their lists, and with
+/// whether it is in a list.
 pub(crate) fn each_text(action: &Action<'_>, mut visit: impl FnMut(&str, &str, bool)) {
     let Some(json) = action.arguments.as_ref().present().and_then(Arguments::json) else { return };
     let _ = Json::new(json.as_bytes()).members(|key, value| {

@@ -26,13 +26,13 @@ pub(crate) struct Attempt {
     pub(crate) call: Arc<Facts>,
     /// The facts of its answer.
     pub(crate) answer: Arc<Facts>,
-    /// Equal for calls that came to the same; `None` if the answer was not recorded.
+    /// Equal for calls with the same result; `None` if the answer is not known.
     pub(crate) outcome: Option<Digest>,
-    /// Whether it changed something, and not what was changed in the same way before.
+    /// Whether it changed something that no equal call had changed before.
     pub(crate) changes: bool,
-    /// Why trying again may be sound.
+    /// Why it may be sound to try again, if it is.
     pub(crate) excuse: Option<Excuse>,
-    /// How many equal attempts with an excuse came right before, and the step of the first.
+    /// How many excused attempts with this call and outcome came before in a row, and the step of the first.
     pub(crate) excused: u64,
     pub(crate) excused_since: Option<u64>,
     /// Whether the source pairs no answer with the call: the outcome is that of the message after it.
@@ -61,7 +61,8 @@ impl Attempt {
     }
 }
 
-/// Pairs calls that were left running with the polls that bring their outcomes. Holds at most eight calls.
+/// Pairs calls that were left running with the polls that bring their outcomes. Remembers at most eight such
+/// calls.
 #[derive(Debug)]
 pub(crate) struct Attempts {
     actors: Actors,
@@ -90,7 +91,7 @@ impl Attempts {
     /// How many calls that were left running are remembered.
     const RUNNING: usize = 8;
 
-    /// Starts with no attempts, of these actors.
+    /// Creates the attempts of these actors, none so far.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
         Self {
             actors,
@@ -104,7 +105,7 @@ impl Attempts {
         }
     }
 
-    /// Returns true if there were actions, and none that can be compared.
+    /// Returns true if there were actions, and none has its arguments recorded.
     pub(crate) fn are_incomparable(&self) -> bool {
         self.actions > 0 && !self.comparable
     }
@@ -177,8 +178,8 @@ impl Attempts {
         Some(attempt)
     }
 
-    /// Returns the call without an answer that this message answers, with its outcome, and the call as it is shown: the
-    /// user or the environment speaks directly after the call.
+    /// Returns the call without an answer that this message answers, with its outcome, and the call as
+    /// messages show it. The message must be of the user or the environment, directly after the call.
     pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, Shown)> {
         let Event::Message(text) = step.event() else { return None };
         let (mut attempt, shown) = self.unpaired.take()?;
@@ -187,7 +188,7 @@ impl Attempts {
         (is_direct && matches!(step.actor(), Actor::User | Actor::Environment)).then_some((attempt, shown))
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         (self.changes.len() + self.excused.len()) * 2 * size_of::<(Digest, u64)>()
             + self.running.len() * 1_024
@@ -205,10 +206,10 @@ impl Attempts {
     }
 }
 
-/// Why an answer may not be the last word.
+/// Whether an answer is the last word, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerState {
-    /// It is.
+    /// It is the last word.
     Told,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
@@ -218,17 +219,17 @@ pub(crate) enum AnswerState {
     Waiting,
 }
 
-/// Phrases in an answer that say so, in lower case.
+/// Phrases of these states in an answer, in lower case.
 const RUNNING: [&str; 4] =
     ["still running", "running in the background", "running in background", "process running"];
 const WAITING: [&str; 7] =
     ["queued", "in progress", "in_progress", "not ready", "not yet", "not finished", "not complete"];
 const NEVER_RAN: [&str; 4] =
     ["sibling tool call errored", "tool call skipped", "tool use skipped", "tool call cancelled"];
-/// How much of an answer says so.
+/// How many characters of an answer are searched for them.
 const HEAD: usize = 600;
 
-/// Parts of the phrases above, to pass over most answers at once.
+/// Parts of the phrases above, to skip most answers quickly.
 static HINTS: LazyLock<Hints> = LazyLock::new(|| {
     let parts = "unning UNNING ueued rogress ot_ready kipped ncelled";
     Hints::new(parts.split(' ').chain(["ot ready", "ot yet", "ot finished", "ot complete", "ling tool"]))

@@ -1,4 +1,4 @@
-//! Failures that are there without the changes of the agent.
+//! Failures that also occur without the agent's changes.
 
 use super::attempts::Attempt;
 use super::call::Part;
@@ -11,7 +11,7 @@ use crate::trace::{Digest, DigestSet};
 pub(crate) struct Baseline {
     /// Whether changes were taken back, and nothing was changed since.
     reverted: bool,
-    /// The failures then, by program and line.
+    /// The failures at that time, by program and line.
     known: DigestSet,
 }
 
@@ -19,11 +19,11 @@ impl Baseline {
     /// How many failures are remembered.
     const MOST: usize = 256;
 
-    /// Takes an attempt, and returns true if it is a check that fails without the changes as well.
+    /// Takes an attempt, and returns true if it is a check that also fails without the changes.
     pub(crate) fn excuses(&mut self, attempt: &Attempt) -> bool {
         let (call, failure) = (&attempt.call.call, attempt.failure());
         let check = call.parts.iter().rfind(|part| part.check.is_some());
-        // The commands before a check that fails went through.
+        // If a check at the end of the line failed, the commands before it went through.
         let went_through = failure.is_none() || call.parts.last().is_some_and(|last| last.check.is_some());
         for part in call.parts.iter().filter(|part| part.does == Does::Write) {
             self.reverted = went_through && reverts(part);
@@ -37,7 +37,7 @@ impl Baseline {
         self.reverted || self.known.contains(&key)
     }
 
-    /// Returns the bytes held on the heap.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.known.len() * 2 * size_of::<Digest>()
     }

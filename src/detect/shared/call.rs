@@ -21,15 +21,16 @@ pub(crate) struct Call {
     /// The program as messages name it: the main program of a command line (`pytest`, `git commit`), otherwise the
     /// folded name of the tool with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
-    /// Its simple commands, in order; the call itself if it is not a command line.
+    /// Its simple commands, in order, without setup and trailing filters; the call itself if it is not a
+    /// command line.
     pub(crate) parts: Vec<Part>,
     /// The file, path or address that it is about.
     pub(crate) target: Option<String>,
     /// The normal text of a command line, in lower case: its commands without wrappers, setup and trailing filters.
     /// Empty for other calls, whose arguments are compared by digest.
     pub(crate) text: String,
-    /// Equal for calls that do the same: tool, place and normal text or arguments. `None` if the arguments were not
-    /// recorded.
+    /// Equal for calls that do the same: by location, and for a command line by directory and normal text,
+    /// otherwise by tool and arguments. `None` if the arguments were not recorded.
     pub(crate) key: Option<Digest>,
     /// The digest of the variables that are set for its commands: `JDK=21 make`.
     pub(crate) assigned: Digest,
@@ -38,7 +39,7 @@ pub(crate) struct Call {
 /// One simple command of a command line, or a whole call.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
-    /// Its place on the line.
+    /// Its place on the line, counted from 0.
     pub(crate) place: usize,
     pub(crate) does: Does,
     pub(crate) program: Arc<str>,
@@ -54,7 +55,7 @@ pub(crate) struct Part {
     pub(crate) apart: bool,
     /// Whether another part reads what it prints, and its own status is lost.
     pub(crate) feeds: bool,
-    /// Whether its complaints are thrown away.
+    /// Whether its standard error is thrown away.
     pub(crate) silenced: bool,
 }
 
@@ -132,7 +133,7 @@ impl Call {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
-            // Of a tool that is called like a program: what follows its first line is text.
+            // If the tool is called like a program, what follows its first command is text.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text): (Vec<Part>, _) =
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
@@ -238,8 +239,9 @@ impl Call {
         joined.take_while(move |part| !std::mem::replace(&mut is_over, part.apart)).filter(|part| !part.feeds)
     }
 
-    /// Returns true if a failure without a word may be an answer: a part that decides the status tests or searches, and
-    /// no other fails in silence. What runs or writes complains, unless its complaints are thrown away.
+    /// Returns true if a failure without a word may be an answer: a part that decides the status tests or
+    /// searches, and no other fails in silence. Parts that run or write complain, unless their complaints are
+    /// thrown away.
     pub(crate) fn may_say_no(&self) -> bool {
         let looks = |part: &Part| is_search(&part.program) || part.does == Does::Read && part.silenced;
         let last_reads = self.parts.last().is_some_and(|last| last.does == Does::Read);
@@ -286,8 +288,8 @@ pub(super) fn is_unparsed(line: &str) -> bool {
         && line.contains("sh: ")
 }
 
-/// Returns true if a simple command says what a line does: it is not a filter at its end, and does not only set the
-/// scene.
+/// Returns true if a simple command says what a line does: it neither filters the output of others nor only
+/// prepares for them.
 fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
     // `$gh = "C:\bin\gh.exe"` of PowerShell.
     let is_assignment = command.program().starts_with('$') && command.arguments().next() == Some("=");
@@ -326,7 +328,7 @@ fn append_words(text: &mut String, words: &str) {
     }
 }
 
-/// Returns the file that a tool changes which is called like a program: `edit 3:4`, `str_replace_editor create a.py`.
+/// Returns the file that a tool called like a program changes: `edit 3:4`, `str_replace_editor create a.py`.
 fn own_file(command: &Command<'_>) -> Option<String> {
     let edits = Meaning::of_any(command.words().take(2).flat_map(words)).is(Meaning::EDIT);
     let unnamed = edits.then(|| "?".to_owned());

@@ -8,7 +8,7 @@ use crate::trace::first_chars;
 /// Characters of an answer that are searched for a rejection.
 pub(crate) const HEAD: usize = 300;
 
-/// Answers of harnesses to a call that they do not pass on to its tool.
+/// Phrases of harnesses in the answer to a call that they do not pass on to its tool.
 pub(crate) const REJECTIONS: [&str; 19] = [
     "unknown tool",
     "is not a valid tool",
@@ -67,7 +67,7 @@ impl CallRules {
         Self { rejections: Phrases::new(rejections) }
     }
 
-    /// Returns the first reason that holds. `failure` is the answer to a call that failed.
+    /// Returns the first reason that holds, if any. `failure` is the answer to a call that failed.
     pub(crate) fn reason(
         &self,
         name: &str,

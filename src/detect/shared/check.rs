@@ -4,7 +4,7 @@ use super::does::subcommand_of;
 use super::lexicon::Meaning;
 use super::shell::{Command, last_part};
 
-/// The kind of a check, from what tells least of the code under work to what tells most.
+/// The kind of a check, from the one that says least about the code under work to the one that says most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Check {
     /// Code given on the command line.

@@ -159,7 +159,7 @@ const LONGEST: usize = 60;
 /// does: `pytest`, `python -m unittest`, `git commit`, `npm test`.
 pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &str) -> Cow<'c, str> {
     let name = command.program();
-    // A line that does not parse may have anything there.
+    // A line that does not parse may have anything in this place.
     if name.len() > LONGEST || name.contains(char::is_whitespace) {
         return "".into();
     }
@@ -185,7 +185,8 @@ pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &
     }
 }
 
-/// Returns the base name of the file that a simple command writes: `?` if it is not named, `None` if none is written.
+/// Returns the base name of the file that a simple command writes, in lower case: `?` if it is not named,
+/// `None` if the command is not known to write one.
 pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     let base = |path: &str| last_part(path).to_lowercase();
     if let Some(file) = &command.writes {

@@ -1,8 +1,8 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
-//! An answer can state a failure in its text alone: a command line that ends in `|| true`, or whose output is piped,
-//! succeeds whatever happened, and many tools report success while they answer `{"error": …}`. An exit code of 0 is
-//! trusted where nothing on the line can hide a failure.
+//! An answer can state a failure in its text alone. A command line that ends in `|| true`, or whose output is
+//! piped, succeeds in any case, and many tools report success while they answer `{"error": …}`. An exit code
+//! of 0 is trusted only if nothing on the line can hide a failure, or its last command is a code snippet.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,8 @@ pub(crate) struct Failure {
     /// The digest of its message with numbers and volatile parts masked. Failures with equal signatures failed in the
     /// same way.
     pub(crate) signature: Digest,
-    /// The digest of the whole answer, volatile parts and most numbers masked, as 64 bits.
+    /// The digest of the beginning and end of the answer, with volatile parts and most numbers masked, as 64
+    /// bits.
     pub(crate) form: u64,
     /// Like `signature`, but with numbers kept.
     pub(crate) wording: Digest,
@@ -37,7 +38,7 @@ pub(crate) struct Failure {
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,
-    /// Whether it was a flag that said so, such as the one a harness sets when it refuses a call.
+    /// Whether a flag says so, such as the one that a harness sets when it refuses a call.
     pub(crate) is_flagged: bool,
     /// Whether another command on the line printed something first: part of the call may have been useful.
     pub(crate) is_partial: bool,
@@ -77,8 +78,8 @@ pub(crate) enum FailureKind {
     Other,
 }
 
-/// Bytes of an answer that are searched for a failure: `HEAD` from its start for structured calls, `TAIL` from its end
-/// for command lines.
+/// How much of an answer is searched for a failure: `HEAD` characters from its start for structured calls,
+/// `TAIL` bytes from its end for command lines and checks.
 const HEAD: usize = 400;
 const TAIL: usize = 2_000;
 /// Bytes of the end that usually hold the last five lines.
@@ -220,7 +221,7 @@ fn was_aborted(answer: Text<'_>) -> bool {
         && lines(&answer.tail(80)).next_back().is_some_and(|line| line.starts_with(SAYS))
 }
 
-/// Returns true if a call only sends an interrupt: what it stops was meant to end.
+/// Returns true if a call sends an interrupt: the command that it stops was meant to end.
 fn interrupts(action: &Action<'_>) -> bool {
     let mut interrupts = false;
     each_text(action, |_, text, _| interrupts |= matches!(text, "\u{3}" | "^C" | "C-c" | "ctrl+c"));
@@ -238,7 +239,7 @@ fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
         return !all.first().is_some_and(complains);
     }
     let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    // `ssh -T` authenticates and exits with 1, for want of a shell.
+    // `ssh -T` authenticates and exits with 1, because it gets no shell.
     let succeeds = || all.iter().any(|line| line.contains("successfully"));
     let may_say_no = call.may_say_no() && is_short() || has_code && (call.ends_asking() || succeeds());
     may_say_no && !all.iter().any(|line| complains(line, call))

@@ -10,13 +10,13 @@ use super::failure_phrases::{
 use super::phrases::Pattern;
 use crate::trace::first_chars;
 
-/// Longer lines state nothing, in bytes.
+/// The longest line that can state a failure, in bytes.
 const LONGEST: usize = 400;
 
-/// The longest output, in lines, whose last line may say what failed in other words.
+/// The longest output, in lines, whose last lines may say what failed in unknown words.
 const SILENT: usize = 3;
 
-/// Returns true if a line says that something failed. The words of the command itself say nothing.
+/// Returns true if a line says that something failed. A line that the command itself contains does not count.
 pub(super) fn complains(line: &str, call: &Call) -> bool {
     if line.len() > LONGEST {
         return false;
@@ -76,8 +76,8 @@ pub(super) fn is_usage(line: &str, told: &[&str]) -> bool {
     first_chars(line, 6).eq_ignore_ascii_case("usage:") && told.iter().any(|line| line.starts_with("Error"))
 }
 
-/// Returns the line that messages quote: the cause, else the first that says something. `None` if none of a long output
-/// does.
+/// Returns the line that messages quote: the cause, else the first that says something. `None` if no line of
+/// a long output does.
 pub(super) fn quoted<'a>(
     call: &Call,
     told: &[&'a str],
@@ -107,7 +107,7 @@ pub(super) fn quoted<'a>(
     let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));
     Some(match next {
         Some(next) => format!("{untimed} {next}").into(),
-        // A text of JSON.
+        // A JSON string.
         None if !call.is_shell && untimed.contains("\\\"") => untimed.replace("\\\"", "\"").into(),
         None => Cow::Borrowed(untimed),
     })

@@ -22,9 +22,9 @@ pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+(?:[A-Z]\w*|
 pub(super) static STATES: Pattern = Pattern::new(
     r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
 );
-/// All of these.
+/// A line that states a failure in any of these ways.
 pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
-/// A line of a test report that tells what failed, and one that counts it.
+/// A line of a test report that names or counts what failed.
 pub(super) static RED: Pattern = Pattern::new(
     r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗|^- [EFW]\d{3} ",
 );
@@ -90,7 +90,7 @@ pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &
 pub(super) static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
 
-/// Substrings of every text that states a failure. Most answers hold none and are skipped quickly.
+/// Every text that states a failure contains one of these. Most answers contain none and are skipped quickly.
 #[rustfmt::skip]
 pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "rror", "RROR", "ERR_", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
@@ -98,7 +98,7 @@ pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
 
-/// The same of JSON, also as texts spell it.
+/// The same for JSON answers, also with escaped quotes.
 #[rustfmt::skip]
 pub(super) static JSON_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["rror", "RROR", "ailed", "AILED", "ailure", "AILURE",
     "eject", "EJECT", "efuse", "EFUSE", "enied", "ENIED", "uccess", "UCCESS", "uccee", "UCCEE", "ok\"", "ok\\", "OK\"",

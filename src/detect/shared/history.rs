@@ -11,7 +11,7 @@ use crate::trace::{Digest, DigestMap, DigestSet};
 pub(crate) struct Past {
     pub(crate) step: u64,
     pub(crate) turn: u64,
-    /// Which attempt of the run it is.
+    /// The number of the attempt, counted from 0.
     pub(crate) number: u64,
     pub(crate) key: Option<Digest>,
     /// `None` if the answer was not recorded. Such an outcome must never count as equal to another.
@@ -153,7 +153,8 @@ impl History {
         past
     }
 
-    /// Adds the outcome of the latest attempt, which was not answered when it was added.
+    /// Adds the outcome of the latest attempt, which was not answered when it was added, and returns it.
+    /// `None` if another attempt is the latest.
     pub(crate) fn answer(&mut self, attempt: &Attempt) -> Option<Past> {
         let past = self.past.back_mut().filter(|past| past.step == attempt.step)?;
         past.outcome = attempt.outcome;
@@ -197,7 +198,7 @@ impl History {
         std::iter::successors(Some(past), |past| self.at(past.same_row?))
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let digests = self.by_key.len() + self.by_failure.len() + self.outcomes.len();
         let lines: usize = self.said.values().map(|lines| lines.0.len()).sum();

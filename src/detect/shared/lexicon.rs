@@ -37,9 +37,9 @@ lists! {
         revoke save send set submit take toggle transfer update upload write";
     /// In the name of a tool: it hands over to a human.
     HANDOVER: "escalate handoff handover";
-    /// In the name of a tool: it hands over to one of these.
+    /// In the name of a tool: it hands over to a human if the name also has a word of the next list.
     TRANSFER: "transfer";
-    /// In the name of a tool: it speaks of a human.
+    /// In the name of a tool: it names a human.
     HUMAN: "human agent agents representative operator support specialist";
     /// In the name of a tool: it is a shell.
     SHELL: "bash powershell pwsh sh shell terminal zsh";
@@ -143,7 +143,7 @@ impl Meaning {
         Self(words.into_iter().fold(0, |all, word| all | Self::of(&lower(word.as_ref())).0))
     }
 
-    /// Returns true if it is one of the lists.
+    /// Returns true if any of these lists contains the word.
     pub(crate) fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

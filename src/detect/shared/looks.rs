@@ -27,14 +27,14 @@ struct Look {
 
 impl Looks {
     const WINDOW: usize = 8;
-    /// How alike two command lines of one program are that look at the same.
+    /// The least likeness of two command lines of one program that look at the same thing.
     const LIKENESS: f64 = 0.3;
-    /// An answer of so few bytes says next to nothing.
+    /// The longest answer, in bytes, that says next to nothing.
     const SHORT: usize = 24;
-    /// Longer answers are neither kept nor judged.
+    /// The longest answer, in bytes, whose lines are remembered.
     const LONGEST: usize = 16_384;
 
-    /// Takes a look and returns whether it resembles earlier ones and every line of its answer stood in theirs.
+    /// Takes a look and returns whether it resembles earlier ones and shows nothing that they did not.
     pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
         let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
         let call = &attempt.call.call;
@@ -55,14 +55,14 @@ impl Looks {
         }
         let idle = match like.as_slice() {
             [] => false,
-            // Of a structured call only the same answer is nothing new.
+            // A structured call brings nothing new only if its answer is the same.
             _ if !call.is_shell => {
                 like.iter().any(|like| attempt.outcome.is_some() && like.outcome == attempt.outcome)
             }
             _ => {
                 let text = answer.to_str();
                 let mut told = lines(&text).filter(|line| line.len() >= 3);
-                // That a search finds nothing is news, once, also in words of its own: `grep … || echo none`.
+                // A search that finds nothing is news once, even in words of its own: `grep … || echo none`.
                 let says_something =
                     lines(&text).any(|line| line.len() >= 3 && !call.text.contains(&line.to_lowercase()));
                 let known: DigestSet =
@@ -96,7 +96,7 @@ impl Looks {
         self.recent.clear();
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.recent.iter().map(|look| look.answer.len() + 1_024).sum()
     }
@@ -108,17 +108,17 @@ impl Look {
     }
 }
 
-/// Returns the lines of an answer, by their digests.
+/// Returns the digests of the lines of an answer that have at least 3 bytes.
 fn line_digests(answer: &str) -> Vec<Digest> {
     lines(answer).filter(|line| line.len() >= 3).map(Digest::of_text).collect()
 }
 
-/// The neighbouring words of a text, to compare it with others.
+/// The pairs of neighbouring words of a text, to compare it with others.
 #[derive(Debug, Clone)]
 struct Bigrams(DigestSet);
 
 impl Bigrams {
-    /// How many words are looked at.
+    /// How many words are compared.
     const MOST: usize = 2_000;
 
     fn of(text: &str) -> Self {
@@ -152,7 +152,7 @@ pub(crate) struct ShownLines {
 struct ShownFile {
     first: Option<KeptText>,
     lines: DigestSet,
-    /// The request of the user and the number of the action that last showed it.
+    /// The numbers of the user's last request and of the action when it was last shown.
     seen: (u64, u64),
     /// Whether it was changed since.
     changed: bool,
@@ -173,9 +173,10 @@ impl ShownLines {
         Digest::of_text(&last_part(file).to_lowercase())
     }
 
-    /// Takes a read, and returns whether all that it shows of a file had been shown since the user's last request, or a
-    /// short while ago. `now` is the number of that request and of the action. The first read after a change of the file
-    /// looks at the change. Answers of a few words, and those of more than 16 KiB, are not compared.
+    /// Takes a read, and returns whether all that it shows of a file had been shown since the user's last
+    /// request, or a short while ago. `now` holds the numbers of that request and of the action. The first
+    /// read after a change of the file looks at the change. Answers of a few words, and those of more than 16
+    /// KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>, now: (u64, u64)) -> bool {
         let call = &attempt.call.call;
         let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
@@ -209,7 +210,7 @@ impl ShownLines {
         all && !std::mem::take(&mut known.changed)
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let file = |file: &ShownFile| {
             file.first.as_ref().map_or(0, KeptText::len) + file.lines.len() * 2 * size_of::<Digest>()
@@ -218,8 +219,8 @@ impl ShownLines {
     }
 }
 
-/// Returns true if the agent should still know what it saw `then`: since the user's last request, or at most 30 actions
-/// ago. Both are the numbers of a request and of an action.
+/// Returns true if the agent should still know what it saw `then`: since the user's last request, or at most
+/// 30 actions ago. Each moment holds the numbers of a request and of an action.
 fn is_recent(then: (u64, u64), now: (u64, u64)) -> bool {
     then.0 == now.0 || now.1 - then.1 <= 30
 }

@@ -1,5 +1,5 @@
-//! Facts about an action that all rules share: the effect of its call, the key of equal calls, the normal form of its
-//! answer, and its failure. Each notion has one file with a table and a few small functions.
+//! Facts about an action that all rules share: the effect of its call, the key of equal calls, the normal
+//! form of its answer, and its failure.
 //!
 //! The facts of a step are computed once, when the first rule asks, and shared by all rules of a scan or monitor.
 
@@ -68,18 +68,18 @@ pub(crate) struct Facts {
     pub(crate) call: Call,
     /// How the action failed, if it did, by its status or by the text of its answer.
     pub(crate) failure: Option<Box<Failure>>,
-    /// The command line of an action that failed, or still may, as it was given.
+    /// The digest of the command line as given, if the action failed or is still running.
     pub(crate) line: Option<Digest>,
-    /// Equal for actions that came to the same: failures with one signature, answers that are equal but for what varies
-    /// by chance. `None` if the answer was not recorded.
+    /// Equal for actions with the same result: failures with one signature, or answers that differ only in
+    /// what varies by chance. `None` if the answer is not known.
     pub(crate) outcome: Option<Digest>,
-    /// Why the answer may not be the last word.
+    /// Whether the answer is the last word.
     pub(crate) state: AnswerState,
     /// Whether the failure is transient by the default rules, once a rule asks.
     transient: OnceLock<bool>,
 }
 
-/// Returns what is known of a step, if it is an action.
+/// Returns the facts of a step; `None` if it is not an action.
 pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
     let (action, digests) = step.digested(Actors::All)?;
     step.facts(|| {
@@ -115,7 +115,7 @@ fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<
         (Content::Absent, _) if action.reason != Some(UnknownReason::Unanswered) => Digest::NONE,
         _ => return None,
     };
-    // A test that says no says it by its status alone.
+    // A negative answer may differ from a positive one in its status alone.
     Some(if action.status == Status::Error { said.and(Digest::NONE) } else { said })
 }
 
@@ -124,7 +124,7 @@ fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Dige
     if is_shell || text::holds_clock(text) { text::template_digest(*text) } else { exact() }
 }
 
-/// A call as messages show it. Nothing is written before it is asked for.
+/// A call as messages show it, formatted on demand.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) call: Arc<Facts>,
@@ -140,12 +140,12 @@ impl Shown {
         Self { call: Arc::clone(call), part: None, given: None }
     }
 
-    /// As [`Shown::of`], with the beginning of this command.
+    /// Like [`Shown::of`], with the beginning of this command.
     pub(crate) fn part(call: &Arc<Facts>, part: &Part) -> Self {
         Self { part: Some(part.place), ..Self::of(call) }
     }
 
-    /// As [`Shown::of`], with the arguments of a structured call that names no file. `action` is its step.
+    /// Like [`Shown::of`], with the arguments of a structured call that names no file.
     pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
         let is_plain = !call.call.is_shell && call.call.target.is_none() && action.name.trim() == &*call.tool;
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
@@ -174,7 +174,7 @@ impl fmt::Display for Shown {
             // A tool that is called like a program is named on its line.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
             (Some(part), _) => {
-                // A line that did not parse has more to it.
+                // If the line did not parse, an ellipsis stands for the rest of it.
                 let is_part = call.parts.len() > 1
                     && !part.shown.ends_with('…')
                     && failure.as_ref().is_some_and(|failure| failure.is_unparsed());
@@ -191,7 +191,7 @@ pub(super) fn program_in(step: &Step<'_>) -> Option<Arc<str>> {
     facts(step).filter(|facts| facts.call.is_shell).map(|facts| Arc::clone(&facts.call.program))
 }
 
-/// Returns the beginning of a text on one line, at most so many characters and an ellipsis.
+/// Returns the beginning of a text on one line: at most `chars` characters, and an ellipsis if more follow.
 pub(super) fn excerpt(text: &str, chars: usize) -> String {
     let text = text.trim();
     let head = first_chars(text, 2 * chars);
@@ -208,7 +208,7 @@ pub(crate) fn command_line<'a>(action: &'a Action<'_>) -> Option<Cow<'a, str>> {
     arguments::Given::by(action, false).line.or_else(|| sole_text(json).map(Cow::Owned))
 }
 
-/// Returns the text of the only argument, if it is of several words.
+/// Returns the text of the only argument, if it has several words.
 fn sole_text(json: &str) -> Option<String> {
     let (mut count, mut sole) = (0, None);
     let read = Json::new(json.as_bytes()).members(|_, value| {
@@ -219,7 +219,7 @@ fn sole_text(json: &str) -> Option<String> {
     sole.filter(|text| read.is_ok() && count == 1 && text.trim().contains(char::is_whitespace))
 }
 
-/// Returns a path as messages show it: of a long one, its end.
+/// Returns a path as messages show it; of a long one, only the end.
 fn short_path(path: &str) -> String {
     const LONGEST: usize = 60;
     let start = path.len().saturating_sub(LONGEST);
@@ -228,18 +228,19 @@ fn short_path(path: &str) -> String {
     end.map_or_else(|| excerpt(path, LONGEST), |end| format!("…{end}"))
 }
 
-/// Returns the beginning of a line after a colon; nothing if the line is blank.
+/// Returns a colon and the beginning of a line; empty if the line is blank.
 pub(super) fn after_colon(line: &str) -> String {
     if line.trim().is_empty() { String::new() } else { format!(": {}", excerpt(line, 100)) }
 }
 
-/// Returns true if the name of a tool says something to a detector: that it polls, checks, or what it does.
+/// Returns true if detectors know from the name of a tool that it polls, checks, reads, writes or takes
+/// notes.
 #[cfg(feature = "statistics")]
 pub(crate) fn is_known_tool(name: &str) -> bool {
     polling::is_known(name) || Does::of_tool(name) != Does::Run || Check::of_tool(name).is_some()
 }
 
-/// As much of a name as a message quotes.
+/// Returns the part of a name that messages quote, at most 80 characters.
 pub(super) fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }

@@ -21,7 +21,7 @@ const HEAD: usize = 300;
 /// Characters of a message in which a refusal says so. Logs and code that a user pastes reach further.
 const REFUSAL_HEAD: usize = 200;
 
-/// Times that a message must have come before it is a nudge.
+/// How often a message must have come before for its next arrival to be a nudge.
 const NUDGE_AFTER: u32 = 2;
 
 /// The fewest words of a nudge. Users say "yes" and "continue" again and again.
@@ -32,7 +32,7 @@ static REFUSAL: Pattern = Pattern::new(
     r"(?is)exactly (?:one|_one_) (?:action|tool call|function call)|no tool calls found|did not include a tool call|(?:no (?:tool call|function call|action found|code block)|did not call (?:a|any) tool|without (?:a tool call|calling a tool)).*(?:response|must)|expected exactly one.*block|response must.*(?:tool call|exactly one|at least one)|response needs to.*tool|did not use (?:a|any) tool.*(?:response|output)|forg[eo]t to (?:call|use).*tool|parse (?:llm output|your.*(?:response|output|action))|previous response had pars.*error|your (?:output|response) was not formatted|your code snippet is invalid|invalid format.*missing 'action",
 );
 
-/// Parts of the phrases above in the spellings that harnesses use, to pass over most messages at once.
+/// Parts of the phrases above in the spellings that harnesses use, to skip most messages quickly.
 #[rustfmt::skip]
 static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACTLY ONE", "xactly _one_", "o tool call",
     "o function call", "o action found", "o code block", "esponse must", "esponse MUST", "esponse needs", "id not use",
@@ -65,13 +65,13 @@ pub(crate) struct Attempt<'a> {
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
-    /// Whether a step came before that is not a system message: the task is not a refusal.
+    /// Whether an earlier step is not a system message. The first message is the task, not a refusal.
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
     /// The agent's message, if it is the last step and its turn has no call.
     spoken: Option<u64>,
-    /// The last answer to a turn without a call, and how often it came without another such answer between.
+    /// The last answer to a turn without a call, and how often it came with no other such answer in between.
     answered: Option<(Digest, u32)>,
     /// The answer to the turn just before, its [`Attempt::row`] and [`Attempt::row_start`].
     row: Option<(Digest, u64, u64)>,

@@ -1,4 +1,4 @@
-//! Phrases that are looked for in what an action brought, all of them in one pass.
+//! Phrases and patterns that rules look for in texts.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -73,7 +73,7 @@ impl Pattern {
         self.compiled.get_or_init(|| RegexBuilder::new(&text()).unicode(false).build().ok()).as_ref()
     }
 
-    /// Returns how many bytes the first match has, if there is one. For a pattern that matches at the start only.
+    /// Returns the length of the match in bytes, if there is one. The pattern must match only at the start.
     pub(crate) fn length(&self, text: &[u8]) -> Option<usize> {
         self.get()?.find(text).map(|found| found.end())
     }
@@ -95,7 +95,7 @@ impl Pattern {
         found.filter_map(|found| text.get(found.get(1)?.range()))
     }
 
-    /// Puts `#` in the place of each match, but for matches in which a group took part.
+    /// Replaces each match with `#`, except matches in which a group took part.
     pub(crate) fn mask<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
         let Some(regex) = self.get() else { return Cow::Borrowed(text) };
         if regex.captures_len() == 1 {
@@ -117,7 +117,7 @@ impl Hints {
         Self(Searcher::new(parts))
     }
 
-    /// Returns the lines of a text that hold one of them.
+    /// Returns the lines of a text that contain one of them; all lines if there is no searcher.
     pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -135,7 +135,7 @@ impl Hints {
         })
     }
 
-    /// Returns true if bytes hold one of them. True if that cannot be found out quickly.
+    /// Returns true if the bytes contain one of them, or if there is no searcher.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
     }

@@ -1,4 +1,4 @@
-//! Calls that ask whether something is over yet, and failures that are sound to try again: what rules pass over.
+//! Polling calls and transient failures, which rules pass over.
 
 use std::sync::OnceLock;
 
@@ -9,10 +9,10 @@ use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 
-/// A call that is meant to be made again and again: a tool, and which values of one of its arguments make it so.
+/// A call that is meant to be made again and again: of a tool, or of a tool with some values of one argument.
 ///
-/// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument that is
-/// not given. Where the text of the arguments is not known, the name decides.
+/// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument
+/// that is not given. If the text of the arguments is not known, the name decides.
 ///
 /// ```
 /// use serde_json::json;
@@ -42,13 +42,13 @@ struct Call {
 }
 
 impl PollingCall {
-    /// Creates every call of this tool; names are compared trimmed and without case.
+    /// Describes every call of this tool. Names are trimmed, and case is ignored.
     pub fn tool(tool: impl Into<String>) -> Self {
         Self(Repr::Tool(tool.into()))
     }
 
-    /// Creates the calls of this tool in which the argument has one of these values; `None` is an argument that is not
-    /// given.
+    /// Describes the calls of this tool in which the argument has one of these values; `None` stands for an
+    /// argument that is not given.
     pub fn with<'v>(
         tool: impl Into<String>,
         argument: impl Into<String>,
@@ -77,7 +77,7 @@ impl PollingCall {
         }
     }
 
-    /// Returns true if a call is one of these. If the text of its arguments was not kept, the tool decides.
+    /// Returns true if a call is one of these.
     fn matches(&self, action: &Action<'_>) -> bool {
         if fold_name(self.name()) != fold_name(action.name) {
             return false;
@@ -102,7 +102,7 @@ impl PollingCall {
 /// The compiled fields `exempt` and `transient` of a configuration.
 #[derive(Debug)]
 pub(in crate::detect) struct PassedOver {
-    /// The folded names of the tools, to pass over most calls at once.
+    /// The digests of the folded names of the tools, to skip most calls quickly.
     tools: Vec<Digest>,
     exempt: Vec<PollingCall>,
     transient: Option<Matcher>,

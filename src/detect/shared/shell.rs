@@ -1,7 +1,7 @@
 //! Command lines: which simple commands a line holds, and their words. Nothing is expanded.
 //!
-//! No crate on the registry splits a line at `;`, `|`, `&&` and line ends and keeps here-documents and redirections
-//! apart: the `shlex` family yields words only.
+//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&&` and line ends and
+//! keeps here-documents and redirections apart. Any text is accepted.
 
 use std::borrow::Cow;
 
@@ -70,13 +70,13 @@ impl Command<'_> {
         self.words.is_empty()
     }
 
-    /// Returns true if its complaints go to `/dev/null`.
+    /// Returns true if its standard error goes to `/dev/null`.
     pub(crate) fn is_silenced(&self) -> bool {
         self.dropped == Dropped::Complaints
     }
 }
 
-/// Returns the program at a path. A whole command in quotes is none.
+/// Returns the program at a path. A whole command in quotes is returned as it is.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
     if path.contains(['|', ';', '(', '"', '\'', '\n']) {
         return path.clone();
@@ -92,7 +92,8 @@ fn program_of_path(path: &str) -> &str {
     installer(program.strip_suffix(".exe").unwrap_or(program))
 }
 
-/// Calls `visit` with the simple commands of a line. The commands of a lone `bash -c '…'` take its place.
+/// Calls `visit` with the simple commands of a line. If its only command is `bash -c '…'`, the commands
+/// inside take its place.
 ///
 /// `cd /repo && FOO=1 pytest -q | tee log` holds `cd /repo`, `pytest -q` and the piped `tee log`.
 pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&[Command<'_>]) -> T) -> T {
@@ -107,7 +108,7 @@ pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&[Command<'_>]) -> T) -
     }
 }
 
-/// Returns the line that `bash -c '…'` is given.
+/// Returns the line inside a `bash -c '…'`.
 fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
     let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
@@ -139,7 +140,7 @@ struct Lexer<'l> {
 
 /// A word that is being read.
 enum Word<'l> {
-    /// The beginning of this text, so many bytes.
+    /// A text, and how many of its first bytes make the word.
     Spelled(&'l str, usize),
     Made(String),
 }
@@ -206,12 +207,12 @@ impl<'l> Lexer<'l> {
         self.commands
     }
 
-    /// Returns the rest after so many bytes.
+    /// Returns the rest after its first `bytes` bytes.
     fn after(&self, bytes: usize) -> &'l str {
         self.rest.get(bytes..).unwrap_or_default()
     }
 
-    /// Adds so many bytes of the rest to the word.
+    /// Moves the first `bytes` bytes of the rest to the word.
     fn push(&mut self, bytes: usize) {
         let piece = self.rest.get(..bytes).unwrap_or_default();
         match &mut self.word {
@@ -265,7 +266,8 @@ impl<'l> Lexer<'l> {
         }
     }
 
-    /// Takes a text of PowerShell between `@'` or `@"` at the end of a line and the same at the start of one.
+    /// Takes a text of PowerShell between `@'` or `@"` at the end of a line and `'@` or `"@` at the start of
+    /// one.
     fn here_string(&mut self) -> bool {
         let Some(quote) = self.after(1).chars().next().filter(|c| matches!(c, '\'' | '"')) else {
             return false;
@@ -280,7 +282,7 @@ impl<'l> Lexer<'l> {
         true
     }
 
-    /// Takes a `$(…)` as it is written.
+    /// Takes a `$(…)` unchanged.
     fn substitution(&mut self) {
         let mut depth = 0_usize;
         let end = self.rest.find(|c| {

@@ -90,7 +90,7 @@ pub(super) fn before_program(words: &[Cow<'_, str>]) -> usize {
 impl Wrapper {
     fn fits(&self, name: &str, after: &[Cow<'_, str>]) -> bool {
         let words = after.iter().map(|word| &**word);
-        // `command -v git` asks for a program and runs none.
+        // `command -v git` looks up a program and runs none.
         self.names.contains(&name)
             && words.take(self.subcommand.len()).eq(self.subcommand.iter().copied())
             && !(name == "command" && after.first().is_some_and(|next| next.starts_with('-')))
@@ -114,7 +114,7 @@ pub(super) fn is_assignment(word: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// `pip` for any of its spellings, else the program as it is.
+/// Returns `pip` for any of its spellings, else the program as it is.
 pub(super) fn installer(program: &str) -> &str {
     let version = program.strip_prefix("pip").unwrap_or("-");
     if version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') { "pip" } else { program }

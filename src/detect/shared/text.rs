@@ -7,19 +7,19 @@ use super::phrases::{Hints, Pattern};
 use crate::json::simd::{self, Simd, Task};
 use crate::trace::{Digest, Text, first_chars};
 
-/// Lines in which a harness wraps what a command printed; those of other beginnings do not.
+/// Lines in which a harness wraps what a command printed. [`may_wrap`] must know how each begins.
 static WRAPPING: Pattern = Pattern::new(
     r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|exit (?:code|status):? ?\d+|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
 );
-/// Words that a harness leaves in the place of an answer that it took out of the context.
+/// Words that a harness leaves in place of an answer that it removed from the context.
 static WITHHELD: Pattern = Pattern::new(
     r"(?i)^\W{0,2}(?:(?:old |earlier |previous )?(?:tool (?:result|output|use)s?|environment output)(?: content)?:? (?:\(\d+ lines )?(?:was |were |has been |have been )?(?:cleared|removed|omitted|elided|compacted)|compacted history|masked>$)",
 );
-/// The exit code that such a line tells.
+/// A wrapping line that states the exit code.
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
 );
-/// Parts of such a line in the spellings that harnesses use, to pass over most answers at once.
+/// Parts of such a line in the spellings that harnesses use, to skip most answers quickly.
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
     "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));
@@ -36,7 +36,7 @@ static VARYING: Pattern = Pattern::new(
 static NUMBERS: Pattern =
     Pattern::new(r"(?i)\d+(?:[.,]\d+)*( (?:failed|passed|errors?|failures?|tests?|problems?)\b)?");
 
-/// How much of the beginning and of the end of an answer is compared.
+/// How many bytes of the beginning and of the end of an answer are compared.
 const COMPARED: usize = 2_000;
 
 /// Removes the colours of a terminal, also those that lost their escape character: `[31m`.
@@ -68,7 +68,7 @@ pub(crate) fn lines(answer: &str) -> impl DoubleEndedIterator<Item = &str> {
     answer.lines().map(bare).filter(move |line| !line.is_empty() && !wraps(line))
 }
 
-/// Returns true if an answer says nothing but that in which the harness wraps it.
+/// Returns true if an answer holds nothing but the wrapping of the harness.
 pub(crate) fn is_blank(answer: Text<'_>) -> bool {
     answer.len() <= 200 && lines(&answer.to_str()).next().is_none()
 }
@@ -106,7 +106,7 @@ fn bare(line: &str) -> &str {
     inner.strip_suffix("</tool_use_error>").or_else(|| inner.strip_suffix("</error>")).unwrap_or(inner)
 }
 
-/// Returns the exit code that the wrapping of the end of an answer tells, so many bytes of it.
+/// Returns the exit code that a wrapping line states in about the last `bytes` bytes of an answer.
 pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
     let spelling = answer.spelling();
     let end = spelling.get(spelling.len().saturating_sub(bytes)..).unwrap_or_default();
@@ -117,7 +117,7 @@ pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
     EXIT_HINTS.lines_in(&tail).find_map(|line| EXIT_CODE.group(line))?.parse().ok()
 }
 
-/// Puts `#` in the place of what varies by chance.
+/// Replaces what varies by chance with `#`.
 fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     let (mut out, mut copied) = (Vec::new(), 0);
     for (number, mut starts) in simd::run(Starts(text)).into_iter().enumerate() {
@@ -159,7 +159,7 @@ impl Task for Starts<'_> {
             let block = simd.block(bytes);
             let folded = simd.with_bits(block, 0x20);
             let is = |byte: u8| simd.equal(folded, byte);
-            // Nothing is known of what follows the block: there it may go on.
+            // The bytes after the block are unknown, so a start at its end counts.
             let before = |next: u64| next >> 1 | 1 << 63;
             let digit = simd.within(block, b'0', b'9');
             let word = digit | simd.within(folded, b'a', b'z') | simd.equal(block, b'_');
@@ -179,7 +179,7 @@ impl Task for Starts<'_> {
     }
 }
 
-/// Returns true if a text may begin with something that varies: no for most words, at little cost.
+/// Returns true if a text may begin with something that varies. Cheap, and false for most words.
 fn may_vary(text: &[u8]) -> bool {
     let lower = |at: usize| text.get(at).map_or(0, u8::to_ascii_lowercase);
     let run = |is: fn(&u8) -> bool| text.iter().take(7).take_while(|byte| is(byte)).count();
@@ -206,7 +206,7 @@ fn may_vary(text: &[u8]) -> bool {
     }
 }
 
-/// Returns true if a text only stands in the place of an answer: `[Old tool result content cleared]`.
+/// Returns true if a text only stands in place of an answer: `[Old tool result content cleared]`.
 pub(crate) fn is_withheld(text: Text<'_>) -> bool {
     text.len() <= 300
         && matches!(text.start(1), [b'[' | b'<' | b'O' | b'T'])
@@ -226,12 +226,13 @@ pub(crate) fn template(text: &str) -> String {
     String::from_utf8_lossy(&mask(text.as_bytes())).into_owned()
 }
 
-/// Returns the digest of the template of an answer, as it is spelled, without the head in which a harness wraps it.
+/// Returns the digest of the template of the beginning and end of an answer, as it is spelled, without the
+/// head in which a harness wraps it.
 pub(crate) fn template_digest(text: Text<'_>) -> Digest {
     masked_digest(text, |part| Digest::of_spelling(&mask(part)))
 }
 
-/// As [`template_digest`], with all numbers masked except those that count tests and failures.
+/// Like [`template_digest`], with all numbers masked except those that count tests and failures.
 pub(crate) fn form_digest(text: Text<'_>) -> Digest {
     masked_digest(text, |part| Digest::of_spelling(&NUMBERS.mask(&mask(part))))
 }

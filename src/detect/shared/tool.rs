@@ -8,7 +8,7 @@ use super::does::Does;
 use super::lexicon::{Meaning, words};
 use crate::trace::{Digest, DigestMap, fold_name};
 
-/// The facts that follow from the name of a tool, computed once for each name.
+/// The facts that follow from the name of a tool. Each thread remembers those of the names that it met.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     /// The name, trimmed.
@@ -17,7 +17,7 @@ pub(crate) struct Tool {
     pub(super) folded: Arc<str>,
     pub(super) does: Does,
     pub(super) check: Option<Check>,
-    /// Whether it is called like a shell: `bash`, `run_command`.
+    /// Whether its name is that of a shell: `bash`, `run_command`.
     pub(super) is_shell: bool,
     /// Whether it hands over to a human: `transfer_to_human_agents`, `escalate`.
     pub(crate) hands_over: bool,
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 impl Tool {
-    /// How many names are remembered.
+    /// The most names that are remembered.
     const MOST: usize = 256;
 
     pub(crate) fn of(name: &str, digest: Digest) -> Self {

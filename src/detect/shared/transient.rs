@@ -1,4 +1,4 @@
-//! Transient failures, which it is sound to try again.
+//! Transient failures, after which it is sound to try again.
 
 use std::cell::LazyCell;
 
@@ -9,10 +9,14 @@ use super::phrases::searcher;
 use crate::error::{Error, Result};
 use crate::trace::{Action, Arguments, Status};
 
-/// How many characters of an observation are looked at.
+/// How many characters of an observation are searched.
 const HEAD: usize = 300;
 
-/// The rules for transient errors. The default is the documented list.
+/// The rules for transient errors. The default names common timeouts, rate limits, server errors and
+/// connection errors.
+///
+/// Codes and phrases are looked for in the first 300 characters of the observation. Those that the arguments
+/// of the call contain do not count.
 ///
 /// ```
 /// use wrongturn::{Action, Status, detect::TransientRules};
@@ -25,11 +29,12 @@ const HEAD: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransientRules {
-    /// Structured error types, compared without case, `_` and `-`; a type that holds one of them matches.
+    /// Structured error types, compared without case, `_`, `-` and spaces. A type that contains one of them
+    /// matches.
     pub error_types: Vec<String>,
-    /// Numbers that match where they stand alone in the text.
+    /// Numbers that match where they stand alone.
     pub codes: Vec<u32>,
-    /// Phrases that match anywhere in the text, without case.
+    /// Phrases that match anywhere, ignoring ASCII case.
     pub phrases: Vec<String>,
 }
 
@@ -60,7 +65,7 @@ impl Default for TransientRules {
 }
 
 impl TransientRules {
-    /// Returns true if the action failed, and failed transiently.
+    /// Returns true if the action failed transiently.
     #[must_use]
     pub fn matches(&self, action: &Action<'_>) -> bool {
         action.status == Status::Error && Matcher::new(self).is_transient(action)
@@ -75,12 +80,12 @@ impl TransientRules {
     }
 }
 
-/// The rules, made ready.
+/// The compiled rules.
 #[derive(Debug)]
 pub(in crate::detect) struct Matcher {
     pub(super) are_default: bool,
     error_types: Vec<String>,
-    /// Phrases first, then numbers, in lower case. Of two numbers that begin alike, the longer one is met.
+    /// Phrases first, then numbers, in lower case. Of two that begin alike, the longer one matches.
     texts: Option<AhoCorasick>,
     phrases: usize,
 }

@@ -9,7 +9,7 @@ static COURTESY: Pattern = Pattern::new(
     r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
 );
 
-/// How much of a message is remembered.
+/// How many bytes of a message are remembered.
 const REMEMBERED: usize = 2_000;
 
 /// The messages of the user so far.
@@ -17,10 +17,10 @@ const REMEMBERED: usize = 2_000;
 pub(crate) struct UserSays {
     /// The number of messages that ask for something.
     pub(crate) messages: u64,
-    /// The step of the last message.
+    /// The step of the last of them.
     pub(crate) latest: u64,
     text: Vec<u8>,
-    /// Whether the last message sums up a session that went on without its earlier messages.
+    /// Whether the last step is a message that sums up a session whose earlier messages are gone.
     pub(crate) resumes: bool,
 }
 
@@ -43,12 +43,12 @@ impl UserSays {
         self.text.extend_from_slice(text.start(REMEMBERED));
     }
 
-    /// Returns true if the last message names a value among the arguments.
+    /// Returns true if the last of these messages names a value with a digit from the arguments.
     pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
         names_value(action, &self.text)
     }
 
-    /// Returns the bytes held on the heap.
+    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.text.capacity()
     }

@@ -13,7 +13,8 @@ use crate::trace::{Action, Status, UnknownReason};
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// Since a check passed, and since one of the work passed: a test, or a script that the agent wrote.
+    /// Since any check passed, and since one of the work passed: a test, build or linter, or a script that
+    /// the agent wrote.
     all: Since,
     work: Since,
     pub(super) any_failed: bool,
@@ -40,7 +41,7 @@ struct FailedCheck {
     check: Check,
     shown: Shown,
     line: String,
-    /// Whether its program is there.
+    /// Whether its program was found.
     ran: bool,
 }
 
@@ -88,7 +89,7 @@ impl Checks {
                 Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
                 }
-                // A time-out and a run of no test tell nothing of what was checked.
+                // A time-out or a run without tests says nothing about what was checked.
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient)
                         && !matches!(failure.kind, FailureKind::Killed | FailureKind::NoTests) =>
@@ -106,7 +107,7 @@ impl Checks {
                 None if passed && check == Check::Form => {
                     since.failed.retain(|failed| failed.check != Check::Form);
                 }
-                // A build tells nothing of tests.
+                // A build says nothing about tests.
                 None if passed && check == Check::Build => {
                     since.failed.retain(|failed| failed.check == Check::Tests);
                 }
@@ -117,7 +118,8 @@ impl Checks {
         passed
     }
 
-    /// Returns the failed checks that nothing made good, if a source file was changed before the last of them.
+    /// Returns the failed checks that no later check cleared, if a source file was changed before the last of
+    /// them.
     fn failing(&self) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
@@ -142,7 +144,7 @@ impl Checks {
         Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();

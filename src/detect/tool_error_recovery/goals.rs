@@ -52,16 +52,16 @@ impl Goal {
     }
 }
 
-/// Every failure of a run that is not one of a check belongs to a goal, which is reached, dropped or left open.
+/// The goals of a run.
 #[derive(Debug)]
 pub(super) struct Goals {
     min_attempts: u64,
     all: Vec<Goal>,
     /// How many of them wait.
     waiting: usize,
-    /// By key: places in the list of goals.
+    /// Places in the list of goals, by key.
     by_key: DigestMap<Vec<usize>>,
-    /// Look-ups that were answered.
+    /// The keys of look-ups that were answered.
     looked_up: DigestSet,
     /// The latest new look-up, the latest hand-over to a human and the look-up before it.
     new_look: Option<u64>,
@@ -106,7 +106,7 @@ impl Goals {
             return;
         }
         let text = text.to_str();
-        // The words of admission are English.
+        // The words of admission are English, so only English messages count.
         if [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
             self.spoke = Some(step);
         }
@@ -166,7 +166,7 @@ impl Goals {
             }
         }
         for part in &call.parts {
-            // A call of the tool that named no file was not well-formed.
+            // Earlier calls of the tool that named no file were malformed.
             if part.file.is_some() && !call.is_shell {
                 self.reach_all(&part.program);
             }
@@ -261,7 +261,8 @@ impl Goals {
         }
     }
 
-    /// Why a goal is left open at the end, if it is. `asked` is the step of the user's latest request.
+    /// Returns why a goal is left open at the end, if it is. `asked` is the step of the user's latest
+    /// request.
     fn open_reason(&self, goal: &Goal, asked: u64) -> Option<OpenReason> {
         if !goal.is_waiting() {
             return None;
@@ -291,8 +292,8 @@ impl Goals {
         }
     }
 
-    /// Returns the open goals, those in vain of one tool and those that end the run as one. `failing` is the step of the
-    /// last failed check.
+    /// Returns the findings on open goals. The vain look-ups of one tool are one finding, and so are the
+    /// failures that end the run. `failing` is the step of the last failed check.
     pub(super) fn findings(&self, asked: u64, failing: Option<u64>) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
@@ -311,7 +312,7 @@ impl Goals {
                 None => groups.push((reason, group)),
             }
         }
-        // A check, or a goal that was tried again, says more than that the run ends with it.
+        // If a failed check or another open goal is among the last failures, its finding says more.
         let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
             *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
         };
@@ -350,8 +351,8 @@ impl Goals {
         finding(place, reason, &group.goal.program, count, message)
     }
 
-    /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups that were dropped
-    /// do not count.
+    /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups count
+    /// only if they are open.
     pub(super) fn counts(&self, asked: u64) -> (u64, u64, u64) {
         let (mut all, mut reached, mut open) = (0, 0, 0);
         for goal in &self.all {
@@ -369,7 +370,8 @@ impl Goals {
         let waiting =
             self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, asked).is_none());
         let near = waiting.map(|goal| {
-            // A look-up is in vain when the same call has failed twice, anything else when it was tried twice.
+            // A look-up is in vain when the same call has failed twice; any other goal is open when it was
+            // tried twice.
             let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
             let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
             NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
@@ -377,13 +379,13 @@ impl Goals {
         near.collect()
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         self.all.len() * 1_024 + self.looked_up.len() * 2 * size_of::<Digest>() + self.tail.len() * 8
     }
 }
 
-/// Open goals that make one finding; the latest of them.
+/// Open goals that make one finding. `goal` is the latest of them.
 struct Group<'g> {
     goal: &'g Goal,
     place: (u64, u64),

@@ -49,8 +49,8 @@ pub struct ToolErrorRecoveryConfig {
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
-    /// Number of failed look-ups, or of failures at the end of the run, from which a goal counts as open (`goals`); at
-    /// least 2.
+    /// Number of turns with failed look-ups, or of failures at the end of the run, from which a goal counts
+    /// as open (`goals`); at least 2.
     pub min_attempts: u64,
     /// Whether the recovery rate treats each program run in a shell as a separate tool.
     pub by_program: bool,
@@ -143,7 +143,7 @@ named! {
         InVain = "in_vain",
         /// It failed, and the agent handed the task to a human without looking up anything new.
         HandedOver = "handed_over",
-        /// It failed, and the agent went on without a word about it.
+        /// It failed, and the agent spoke without admitting it.
         PassedOver = "passed_over",
         /// A change was rejected because of its format and never sent again.
         NeverSent = "never_sent",
@@ -188,7 +188,7 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
         .confidence(Confidence::Likely)
 }
 
-/// The default rule. Failed checks are judged separately; every other failure belongs to a goal.
+/// The default rule. Failed checks are judged separately; most other failures belong to goals.
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,
@@ -239,7 +239,7 @@ impl Recovery {
             told.to_mut().check = Some(Check::Form);
         }
         let told = &told;
-        // `curl` that neither sends nor saves only looks, if it is there.
+        // `curl` that neither sends nor saves only looks, if it is installed.
         let fetches =
             told.does == Does::Run && told.name() == "curl" && !matches!(kind, Some(FailureKind::Missing(_)));
         let looks = call.is_shell && (told.does == Does::Read || fetches);

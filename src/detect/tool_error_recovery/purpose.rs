@@ -1,4 +1,4 @@
-//! The purpose of a call, by which failures belong to one goal.
+//! The purpose of a call, which groups failures into goals.
 
 use crate::detect::shared::{Check, Part, installs, words};
 use crate::trace::Digest;

@@ -11,9 +11,9 @@ use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
 
 /// The fewest lines that distinguish a change from others.
 const LINES: usize = 5;
-/// The fewest bytes of a line that counts: shorter ones stand everywhere.
+/// The fewest bytes of a line that counts: shorter ones are too common.
 const LINE_BYTES: usize = 12;
-/// A change counts as sent again if a later call holds one in this many of its lines.
+/// A change counts as sent again if a later call contains one in this many of its lines.
 const ONE_IN: usize = 10;
 
 /// What begins and ends a block of code in a message.
@@ -26,7 +26,7 @@ pub(super) struct Unsent {
     /// The agent's message, if it holds a block of code and is the last step.
     said: Option<String>,
     changes: Vec<Change>,
-    /// How many there were, sent again or not.
+    /// How many changes were refused, sent again or not.
     pub(super) all: u64,
 }
 
@@ -63,7 +63,7 @@ impl Unsent {
         }
     }
 
-    /// Notes a call: it may send a change again.
+    /// Notes a call, which may send a change again.
     pub(super) fn sent(&mut self, action: &Action<'_>) {
         if self.changes.is_empty() {
             return;
@@ -75,12 +75,13 @@ impl Unsent {
         self.changes.retain(|change| !is_sent(change));
     }
 
-    /// Notes that the code ran as wanted: what was refused was not needed, or done in another way.
+    /// Notes that a check of the code passed: the refused changes were not needed, or were made in another
+    /// way.
     pub(super) fn passed(&mut self) {
         self.changes.clear();
     }
 
-    /// How many changes were not sent again.
+    /// Returns how many changes were not sent again.
     pub(super) fn open(&self) -> u64 {
         self.changes.len() as u64
     }
@@ -95,7 +96,7 @@ impl Unsent {
         })
     }
 
-    /// About how many bytes are held.
+    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         let lines: usize = self.changes.iter().map(|change| change.lines.len()).sum();
         self.said.as_ref().map_or(0, String::len) + self.changes.len() * 128 + lines * 2 * size_of::<Digest>()

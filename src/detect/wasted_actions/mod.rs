@@ -21,10 +21,11 @@ use crate::trace::{Actors, RouteStatus};
 pub struct WastedActionsConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// The weight of wasted actions to detect ([`WasteReason`]); above 0.
+    /// The total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
     pub min_wasted: f64,
-    /// The minimum of wasted actions squared over all actions; at least 0. The default 1 finds 3 wasted of 9, 5 of 25,
-    /// 7 of 49.
+    /// The minimum of this weight squared over the number of actions; at least 0. The default 1 finds 3
+    /// wasted of 9, 5 of 25, 7 of 49. Unless it is 0, the weight must also be at least a tenth of all
+    /// actions.
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -82,17 +83,18 @@ impl Rule for WastedActions {
 }
 
 named! {
-    /// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` count 1, the others 1/2.
+    /// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` weigh 1, the others 1/2.
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum WasteReason: "reason of waste" {
-        /// Its program failed in a new way.
+        /// Its program failed in a new way, or was to run tests and ran none.
         Failed = "failed",
         /// Its program failed as it had before.
         FailedAgain = "failed_again",
         /// Its answer was known.
         KnownAnswer = "known_answer",
-        /// Its answer was known, and the same call had been repeated already or came directly before.
+        /// Its answer was known, the same call had been repeated already or came directly before, and the
+        /// user asked for nothing in between.
         KnownAgain = "known_again",
         /// It showed only lines of a file that had been shown.
         NothingNew = "nothing_new",
@@ -134,7 +136,7 @@ impl WasteReason {
 pub struct WastedActionsEvidence {
     /// The weight of all wasted actions.
     pub wasted: f64,
-    /// All actions, including turns without a call.
+    /// All actions that neither poll nor wait, and the turns without a call that the harness refused.
     pub actions: u64,
     /// The number of wasted actions by reason.
     pub reasons: BTreeMap<WasteReason, u64>,

@@ -160,14 +160,14 @@ impl Waste {
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
             _ if action.is_some_and(|action| runs_no_test(call, action)) => Some(WasteReason::Failed),
-            // Searches of one turn look for one thing.
+            // Searches of one turn look for the same thing.
             _ if action.is_some_and(|action| found_nothing(call, action)) => {
                 let is_first = self.searched_in.replace(now.turn) != Some(now.turn);
                 // The first one after a change may confirm that something is gone.
                 let confirms = is_first && std::mem::take(&mut self.has_written);
                 (is_first && !confirms).then_some(WasteReason::NothingFound)
             }
-            // That a check still passes is news.
+            // A check that still passes is news.
             Some(_) if call.does == Does::Run && !call.parts.iter().all(checks) => {
                 Some(WasteReason::SameResult)
             }
@@ -186,7 +186,7 @@ impl Waste {
         self.halves as f64 / 2.0
     }
 
-    /// Returns true if enough is wasted to detect it.
+    /// Returns true if enough is wasted for a finding.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
         let (wasted, actions) = (self.wasted(), self.actions as f64);
@@ -249,7 +249,7 @@ impl Fold for Waste {
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else {
             self.user.observe(step);
-            // The agent does not know any more what it saw.
+            // The agent no longer knows what it saw.
             if self.user.resumes {
                 (self.seen, self.shown) = (DigestMap::default(), ShownLines::default());
             }
