@@ -7,7 +7,7 @@
 
 use wide::u8x16;
 
-/// Counts the spaces and line feeds that a block begins with.
+/// Counts the spaces and line feeds at the start of a block.
 #[inline]
 pub(super) fn leading_space(block: [u8; 16]) -> usize {
     let block = u8x16::new(block);
@@ -15,14 +15,15 @@ pub(super) fn leading_space(block: [u8; 16]) -> usize {
     (equal(b' ') | equal(b'\n')).trailing_ones() as usize
 }
 
-/// Returns the index of the first backslash in a block.
+/// Returns the index of the first backslash in a block, or `None`.
 #[inline]
 pub(super) fn first_backslash(block: [u8; 16]) -> Option<usize> {
     let found = u8x16::new(block).simd_eq(u8x16::splat(b'\\')).to_bitmask();
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
-/// Returns the block at an offset. At the end of the text, the rest is padded with spaces in `memory`.
+/// Returns the block at an offset, or `None` at the end of the text. A last, shorter block is copied over the
+/// start of `end`, which callers fill with spaces.
 #[inline(always)]
 pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) -> Option<&'b [u8; 64]> {
     let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
@@ -33,9 +34,9 @@ pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) ->
     Some(end)
 }
 
-/// Returns the bytes that are escaped by a backslash before them. `carried` is 1 if the first byte of the block is
-/// escaped, and is set for the next block. The arithmetic follows Langdale and Lemire, "Parsing gigabytes of JSON per
-/// second" (2019), section 3.1.1.
+/// Returns the bytes that are escaped by a backslash before them. `carried` is 1 if the first byte of the
+/// block is escaped, and is set for the next block. The arithmetic is that of simdjson's
+/// `json_escape_scanner`.
 #[inline(always)]
 pub(super) fn escaped(backslashes: u64, carried: &mut u64) -> u64 {
     const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
@@ -52,7 +53,7 @@ pub(super) fn below(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// Returns the prefix XOR: each bit says whether an odd number of bits is set up to it.
+/// Returns the prefix XOR: each bit says whether an odd number of bits is set up to and including it.
 #[inline(always)]
 pub(super) fn up_to_each(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {

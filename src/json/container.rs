@@ -17,8 +17,8 @@ pub(super) enum Unbalanced {
     Deep(usize),
 }
 
-/// Finds the end of the list or object that begins at `from`, after its closing bracket. Looks only at strings and
-/// brackets. `most` is the depth allowed, including this level.
+/// Returns the offset after the closing bracket of the list or object that begins at `from`. Looks only at
+/// strings and brackets, and does not tell `[` from `{`. `most` is the depth allowed, including this level.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
     simd::run(ContainerEnd { bytes, from, most })
 }
@@ -66,9 +66,9 @@ struct Nesting {
 /// The outcome of scanning a block.
 enum Step {
     On,
-    /// The bracket that balances the first.
+    /// The index in the block of the bracket that balances the first.
     Closed(usize),
-    /// A bracket that exceeds the depth.
+    /// The index in the block of a bracket that exceeds the depth allowed.
     Deep(usize),
 }
 
@@ -111,7 +111,7 @@ impl Nesting {
         }
     }
 
-    /// Finds the bytes outside strings, one by one.
+    /// Finds the bytes outside strings, byte by byte.
     #[cold]
     fn outside(&mut self, block: &[u8; 64]) -> u64 {
         let (mut in_string, mut is_escaped) = (self.string != 0, self.carried != 0);
@@ -129,7 +129,7 @@ impl Nesting {
         outside
     }
 
-    /// Counts brackets, one by one.
+    /// Counts brackets one by one.
     fn brackets(&mut self, opening: u64, closing: u64) -> Step {
         let mut left = opening | closing;
         while left != 0 {
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the same, byte by byte.
+    /// Like [`container_end`], byte by byte.
     fn naive_container(bytes: &[u8], most: u32) -> Option<usize> {
         let (mut depth, mut in_string, mut is_escaped) = (0, false, false);
         for (at, byte) in bytes.iter().enumerate() {

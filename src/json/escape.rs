@@ -2,7 +2,8 @@
 
 use super::scan::{Escapes, Unsound};
 
-/// Classifies an escape, or returns `None` if it is invalid. `place` is the offset of the byte after the backslash.
+/// Classifies an escape, or returns `None` if it is invalid or incomplete. `place` is the offset of the byte
+/// after the backslash.
 #[expect(
     clippy::inline_always,
     reason = "measured: a call for each takes as long as the check of three blocks"
@@ -24,7 +25,8 @@ pub(super) fn escape_at(bytes: &[u8], place: usize) -> Option<Escapes> {
     }
 }
 
-/// Returns the error in an invalid or incomplete escape. `place` is the offset of the byte after the backslash.
+/// Returns the error in an invalid or incomplete escape. `place` is the offset of the byte after the
+/// backslash.
 #[cold]
 pub(super) fn no_escape(bytes: &[u8], place: usize) -> Unsound {
     if bytes.get(place) != Some(&b'u') {
@@ -50,7 +52,7 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// Returns the value of four hexadecimal digits.
+/// Returns the value of four hexadecimal digits, or `None` if one of them is not such a digit.
 #[inline]
 fn unit(digits: [u8; 4]) -> Option<u16> {
     let [a, b, c, d] =
@@ -58,8 +60,8 @@ fn unit(digits: [u8; 4]) -> Option<u16> {
     ((a | b | c | d) < 16).then_some(a << 12 | b << 8 | c << 4 | d)
 }
 
-/// Returns true if canonical JSON writes a character as `\u` and these digits. It does so only for control characters
-/// without a shorter escape.
+/// Returns true if canonical JSON spells a character as `\u` and these digits. It does so only for control
+/// characters without a shorter escape.
 pub(super) fn is_canonical_unicode(digits: &[u8]) -> bool {
     match digits {
         [b'0', b'0', b'0', low] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -89,7 +91,8 @@ pub(super) fn push_spelling(character: char, to: &mut String) {
     to.push_str(short);
 }
 
-/// Returns the character of the escape at the start of `escape`, and the length of the escape.
+/// Returns the character and the length of the escape at the start of `escape`. An invalid escape, or an
+/// unpaired surrogate, gives U+FFFD.
 #[inline]
 pub(super) fn decode_escape(escape: &[u8]) -> (char, usize) {
     let simple = match escape.get(1) {

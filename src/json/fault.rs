@@ -13,7 +13,7 @@ pub(crate) struct Fault(Box<(usize, Cause)>);
 enum Cause {
     /// The text ends in the middle of a value.
     End,
-    /// A string that is needed is not UTF-8.
+    /// A string that was to be decoded is not UTF-8.
     Encoding,
     Syntax(&'static str),
     Shape(String),
@@ -39,13 +39,13 @@ impl Fault {
         Self(Box::new((at, Cause::Shape(what.into()))))
     }
 
-    /// Makes an error of another kind at this offset.
+    /// Wraps an error of another kind at this offset.
     #[cold]
     pub(crate) fn other(at: usize, error: Error) -> Self {
         Self(Box::new((at, Cause::Other(error))))
     }
 
-    /// Returns the offset in the text.
+    /// Returns the offset of the error in the text.
     pub(crate) fn at(&self) -> usize {
         self.0.0
     }
@@ -55,7 +55,7 @@ impl Fault {
         matches!(self.0.1, Cause::End)
     }
 
-    /// Returns true if replacing invalid bytes by U+FFFD would resolve the error.
+    /// Returns true if replacing invalid bytes with U+FFFD would resolve the error.
     pub(crate) fn is_encoding(&self) -> bool {
         matches!(self.0.1, Cause::Encoding)
     }
@@ -77,12 +77,12 @@ impl Fault {
     }
 }
 
-/// Returns a value of an unexpected kind.
+/// Returns the error for a value of an unexpected kind.
 pub(super) fn unexpected(at: usize, expected: &str, found: &str) -> Fault {
     Fault::shape(at, format!("expected {expected}, found {found}"))
 }
 
-/// Returns a name that is not among the known names.
+/// Returns the error for a name that is not among the known names.
 pub(super) fn unknown_name(at: usize, name: &str, expected: &str) -> Fault {
     Fault::shape(at, format!("`{}` is not a known {expected}", echo(name)))
 }

@@ -1,10 +1,10 @@
-//! A strict pull reader over bytes in memory: members of objects, items of lists and scalars, in order. It knows no
-//! format.
+//! A strict pull reader of JSON in memory. It yields members of objects, items of lists, and scalars in
+//! order, and does not depend on any trace format.
 //!
-//! Values that are read are checked as RFC 8259 requires. Values that are skipped ([`Json::skip`], [`Json::raw`]) are
-//! checked in structure, numbers and literals, but unescaped control characters and invalid escapes inside their
-//! strings go unnoticed. A reader may check less ([`Json::skimming`]). Callers must check that the text is UTF-8.
-//! Values are nested at most [`MAX_DEPTH`] deep.
+//! Values that are read are checked as RFC 8259 requires. In skipped values ([`Json::skip`], [`Json::raw`]),
+//! structure, literals and the syntax of numbers are checked. Control characters and invalid escapes in their
+//! strings, and numbers too large for a double, go unnoticed. [`Json::skimming`] checks less. Callers must
+//! check that the text is UTF-8. Nesting deeper than [`MAX_DEPTH`] is an error.
 
 mod block;
 mod container;
@@ -38,7 +38,7 @@ use token::behind_space;
 /// The greatest depth of nested values.
 pub(crate) const MAX_DEPTH: u32 = 128;
 
-/// Reads JSON values one after the other.
+/// Reads JSON values one after another.
 #[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {
     bytes: &'a [u8],
@@ -51,9 +51,9 @@ pub(crate) struct Json<'a> {
 /// How much of a skipped list or object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Validation {
-    /// Only where it ends: at the bracket that balances its first.
+    /// Only its end: the bracket that balances its first.
     Extent,
-    /// All but the contents of strings.
+    /// Everything but the contents of strings and the size of numbers.
     Structure,
 }
 
@@ -65,22 +65,23 @@ pub(crate) struct Mark {
 }
 
 impl<'a> Json<'a> {
-    /// Makes a reader at the start of a text.
+    /// Creates a reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, depth: 0, index: None, validation: Validation::Structure }
     }
 
-    /// Makes a reader that knows where long strings, lists and objects end.
+    /// Creates a reader that takes the ends of long strings, lists and objects from `index`, and adds those
+    /// that it checks.
     pub(crate) fn with_index(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..Self::new(bytes) }
     }
 
-    /// Makes a reader at an offset, inside `depth` open lists and objects.
+    /// Creates a reader at an offset, inside `depth` open lists and objects.
     pub(crate) fn starting_at(bytes: &'a [u8], at: usize, depth: u32) -> Self {
         Self { at, depth, ..Self::new(bytes) }
     }
 
-    /// Makes a reader that only finds the ends of skipped lists and objects.
+    /// Turns this into a reader that only finds the ends of skipped lists and objects.
     pub(crate) fn skimming(self) -> Self {
         Self { validation: Validation::Extent, ..self }
     }
@@ -96,7 +97,7 @@ impl<'a> Json<'a> {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
-    /// Returns the value that began at an offset and has just been read.
+    /// Returns the value from an offset, where it began, to the current offset.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
         Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, index: self.index }
@@ -120,7 +121,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns true if only white space is left in the line.
+    /// Returns true if only white space is left in the line or text.
     pub(crate) fn is_at_end_of_line(&self) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         rest.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).is_none_or(|byte| *byte == b'\n')
@@ -132,7 +133,7 @@ impl<'a> Json<'a> {
         self.at += 1;
     }
 
-    /// Returns the kind of the next value.
+    /// Returns the kind of the next value, judged by its first byte.
     #[inline]
     pub(crate) fn kind(&mut self) -> Read<Kind> {
         Ok(match self.peek_byte() {
@@ -147,8 +148,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Returns the error for a value of an unexpected kind. Invalid JSON is reported as such, and so is a value without
-    /// an end.
+    /// Returns the error for a value of an unexpected kind. Invalid or truncated JSON is reported as such.
     #[cold]
     fn not(&mut self, expected: &str) -> Fault {
         let kind = self.kind();
@@ -172,7 +172,8 @@ impl<'a> Json<'a> {
         if self.depth > MAX_DEPTH { Err(Fault::syntax(self.at - 1, "nested too deeply")) } else { Ok(()) }
     }
 
-    /// Enters an object or list, or passes an empty one, which is returned as false. `what` names it with its article.
+    /// Enters an object or list, or passes an empty one and returns false. `what` is its name with the
+    /// article.
     #[inline]
     fn enter(&mut self, [open, close]: [u8; 2], what: &str) -> Read<bool> {
         if self.peek_byte() != Some(open) {
@@ -187,7 +188,7 @@ impl<'a> Json<'a> {
         Ok(!is_empty)
     }
 
-    /// Passes the comma after a member or item, or the closing bracket, which is returned as false.
+    /// Passes the comma after a member or item, or passes the closing bracket and returns false.
     #[inline]
     fn has_more(&mut self, close: u8, expected: &'static str) -> Read<bool> {
         match self.peek_byte() {
@@ -203,13 +204,14 @@ impl<'a> Json<'a> {
         Ok(true)
     }
 
-    /// Reads an object member by member. `member` gets each key and reads its value or leaves it.
+    /// Reads an object member by member. `member` gets each key and reads its value, or leaves it to be
+    /// skipped.
     #[inline]
     pub(crate) fn object(&mut self, mut member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<()> {
         self.object_until(|key, value| member(key, value).map(Continue)).map(|_| ())
     }
 
-    /// Like [`Json::object`], until `member` breaks, which leaves the reader inside the object.
+    /// Like [`Json::object`], but stops if `member` breaks, which leaves the reader inside the object.
     #[inline]
     pub(crate) fn object_until(
         &mut self,
@@ -237,41 +239,41 @@ impl<'a> Json<'a> {
         Ok(Continue(()))
     }
 
-    /// Marks the current position.
+    /// Returns a mark of the current position.
     #[inline]
     pub(crate) fn mark(&self) -> Mark {
         Mark { at: self.at, depth: self.depth }
     }
 
-    /// Returns to a marked position, however the text between was read.
+    /// Returns to a marked position.
     #[inline]
     pub(crate) fn back_to(&mut self, mark: Mark) {
         (self.at, self.depth) = (mark.at, mark.depth);
     }
 
-    /// Enters an object up to the value of its first member if it has this key, which is given with its quotes. A
-    /// shortcut for small objects that nearly always have the same members. If this or one of the two functions below
-    /// returns false, the position is undefined: go back to a mark.
+    /// Enters an object and moves to the value of its first member, if this has the given key. The key
+    /// includes its quotes. A shortcut for small objects that nearly always have the same members. If this,
+    /// [`Json::goes_on`] or [`Json::leaves`] returns false, the position is unspecified: return to a mark.
     #[inline]
     pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.depth += 1;
         self.depth <= MAX_DEPTH && self.passes(b"{") && self.passes(key) && self.passes(b":")
     }
 
-    /// Moves to the value of the next member of an entered object, if it has this key.
+    /// Moves to the value of the next member of an entered object, if this has the given key.
     #[inline]
     pub(crate) fn goes_on<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.passes(b",") && self.passes(key) && self.passes(b":")
     }
 
-    /// Leaves an entered object, if its end comes next.
+    /// Leaves an entered object if its end comes next.
     #[inline]
     pub(crate) fn leaves(&mut self) -> bool {
         self.depth -= 1;
         self.passes(b"}")
     }
 
-    /// Consumes these bytes, if they come next.
+    /// Skips white space and consumes these bytes if they come next.
     #[inline]
     fn passes<const L: usize>(&mut self, expected: &'static [u8; L]) -> bool {
         self.space();
@@ -280,7 +282,7 @@ impl<'a> Json<'a> {
         passes
     }
 
-    /// Like [`Json::object`], with keys that may be kept.
+    /// Like [`Json::object`], but with keys that can be kept.
     pub(crate) fn members(
         &mut self,
         mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>,
@@ -294,7 +296,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Lets `read` read the next value, or skips it.
+    /// Calls `read` on the next value, and skips the value if `read` leaves it.
     #[inline]
     fn value(&mut self, read: impl FnOnce(&mut Self) -> Read<ControlFlow<()>>) -> Read<ControlFlow<()>> {
         self.space();
@@ -306,13 +308,13 @@ impl<'a> Json<'a> {
         Ok(flow)
     }
 
-    /// Reads a list item by item. `item` reads each item or leaves it.
+    /// Reads a list item by item. `item` reads each item, or leaves it to be skipped.
     #[inline]
     pub(crate) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.list_until(|value| item(value).map(Continue)).map(|_| ())
     }
 
-    /// Reads the values of a list.
+    /// Reads a list and collects its items.
     #[inline]
     pub(crate) fn list_of<T>(&mut self, mut item: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
         let mut items = Vec::new();
@@ -320,7 +322,7 @@ impl<'a> Json<'a> {
         Ok(items)
     }
 
-    /// Like [`Json::list`], until `item` breaks, which leaves the reader inside the list.
+    /// Like [`Json::list`], but stops if `item` breaks, which leaves the reader inside the list.
     #[inline]
     pub(crate) fn list_until(
         &mut self,
@@ -366,7 +368,7 @@ impl<'a> Json<'a> {
         Ok(string.bytes())
     }
 
-    /// Returns the extent of the string that begins here.
+    /// Reads the string whose opening quote is at the current offset.
     #[inline]
     fn string_extent<const STRICT: bool>(&mut self) -> Read<JsonString<'a>> {
         let start = self.at + 1;

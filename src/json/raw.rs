@@ -8,7 +8,7 @@ use super::{Json, Kind, SkipIndex};
 /// A value that was skipped, to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw<'a> {
-    /// The whole text, also after the value: short strings are read a block at a time.
+    /// The whole text, not only the value: short strings are read a block at a time.
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) end: usize,
@@ -17,12 +17,12 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    /// Makes the value that begins at an offset and ends with the text.
+    /// Creates the value that begins at an offset and ends with the text.
     pub(crate) fn over(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at, end: bytes.len(), depth: 0, index: None }
     }
 
-    /// Returns the same, with the known ends of long strings, lists and objects.
+    /// Sets the index of the ends of long strings, lists and objects.
     pub(crate) fn with_index(self, index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..self }
     }
@@ -32,7 +32,7 @@ impl<'a> Raw<'a> {
         self.at
     }
 
-    /// Returns a reader of the value.
+    /// Returns a reader at the start of the value.
     pub(crate) fn json(self) -> Json<'a> {
         Json { at: self.at, depth: self.depth, index: self.index, ..Json::new(self.bytes) }
     }
@@ -69,12 +69,12 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::Bool { self.json().boolean().ok() } else { None }
     }
 
-    /// Returns the value if it is an integer that fits; `3.0` is one.
+    /// Returns the value if it is an integer that fits; `3.0` is 3.
     pub(crate) fn integer(self) -> Option<i64> {
         if self.kind() == Kind::Number { self.json().number().ok()?.integer() } else { None }
     }
 
-    /// Returns the member of this name if the value is an object, the last one of several.
+    /// Returns the member of this name, or the last of several, if the value is an object.
     pub(crate) fn member(self, name: &str) -> Option<Raw<'a>> {
         let mut found = None;
         if self.kind() == Kind::Object {
@@ -94,7 +94,8 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::List { self.json().list_of(Json::raw).ok() } else { None }
     }
 
-    /// Returns the first items, where the value is a list. Those after them are not read.
+    /// Returns the first `most` items if the value is a list, and does not read later ones. `most` must not
+    /// be 0.
     pub(crate) fn first_items(self, most: usize) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
         if self.kind() == Kind::List {

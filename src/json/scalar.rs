@@ -8,7 +8,7 @@ use super::{Fault, Json, JsonString, Number, Read};
 use crate::error::echo;
 
 impl<'a> Json<'a> {
-    /// Reads null, if that comes next.
+    /// Reads null and returns true, or returns false if another value comes next.
     #[inline]
     pub(crate) fn null(&mut self) -> Read<bool> {
         match self.peek_byte() {
@@ -48,7 +48,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads a string.
+    /// Reads and decodes a string. Text that is not UTF-8 is an error.
     #[inline]
     pub(crate) fn string(&mut self) -> Read<Cow<'a, str>> {
         let string = self.text()?;
@@ -68,7 +68,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads one of a few names. `expected` describes them for errors.
+    /// Reads one of a few names. `expected` describes them in errors.
     #[inline]
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
@@ -76,7 +76,7 @@ impl<'a> Json<'a> {
         find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
     }
 
-    /// Reads a number. A number beyond a double is an error.
+    /// Reads a number. A number too large for a double is an error.
     pub(crate) fn number(&mut self) -> Read<Number<'a>> {
         if !matches!(self.peek_byte(), Some(b'-' | b'0'..=b'9')) {
             return Err(self.not("a number"));
@@ -99,7 +99,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads a number as a double.
+    /// Reads a number as the nearest double.
     pub(crate) fn float(&mut self) -> Read<f64> {
         #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is asked for")]
         Ok(match self.number()? {
@@ -109,7 +109,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Reads a non-negative integer; `3.0` is one.
+    /// Reads a non-negative integer. Floats must be whole and below 9e15: `3.0` is 3.
     pub(crate) fn whole(&mut self) -> Read<u64> {
         self.space();
         let start = self.at;
@@ -138,7 +138,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Returns the value of a number that is spelled as an integer and always fits.
+/// Returns the value of an integer of at most 18 digits, which always fits. Returns `None` for any other
+/// number.
 #[inline]
 fn short_integer(spelling: &[u8]) -> Option<i64> {
     let (negative, digits) = match spelling {

@@ -18,10 +18,10 @@ pub(crate) enum Escapes {
     None,
     /// With canonical escapes only: equal texts have equal spellings.
     Plain,
-    /// With other escapes too. The text may have several spellings, but line feeds and visible ASCII except `/` have
-    /// one.
+    /// With other escapes too. The text may have several spellings, but line feeds and printable ASCII except
+    /// `/` have one.
     Usual,
-    /// With `\u` for a line feed or visible ASCII.
+    /// With `\u` for a line feed, printable ASCII or DEL.
     Ambiguous,
 }
 
@@ -30,23 +30,23 @@ pub(crate) enum Escapes {
 pub(super) struct Extent {
     /// The offset of the closing quote.
     pub(super) close: usize,
-    /// The spelling. For a skipped string, [`Escapes::Ambiguous`] stands for any escape.
+    /// The spelling. For a string that was not checked, [`Escapes::Ambiguous`] stands for any escape.
     pub(super) escapes: Escapes,
 }
 
-/// The reason why a string is invalid, and the offset.
+/// The reason why a string is invalid, with the offset.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unsound {
     /// The input ends first.
     Open,
     /// An unescaped control character.
     Control(usize),
-    /// A backslash that does not begin an escape.
+    /// An invalid escape, at its first wrong byte.
     Escape(usize),
 }
 
-/// Returns the bytes of 16 that end the plain part of a string: quotes, backslashes and, if `STRICT`, control
-/// characters.
+/// Marks the bytes of a block that end the plain part of a string: quotes, backslashes and, if `STRICT`,
+/// control characters.
 #[inline]
 fn specials<const STRICT: bool>(block: [u8; 16]) -> u32 {
     let block = u8x16::new(block);
@@ -57,15 +57,16 @@ fn specials<const STRICT: bool>(block: [u8; 16]) -> u32 {
     special.to_bitmask()
 }
 
-/// Returns the index of the first byte that a string must escape.
+/// Returns the index of the first byte in a block that a string must escape, or `None`.
 #[inline]
 pub(super) fn first_to_escape(block: [u8; 16]) -> Option<usize> {
     let found = specials::<true>(block);
     (found != 0).then(|| found.trailing_zeros() as usize)
 }
 
-/// Finds the closing quote of a string whose first byte is at `from`, if it is within 16 bytes and no escape comes
-/// before it. If `STRICT`, no control character may come before it either.
+/// Finds the closing quote of a string whose first byte is at `from`, if it is within 16 bytes and no escape
+/// comes before it. If `STRICT`, no control character may come before it either. Returns `None` if fewer than
+/// 16 bytes are left.
 #[inline]
 pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let special = specials::<STRICT>(*bytes.get(from..)?.first_chunk()?);
@@ -73,7 +74,7 @@ pub(super) fn short_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option
     (special != 0 && bytes.get(first) == Some(&b'"')).then_some(first)
 }
 
-/// Returns the same within 32 bytes, for longer keys, ids and dates.
+/// Like [`short_end`], but within 32 bytes, for longer keys, ids and dates.
 #[inline]
 pub(super) fn medium_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Option<usize> {
     let block = bytes.get(from..)?.first_chunk::<32>()?;
@@ -92,7 +93,7 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
     }
 }
 
-/// Returns the same for a string that may be long or have escapes.
+/// Like [`string_end`], but without a shortcut for short strings.
 pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
     simd::run(StringEnd::<STRICT> { bytes, from })
 }
@@ -126,7 +127,7 @@ impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
                     escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
                 }
                 if STRICT {
-                    // These escapes are valid. Others are checked one by one.
+                    // `\"`, `\\` and `\n` are valid. Other escapes are checked one by one.
                     let mut others = hidden & inside & !(quotes | backslashes | simd.equal(block, b'n'));
                     while others != 0 {
                         match escape_at(bytes, at + others.trailing_zeros() as usize) {
@@ -148,8 +149,8 @@ impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
     }
 }
 
-/// Returns the error in an invalid string, searching from an offset inside it. `carried` is 1 if the byte there is
-/// escaped.
+/// Returns the error in an invalid string, searching from an offset inside it. `carried` is 1 if the byte
+/// there is escaped.
 #[cold]
 fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
     let rest = bytes.get(from..).unwrap_or_default();
@@ -167,12 +168,12 @@ fn fault_of(bytes: &[u8], from: usize, mut carried: u64) -> Unsound {
     Unsound::Open
 }
 
-/// Iterates over the escapes `\u` and `\/` in a string.
+/// Iterates over the offsets of the escapes `\u` and `\/` in a string.
 pub(super) struct Ambiguous<'a> {
     bytes: &'a [u8],
     /// The offset up to which the string was scanned.
     at: usize,
-    /// Escapes of the last block that were not returned yet: the bytes after their backslashes.
+    /// The escapes of the last block that were not returned yet, as the bytes after their backslashes.
     left: u64,
     carried: u64,
 }
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns the same, byte by byte.
+    /// Finds the closing quote byte by byte, and whether an escape comes before it.
     fn naive(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
         let mut at = from;
         let mut any = false;

@@ -7,13 +7,14 @@
 
 use wide::u8x16;
 
-/// Instructions that test many bytes at once. Each bit of a result belongs to one byte of the block, lowest first.
+/// Instructions that test many bytes at once. Each bit of a result belongs to one byte of the block, lowest
+/// first.
 pub(crate) trait Simd: Copy {
     type Block: Copy;
 
     fn block(self, bytes: &[u8; 64]) -> Self::Block;
 
-    /// Finds the bytes equal to this one.
+    /// Finds the bytes equal to `byte`.
     fn equal(self, block: Self::Block, byte: u8) -> u64;
 
     /// Finds the bytes from `first` to `last`.
@@ -22,21 +23,21 @@ pub(crate) trait Simd: Copy {
     /// Returns the block with these bits set in each byte.
     fn with_bits(self, block: Self::Block, bits: u8) -> Self::Block;
 
-    /// Finds control characters.
+    /// Finds control characters, the bytes below 0x20.
     fn controls(self, block: Self::Block) -> u64;
 
     /// Returns true if there are control characters.
     fn has_controls(self, block: Self::Block) -> bool;
 }
 
-/// Work on blocks. Functions that it calls must be inlined to be compiled for each set of instructions.
+/// Work on blocks. Functions that it calls must be inlined to be compiled for each instruction set.
 pub(crate) trait Task {
     type Output;
 
     fn run<S: Simd>(self, simd: S) -> Self::Output;
 }
 
-/// Does the work with the widest instructions available.
+/// Runs the task with the widest instructions available.
 #[inline]
 pub(crate) fn run<T: Task>(task: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
@@ -183,7 +184,7 @@ mod x86 {
         }
     }
 
-    /// The same with AVX-512.
+    /// AVX-512.
     impl Simd for V4 {
         type Block = __m512i;
 
@@ -226,7 +227,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The indexes of the bytes for which a test holds.
+    /// Returns a bit for each byte, set where the test holds.
     fn places_of(bytes: &[u8; 64], is: impl Fn(u8) -> bool) -> u64 {
         bytes.iter().rev().fold(0, |places, byte| places << 1 | u64::from(is(*byte)))
     }
@@ -247,7 +248,7 @@ mod tests {
         assert_eq!(simd.has_controls(block), bytes.iter().any(|byte| *byte < 0x20));
     }
 
-    /// A block of plain bytes except one.
+    /// Checks a block of plain bytes with one other byte.
     fn check_alone<S: Simd>(simd: S, byte: u8, place: usize) {
         let mut bytes = [b'~'; 64];
         bytes[place] = byte;

@@ -6,7 +6,7 @@ use super::token::{behind_space, literal_end, number_end};
 use super::{Fault, Json, MAX_DEPTH, Raw, Read, SkipIndex, Validation};
 
 impl<'a> Json<'a> {
-    /// Skips a value and returns its bytes, to be parsed later.
+    /// Skips a value and returns it, to be read later.
     #[inline]
     pub(crate) fn raw(&mut self) -> Read<Raw<'a>> {
         self.space();
@@ -45,7 +45,7 @@ impl<'a> Json<'a> {
         self.pass_over::<false>()
     }
 
-    /// Skips a list or object up to its closing bracket.
+    /// Skips a list or object and checks only that its brackets balance.
     fn skim(&mut self) -> Read<()> {
         self.at = match self.index.and_then(|index| index.container(self.at)) {
             Some(end) if end <= self.bytes.len() => end,
@@ -67,7 +67,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Skips a value, valid or not. Fails if the text ends first or the value cannot be skipped.
+    /// Skips a value, valid or not. Fails if the text ends first or there is no value to skip.
     pub(crate) fn skip_any(&mut self) -> Read<()> {
         let start = self.clone();
         self.skip().or_else(|fault| {
@@ -82,14 +82,15 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Returns true if the rest is one valid value and nothing more, including the contents of strings.
+    /// Returns true if the rest of the text is exactly one valid value. The contents of strings are checked
+    /// too.
     pub(crate) fn is_sound(&self) -> bool {
         let mut json = self.clone();
         json.check().is_ok() && json.peek_byte().is_none()
     }
 
-    /// Skips an invalid value, up to where its brackets balance or, without brackets, to the next comma or closing
-    /// bracket. Returns `None` if the text ends first.
+    /// Skips a value that may be invalid: to where its brackets balance or, without brackets, to the next
+    /// comma or closing bracket. Returns `None` if the text ends first.
     pub(crate) fn skip_unsound(&mut self) -> Option<()> {
         self.space();
         while let Some(&byte) = self.bytes.get(self.at) {
@@ -109,8 +110,8 @@ impl<'a> Json<'a> {
     }
 }
 
-/// A text in which values are skipped. The offset is a parameter, not a field: it then stays in a register, which saves
-/// a third of the time.
+/// A text in which values are skipped. The offset is a parameter, not a field, so it stays in a register,
+/// which saves a third of the time.
 #[derive(Clone, Copy)]
 struct Text<'a> {
     bytes: &'a [u8],
@@ -147,7 +148,7 @@ impl Text<'_> {
     }
 
     fn container<const STRICT: bool>(self, start: usize, depth: u32) -> Read<usize> {
-        // The index may describe a larger document: a value in it may extend past the end of this line.
+        // The index may cover a larger document, in which a value may extend past the end of this text.
         if let Some(end) = self.index.and_then(|index| index.container(start))
             && end <= self.bytes.len()
         {
@@ -166,7 +167,7 @@ impl Text<'_> {
         Ok(end)
     }
 
-    /// Returns the end of a list, or with `KEYS` of an object, whose opening bracket was passed.
+    /// Returns the end of a list, or of an object if `KEYS`, whose opening bracket was passed.
     fn inside<const STRICT: bool, const KEYS: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let close = if KEYS { b'}' } else { b']' };
         let mut at = behind_space(self.bytes, at);
@@ -188,7 +189,7 @@ impl Text<'_> {
         }
     }
 
-    /// Returns the offset of the value of a key, or of white space before it.
+    /// Returns the offset after the colon of the key at an offset.
     #[inline]
     fn key<const STRICT: bool>(self, at: usize) -> Read<usize> {
         if self.bytes.get(at) == Some(&b'"')
@@ -215,7 +216,7 @@ impl Text<'_> {
     }
 }
 
-/// Returns the end of a string, which may be long or have escapes.
+/// Returns the end of the string whose first byte is at `from`, which may be long or have escapes.
 pub(super) fn long_extent<const STRICT: bool>(
     bytes: &[u8],
     index: Option<&SkipIndex>,
@@ -243,8 +244,8 @@ fn too_deep(at: usize) -> Fault {
     Fault::syntax(at, "nested too deeply")
 }
 
-/// Returns true if a number is too large for a double. Only long numbers and those with an exponent are parsed to find
-/// out.
+/// Returns true if a number is too large for a double. Only long numbers and those with an exponent are
+/// parsed.
 fn is_beyond_double(spelling: &[u8], float: bool) -> bool {
     (spelling.len() > 300 || float && spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
         && std::str::from_utf8(spelling)

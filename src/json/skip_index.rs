@@ -1,4 +1,4 @@
-//! Remembers where long values end: a text that is read several times is searched once.
+//! Remembers where long values end, so a text that is read several times is scanned once.
 
 use std::cell::Cell;
 
@@ -8,38 +8,38 @@ use super::scan::Extent;
 /// Remembered strings are at least as long as a block, and at most one begins in each block.
 const BLOCK: usize = 64;
 
-/// Of the lists and objects that begin in a block of this size, the one found last is remembered. For nested ones that
-/// is the outermost.
+/// Of the long lists and objects that begin in a block of this size, only the one found last is remembered.
+/// It is the outermost, because they are nested.
 const SMALL_BLOCK: usize = 16;
 
-/// Shorter lists and objects are walked as quickly.
+/// Lists and objects shorter than this are not remembered: walking them is as fast.
 const SHORT: usize = 48;
 
 /// The ends of valid long strings, lists and objects of a text.
 #[derive(Debug, Default)]
 pub(crate) struct SkipIndex {
-    /// An entry for each block of the text: 0, or the closing quote, the index of the first byte in its block, and the
-    /// spelling.
+    /// An entry for each block of the text: 0, or the offset of the closing quote, the index of the string's
+    /// first byte in the block, and the spelling.
     strings: Vec<Cell<u64>>,
     /// An entry for each small block: 0, or the length of a list or object and its index in the block.
     containers: Vec<Cell<u32>>,
 }
 
 impl SkipIndex {
-    /// Makes an index for a text of this length.
+    /// Creates an index for a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
         let mut index = Self::default();
         index.cover(length);
         index
     }
 
-    /// Extends the text to this length.
+    /// Resizes the index to a text of this length.
     pub(crate) fn cover(&mut self, length: usize) {
         self.strings.resize(length / BLOCK + 1, Cell::new(0));
         self.containers.resize(length / SMALL_BLOCK + 1, Cell::new(0));
     }
 
-    /// Returns the end of the list or object at an offset.
+    /// Returns the end of the list or object at an offset, if it is remembered.
     #[inline]
     pub(super) fn container(&self, start: usize) -> Option<usize> {
         let entry = self.containers.get(start / SMALL_BLOCK)?.get() as usize;
@@ -47,7 +47,8 @@ impl SkipIndex {
         is_here.then(|| start + entry / SMALL_BLOCK)
     }
 
-    /// Remembers the end of a valid list or object, after its bracket, unless it is short or huge.
+    /// Remembers the end of a valid list or object, unless it is short or huge. `end` is the offset after its
+    /// closing bracket.
     #[inline]
     pub(super) fn set_container(&self, start: usize, end: usize) {
         let length = end.saturating_sub(start);
@@ -59,7 +60,7 @@ impl SkipIndex {
         }
     }
 
-    /// Returns the end of the string whose first byte is at `from`.
+    /// Returns the end of the string whose first byte is at `from`, if it is remembered.
     #[inline]
     pub(super) fn string(&self, from: usize) -> Option<Extent> {
         let entry = self.strings.get(from / BLOCK)?.get();
@@ -75,7 +76,7 @@ impl SkipIndex {
             .then(|| Extent { close: usize::try_from(entry >> 9).unwrap_or(usize::MAX), escapes: spelling })
     }
 
-    /// Remembers the end of a valid long string.
+    /// Remembers the end of a valid string, unless it is short.
     #[inline]
     pub(super) fn set_string(&self, from: usize, extent: Extent) {
         if extent.close.saturating_sub(from) >= BLOCK

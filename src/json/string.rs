@@ -1,4 +1,4 @@
-//! Strings as they are spelled, and their texts.
+//! Strings as they are spelled, and the texts that they spell.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::block::first_backslash;
 use super::escape::{decode_escape, is_canonical_unicode, push, push_spelling};
 use super::scan::{Ambiguous, Escapes, first_to_escape};
 
-/// Returns text with U+FFFD for bytes that are not UTF-8.
+/// Returns the text, with U+FFFD for bytes that are not UTF-8.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -48,7 +48,8 @@ impl<'a> JsonString<'a> {
         })
     }
 
-    /// Returns the text as bytes, for comparisons.
+    /// Returns the text as bytes, for comparisons. Bytes that are not UTF-8 are kept if there are no escapes,
+    /// and become U+FFFD otherwise.
     #[inline]
     pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
         match self.escapes {
@@ -98,8 +99,8 @@ impl<'a> JsonString<'a> {
         Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
     }
 
-    /// Returns the last lines of the text that fit into the last `bytes` bytes of the spelling, or all of a shorter
-    /// text. Empty if no line begins there.
+    /// Returns the last lines of the text that fit into the last `bytes` bytes of the spelling, or all of a
+    /// shorter text. The result is empty if no line begins there.
     pub(crate) fn tail(self, bytes: usize) -> Cow<'a, str> {
         let Some(start) = self.inner.len().checked_sub(bytes).filter(|start| *start > 0) else {
             return self.decode();
@@ -141,12 +142,13 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Returns true if line feeds and visible ASCII except `/` have their one usual spelling.
+    /// Returns true if line feeds and printable ASCII except `/` have their one usual spelling.
     pub(crate) fn is_usual(self) -> bool {
         self.escapes != Escapes::Ambiguous
     }
 
-    /// Returns the canonical JSON spelling of the text, or `None` if it must be respelled and is not UTF-8.
+    /// Returns the canonical JSON spelling of the text, or `None` if the text must be respelled but is not
+    /// UTF-8.
     pub(crate) fn canonical_spelling(self) -> Option<Cow<'a, [u8]>> {
         if self.escapes <= Escapes::Plain {
             return Some(Cow::Borrowed(self.inner));
@@ -160,7 +162,7 @@ impl<'a> JsonString<'a> {
             }
             if copied == 0 {
                 inner = simdutf8::basic::from_utf8(self.inner).ok()?;
-                // The canonical escape is never longer.
+                // The canonical spelling is never longer.
                 spelling.reserve_exact(inner.len());
             }
             spelling.push_str(inner.get(copied..at)?);
@@ -175,7 +177,8 @@ impl<'a> JsonString<'a> {
         Some(Cow::Owned(spelling.into_bytes()))
     }
 
-    /// Splits the text at the first line feed. For strings with usual spelling.
+    /// Splits the text at the first line feed, or returns `None` without one. For strings with usual
+    /// spelling.
     pub(crate) fn split_line(self) -> Option<(Self, Self)> {
         let (mut at, mut escapes) = (0, Escapes::None);
         loop {
@@ -188,19 +191,20 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Splits the text at the first or last place of `part`, which has no escapes other than line feeds and no `/`. For
-    /// strings with usual spelling.
+    /// Splits the text around the first or last occurrence of `part`, which must contain no `/` and, except
+    /// for line feeds, nothing that JSON escapes. Returns `None` without an occurrence. For strings with
+    /// usual spelling.
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {
         if self.inner.len() < part.len() {
             return None;
         }
         let part = part.replace('\n', "\\n");
-        // Searching forwards is faster, also for the last place.
+        // Searching forwards is faster, even for the last occurrence.
         let finder = memchr::memmem::Finder::new(&part);
         let (mut start, mut found) = (0, None);
         while let Some(next) = self.inner.get(start..).and_then(|rest| finder.find(rest)) {
             let at = start + next;
-            // After an escaped backslash, `\n` is not a line feed.
+            // After an odd number of backslashes, the first byte of the match belongs to an escape.
             let before = self.inner.get(..at).unwrap_or_default();
             let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
             if backslashes % 2 == 0 {
@@ -216,8 +220,8 @@ impl<'a> JsonString<'a> {
         Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
     }
 
-    /// Returns the text before `part` if the text ends with it; `part` has no escapes other than line feeds and no `/`.
-    /// For strings with usual spelling.
+    /// Returns the text before `part` if the text ends with it. `part` must contain no `/` and, except for
+    /// line feeds, nothing that JSON escapes. For strings with usual spelling.
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         let inner = self.inner.strip_suffix(part.replace('\n', "\\n").as_bytes())?;
         let backslashes = inner.iter().rev().take_while(|byte| **byte == b'\\').count();
@@ -240,7 +244,7 @@ impl<'a> JsonString<'a> {
     }
 }
 
-/// Decodes the inside of a JSON string. Unpaired surrogates become U+FFFD.
+/// Decodes the inside of a JSON string. Unpaired surrogates and invalid escapes become U+FFFD.
 fn unescape(inner: &str) -> String {
     let mut text = String::with_capacity(inner.len());
     let mut rest = inner;
@@ -252,10 +256,10 @@ fn unescape(inner: &str) -> String {
     text
 }
 
-/// Copies the text before the first escape and returns the rest.
+/// Copies the text before the first escape and returns the rest, or `None` without an escape.
 #[inline]
 fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
-    // Escapes come in groups. Copying a whole block is faster than copying a part of it.
+    // Escapes come in groups. Copying a whole block is faster than copying part of it.
     for _ in 0..4 {
         let Some((block, rest)) = text.split_at_checked(16) else { break };
         to.push_str(block);
@@ -281,7 +285,7 @@ pub(crate) fn spelling_of(text: &str) -> Cow<'_, str> {
     let mut spelling = String::with_capacity(text.len() + text.len() / 8);
     let (mut rest, mut next) = (text, Some(first));
     while let Some(at) = next {
-        // Copying a whole block is faster than copying a part of it.
+        // Copying a whole block is faster than copying part of it.
         let length = spelling.len() + at;
         match rest.get(..16) {
             Some(block) if at < 16 => {
@@ -315,7 +319,7 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\\', bytes)
 }
 
-/// Returns the bytes up to here, or to the end of the character that is spelled here.
+/// Returns the bytes before `end`, and the rest of a character that `end` would split.
 fn up_to_character(bytes: &[u8], mut end: usize) -> &[u8] {
     while bytes.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
         end += 1;

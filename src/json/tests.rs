@@ -1,11 +1,11 @@
-//! Comparisons with `serde_json`: the same values, the same acceptance.
+//! Comparisons with `serde_json`: both must accept the same texts and read the same values.
 
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
 
-/// Builds a value of everything that is read.
+/// Reads a value into `serde_json`'s type.
 #[expect(clippy::cast_precision_loss, reason = "as the other parser has it")]
 fn value(json: &mut Json<'_>) -> Read<Value> {
     Ok(match json.kind()? {
@@ -77,7 +77,7 @@ proptest! {
     #[test]
     fn values_and_acceptance_are_those_of_serde_json(text in text()) {
         let expected: Option<Value> = serde_json::from_str(&text).ok();
-        // Unpaired surrogates are an error in serde_json and U+FFFD here; -0 is a float there and the integer 0 here.
+        // Here unpaired surrogates are U+FFFD and -0 is an integer; in serde_json, an error and a float.
         if !text.contains("\\ud") && !text.contains("-0") {
             prop_assert_eq!(&whole(text.as_bytes()), &expected, "{}", text);
         }
@@ -116,7 +116,7 @@ proptest! {
 
     #[test]
     fn a_text_that_ends_early_says_so(text in text()) {
-        // More input may make the text before a valid value invalid, unless that text is a value already.
+        // A prefix of a valid text is either a value already or ends too early, possibly within a character.
         if serde_json::from_str::<Value>(&text).is_ok() && !text.contains("\\ud") {
             for end in 0..text.len() {
                 let part = text.as_bytes().get(..end).unwrap();
@@ -170,7 +170,7 @@ fn objects_of_known_members_are_entered_and_left_as_they_are_spelled() {
         if !left {
             json.back_to(start);
         }
-        // After an error, the next value is read at the depth at which this one began.
+        // Going back to a mark also restores the depth.
         (left, json.offset(), json.depth)
     };
     for text in ["{\"a\":1,\"b\":[2]}", " {\n \"a\" : 1 , \"b\":\t[2]\r}"] {
@@ -197,7 +197,7 @@ fn wrong_types_are_named() {
     assert_eq!(message(read(" 7").string().unwrap_err()), (1, "expected a string, found a number".into()));
     assert_eq!(message(read("\"x\"").whole().unwrap_err()), (0, "expected a number, found a string".into()));
     assert_eq!(message(read("-3").whole().unwrap_err()), (0, "expected a whole number, found -3".into()));
-    // Invalid JSON is not reported as an unexpected kind.
+    // Invalid JSON is reported as such, not as an unexpected kind.
     assert_eq!(message(read("truely").list(|_| Ok(())).unwrap_err()), (4, "no such literal".into()));
     assert_eq!(message(read("12a").number().unwrap_err()), (2, "no such number".into()));
     assert!(read("[1,").skip().unwrap_err().is_end());
@@ -243,7 +243,7 @@ fn what_is_known_of_ends_is_what_would_be_found() {
         assert!(knowing.skip().is_ok() && other.skip().is_ok());
         assert_eq!(knowing.offset(), other.offset(), "from {start}");
     }
-    // A line may end inside a value that was found when the text was taken for one document.
+    // A line may end inside a value that the index knows from the whole document.
     let line = text.split('\n').next().unwrap();
     assert!(Json::with_index(line.as_bytes(), Some(&index)).skip().unwrap_err().is_end());
     assert!(Json::with_index(line.as_bytes(), Some(&index)).check().unwrap_err().is_end());

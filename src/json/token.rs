@@ -3,11 +3,11 @@
 use super::block::leading_space;
 use super::fault::{Fault, Read};
 
-/// Returns the end of white space at an offset.
+/// Returns the offset of the first byte from `at` on that is not white space.
 #[inline]
 pub(super) fn behind_space(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at) {
-        // Usually one space, as after a colon, or none.
+        // Usually there is one space, as after a colon, or none.
         Some(byte) if *byte > b' ' => at,
         Some(b' ') if bytes.get(at + 1).is_some_and(|byte| *byte > b' ') => at + 1,
         Some(_) => behind_long_space(bytes, at),
@@ -34,7 +34,7 @@ fn behind_long_space(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Returns the end of a literal at an offset.
+/// Returns the end of the literal at an offset.
 #[inline]
 pub(super) fn literal_end(bytes: &[u8], at: usize, literal: &'static [u8]) -> Read<usize> {
     let end = at + literal.len();
@@ -51,7 +51,7 @@ fn no_literal(bytes: &[u8], at: usize, literal: &'static [u8]) -> Fault {
     if same == rest.len() { Fault::end_at(bytes.len()) } else { Fault::syntax(at + same, "no such literal") }
 }
 
-/// Returns the end of a number at an offset, and whether it has a fraction or exponent.
+/// Returns the end of the number at an offset, and whether it has a fraction or exponent.
 #[inline]
 pub(super) fn number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
     // Most numbers are integers of a few digits.

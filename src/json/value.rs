@@ -1,6 +1,6 @@
-//! Kinds of values, and numbers.
+//! The kinds of JSON values, and numbers.
 
-/// The kind of the next value.
+/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind with its article, for messages.
+    /// Returns the kind as error messages name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -28,16 +28,17 @@ impl Kind {
 /// A number, as exact as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number<'a> {
-    /// An integer that fits, without fraction or exponent.
+    /// An integer that fits, spelled without fraction or exponent.
     Integer(i128),
-    /// An integer that does not fit, as it is spelled.
+    /// The spelling of an integer that does not fit.
     Large(&'a str),
-    /// Any other number; finite.
+    /// Any other number, always finite.
     Float(f64),
 }
 
 impl Number<'_> {
-    /// Returns the number as an integer that fits; `3.0` is one.
+    /// Returns the number if it is an integer that fits. Floats must be whole and below 9e15 in magnitude:
+    /// `3.0` is 3.
     pub(crate) fn integer(self) -> Option<i64> {
         match self {
             Self::Integer(integer) => i64::try_from(integer).ok(),

@@ -4,15 +4,15 @@
 //! q(i) = min over j >= i of p(j) * m / j,   p(1) <= … <= p(m)
 //! ```
 //!
-//! Among the tests with q <= 0.05 the expected share of false discoveries is below 5%, if the tests are
-//! independent or positively dependent.
+//! Among the tests with q <= 0.05, the expected share of false discoveries is at most 5%, provided that the
+//! tests are independent or positively dependent.
 //!
 //! Reference: Benjamini & Hochberg, "Controlling the false discovery rate", JRSS B 57 (1995). Oracle:
 //! `statsmodels.stats.multitest.multipletests(p, method="fdr_bh")`.
 
 use super::{Side, StatsError, float};
 
-/// Adjusts the p-values of several tests for their number (Benjamini and Hochberg), in their order.
+/// Adjusts the p-values of several tests for their number (Benjamini and Hochberg), and keeps their order.
 ///
 /// ```
 /// use wrongturn::stats::benjamini_hochberg;
@@ -24,7 +24,7 @@ use super::{Side, StatsError, float};
 ///
 /// # Errors
 ///
-/// [`StatsError::NonFinite`], and [`StatsError::InvalidArgument`] for a value outside [0, 1].
+/// [`StatsError::NonFinite`] (with side `X`), and [`StatsError::InvalidArgument`] for a value outside [0, 1].
 pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, StatsError> {
     for (index, p) in p_values.iter().enumerate() {
         if !p.is_finite() {

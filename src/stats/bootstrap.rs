@@ -1,6 +1,6 @@
-//! Percentile intervals: a statistic is evaluated on samples drawn with replacement from the data, and the interval runs
-//! between two quantiles of its values, interpolated linearly between order statistics (Hyndman & Fan type 7, numpy's
-//! default).
+//! Percentile intervals. A statistic is evaluated on samples drawn with replacement from the data; the
+//! interval runs between two quantiles of its values. Quantiles are interpolated linearly between order
+//! statistics (Hyndman & Fan type 7, numpy's default).
 //!
 //! Reference: Efron, "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979);
 //! Efron & Tibshirani, "An introduction to the bootstrap" (1993), section 13.3.
@@ -10,24 +10,24 @@ use serde::Serialize;
 use super::float;
 use super::interval::Interval;
 
-/// An interval by bootstrap, with how many resamples it rests on.
+/// A bootstrap interval, with the number of resamples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BootstrapInterval {
-    /// The interval; `None` when the statistic was undefined on every resample.
+    /// The interval; `None` if the statistic was undefined on every resample.
     pub interval: Option<Interval>,
-    /// How many resamples were drawn.
+    /// The number of resamples drawn.
     pub resamples: usize,
-    /// On how many of them the statistic was undefined.
+    /// The number of resamples on which the statistic was undefined. They are left out of the interval.
     pub undefined: usize,
 }
 
-/// Returns the interval of values without so much of them on either side; `None` without values.
+/// Returns the interval between the `tail` and `1 - tail` quantiles of the values, or `None` without values.
 pub(crate) fn without_tails(mut values: Vec<f64>, tail: f64) -> Option<Interval> {
     values.sort_unstable_by(f64::total_cmp);
     Some(Interval { low: quantile(&values, tail)?, high: quantile(&values, 1.0 - tail)? })
 }
 
-/// Returns the `q` quantile of sorted values, `q` in [0, 1].
+/// Returns the `q` quantile of sorted values, with `q` in [0, 1], or `None` without values.
 pub(super) fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let position = q * float(sorted.len().checked_sub(1)? as u64);
     #[expect(

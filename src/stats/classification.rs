@@ -49,26 +49,26 @@ pub struct Confusion {
 }
 
 impl Confusion {
-    /// Returns the number of outcomes.
+    /// Returns the number of outcomes. The sum saturates.
     #[must_use]
     pub fn n(&self) -> u64 {
         self.positives().saturating_add(self.negatives())
     }
 
-    /// Returns the share of yes answers that are right; `None` when yes was never answered.
+    /// Returns the share of yes answers that are right, or `None` without yes answers.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         ratio(float(self.tp), float(self.tp) + float(self.fp))
     }
 
-    /// Returns the share of yes labels that were found; `None` without yes labels.
+    /// Returns the share of yes labels that were answered yes, or `None` without yes labels.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         ratio(float(self.tp), float(self.tp) + float(self.fn_))
     }
 
-    /// Returns the harmonic mean of precision and recall; `None` when yes is neither a label nor an
-    /// answer.
+    /// Returns F1, the harmonic mean of precision and recall. It is 0 if just one of them is undefined, and
+    /// `None` if both are.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         let (labelled, predicted) = (self.positives(), self.tp.saturating_add(self.fp));
@@ -112,9 +112,9 @@ impl FromIterator<Outcome> for Confusion {
     }
 }
 
-/// Returns the 95% percentile-bootstrap interval of F1.
+/// Returns the 95% percentile bootstrap interval of F1.
 ///
-/// The result depends on the order of `outcomes`; callers must pass them in a stable order. Resamples that contain
+/// The result depends on the order of `outcomes`, so callers must pass them in a stable order. Resamples with
 /// neither a yes label nor a yes answer have no F1 and are counted as undefined.
 #[must_use]
 pub fn f1_bootstrap(outcomes: &[Outcome], resamples: usize, seed: u64) -> BootstrapInterval {

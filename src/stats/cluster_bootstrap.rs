@@ -1,8 +1,7 @@
-//! The cluster bootstrap: intervals for observations that come in groups which belong together, such as
-//! the runs of one task.
+//! The cluster bootstrap: intervals for observations that come in clusters, such as the runs of one task.
 //!
-//! A resample draws as many clusters as there are, with replacement, and takes all observations of each.
-//! The statistic is a function of sums over clusters, so a resample costs one addition per cluster,
+//! A resample draws as many clusters as there are, with replacement, and takes all observations of each. The
+//! statistic is a function of sums over clusters, so a resample costs one addition of sums per drawn cluster,
 //! whatever the number of observations.
 //!
 //! ```text
@@ -12,14 +11,15 @@
 //!   a  = Σ U³ / 6 (Σ U²)^(3/2),  U(i) = mean of θ(-j) - θ(-i), where θ(-i) leaves out cluster i
 //! ```
 //!
-//! With few clusters both are too narrow. The widened interval cuts at probabilities that compensate,
+//! With few clusters, both are too narrow. The widened interval compensates with other probabilities:
 //!
 //! ```text
 //! widened: the α and 1 - α quantiles, α = Φ(-sqrt(k/(k - 1)) t),  t the quantile of Student's t at k - 1
 //! ```
 //!
-//! for k clusters: Student's t for the normal distribution, and the factor by which resampling understates a
-//! variance. `cargo run --release --example coverage` shows what each of them covers.
+//! for k clusters. This replaces the normal distribution with Student's t and undoes the factor by which
+//! resampling understates a variance. `cargo run --release -p wrongturn-benches --bin coverage` simulates how
+//! often each of them covers the true value.
 //!
 //! References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Davison & Hinkley,
 //! "Bootstrap methods and their application" (1997), section 3.8 (clusters); Cameron, Gelbach & Miller,
@@ -36,15 +36,15 @@ use super::interval::Interval;
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
-/// The smallest number of clusters for a widened interval. Fewer allow too few distinct samples.
+/// The smallest number of clusters for a widened interval. Fewer clusters allow too few distinct resamples.
 const MIN_WIDENED: usize = 5;
 
-/// The widened interval is omitted if one in this many resamples is undefined.
+/// The widened interval is omitted if at least one in this many resamples is undefined.
 const MOST_UNDEFINED: u64 = 100;
 
 /// A statistic of sums over clusters, for [`cluster_bootstrap()`].
 ///
-/// [`ClusteredPearson`](super::ClusteredPearson) and others are provided. A statistic of your own:
+/// This module provides [`ClusteredPearson`](super::ClusteredPearson) and others. A statistic of your own:
 ///
 /// ```
 /// use wrongturn::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
@@ -83,7 +83,7 @@ const MOST_UNDEFINED: u64 = 100;
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 pub trait ClusterStatistic: Sync {
-    /// The sums.
+    /// The sums from which the statistic is computed.
     type Sums: Clone + Send + Sync;
 
     /// Returns the number of clusters.
@@ -92,47 +92,49 @@ pub trait ClusterStatistic: Sync {
     /// Returns the sums over zero clusters.
     fn nothing(&self) -> Self::Sums;
 
-    /// Adds a cluster, `times` times; -1 takes it away. Clusters that do not exist add nothing.
+    /// Adds a cluster to `sums`, `times` times; -1 subtracts it. An index that is out of range adds nothing.
     fn add(&self, sums: &mut Self::Sums, cluster: usize, times: f64);
 
-    /// Returns the statistic; `None` where it is undefined.
+    /// Returns the statistic, or `None` if it is undefined.
     fn value(&self, sums: &Self::Sums) -> Option<f64>;
 
-    /// Returns the statistic of all clusters.
+    /// Returns the statistic over all clusters, or `None` if it is undefined.
     fn estimate(&self) -> Option<f64> {
         self.value(&all(self))
     }
 }
 
-/// A statistic with its intervals from resampled clusters: [`cluster_bootstrap()`].
+/// The result of [`cluster_bootstrap()`]: a statistic with its intervals.
+///
+/// Without an estimate there are no intervals and no resamples.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ClusterBootstrap {
-    /// The statistic of all clusters.
+    /// The statistic over all clusters; `None` if it is undefined or not finite.
     pub estimate: Option<f64>,
-    /// The percentile interval; none with fewer than two clusters.
+    /// The percentile interval; `None` with fewer than two clusters, or if no resample has a value.
     pub percentile: Option<Interval>,
-    /// The bias-corrected and accelerated interval; none where the correction is undefined.
+    /// The bias-corrected and accelerated interval; `None` if the correction is undefined.
     pub bca: Option<Interval>,
-    /// The percentile interval, widened for the number of clusters, which keeps its level best. None with fewer than
-    /// five clusters, and none if the statistic was undefined on 1% of the resamples: then what varies lies in four
-    /// clusters or fewer, and the resamples that have it lean to its side.
+    /// The percentile interval, widened for the number of clusters. Of the three, it keeps its level best.
+    /// `None` with fewer than five clusters, and if the statistic was undefined on 1% of the resamples or
+    /// more: then the variation lies in a few clusters, and the resamples that contain them are biased.
     pub widened: Option<Interval>,
-    /// Clusters.
+    /// The number of clusters.
     pub clusters: u64,
-    /// Resamples drawn.
+    /// The number of resamples drawn; 0 with fewer than two clusters.
     pub resamples: u64,
-    /// Those on which the statistic was undefined, which are left out.
+    /// The number of resamples on which the statistic was undefined. They are left out of the intervals.
     pub undefined: u64,
 }
 
-/// Intervals for a statistic of observations that come in clusters, which are drawn whole.
+/// Returns intervals for a statistic of observations that come in clusters. Clusters are drawn whole.
 ///
 /// [`ClusteredPearson`](super::ClusteredPearson) and [`ClusterStatistic`] have examples.
 ///
 /// # Errors
 ///
-/// [`StatsError::InvalidArgument`] where `options` are out of range.
+/// [`StatsError::InvalidArgument`] if `options` are out of range.
 pub fn cluster_bootstrap<S: ClusterStatistic>(
     statistic: &S,
     options: &Resampling,
@@ -157,7 +159,7 @@ pub fn cluster_bootstrap<S: ClusterStatistic>(
     Ok(result)
 }
 
-/// Returns the values of the resamples in which the statistic is defined, sorted.
+/// Returns the sorted values of the resamples on which the statistic is defined and finite.
 fn resampled<S: ClusterStatistic>(statistic: &S, resamples: usize, seed: u64) -> Vec<f64> {
     let (clusters, nothing) = (statistic.clusters(), statistic.nothing());
     let drawn: Vec<Option<f64>> = (0..resamples)
@@ -189,7 +191,7 @@ fn all<S: ClusterStatistic + ?Sized>(statistic: &S) -> S::Sums {
     sums
 }
 
-/// Returns the statistic without each cluster in turn; empty where one of them is undefined.
+/// Returns the statistic without each cluster in turn, or an empty list if one of these is undefined.
 fn jackknife<S: ClusterStatistic>(statistic: &S) -> Vec<f64> {
     let all = all(statistic);
     let without: Option<Vec<f64>> = (0..statistic.clusters())
@@ -207,7 +209,7 @@ fn jackknife<S: ClusterStatistic>(statistic: &S) -> Vec<f64> {
     without.unwrap_or_default()
 }
 
-/// Returns the acceleration; `None` where nothing varies.
+/// Returns the acceleration, or `None` if the values do not vary or there are none.
 fn acceleration(jackknife: &[f64]) -> Option<f64> {
     let mean = jackknife.iter().sum::<f64>() / float(jackknife.len() as u64);
     let (squares, cubes) = jackknife.iter().fold((0.0, 0.0), |(squares, cubes), value| {
@@ -218,14 +220,14 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     a.is_finite().then_some(a)
 }
 
-/// Returns the tail probability that widens an interval by the ratio of Student's t to the normal quantile, and by the
-/// factor by which resampling understates a variance.
+/// Returns the tail probability of the widened interval.
 fn widened_tail(confidence: f64, clusters: usize) -> f64 {
     let k = float(clusters as u64);
     normal_cdf(-(k / (k - 1.0)).sqrt() * t_quantile(confidence, k - 1.0))
 }
 
-/// Returns the probabilities at which the bias-corrected and accelerated interval cuts the sorted values.
+/// Returns the probabilities of the quantiles that bound the bias-corrected and accelerated interval, or
+/// `None` if the correction is undefined.
 fn bca_levels(values: &[f64], estimate: f64, acceleration: f64, tail: f64) -> Option<(f64, f64)> {
     let below = values.partition_point(|value| *value < estimate);
     let up_to = values.partition_point(|value| *value <= estimate);
@@ -246,7 +248,7 @@ mod tests {
     use super::super::pearson::tests::gen_x;
     use super::*;
 
-    /// The root of the mean square, of clusters of one.
+    /// The root mean square, with one observation per cluster.
     struct RootMeanSquare(Vec<f64>);
 
     impl ClusterStatistic for RootMeanSquare {
@@ -315,7 +317,7 @@ mod tests {
         assert!(few.widened.is_none() && few.percentile.is_some());
     }
 
-    /// The share of clusters that count among those that vary, which a resample may miss.
+    /// How often the first few of twenty clusters were drawn. Undefined on a resample that misses them all.
     struct ShareOfFew(usize);
 
     impl ClusterStatistic for ShareOfFew {
@@ -342,7 +344,7 @@ mod tests {
 
     #[test]
     fn few_undefined_resamples_leave_the_interval() {
-        // A resample misses the six of twenty clusters with a chance of 0.7^20, or 0.08%, and three with 3.9%.
+        // A resample misses six of twenty clusters with probability 0.7^20, or 0.08%, and three with 3.9%.
         let run = |few| cluster_bootstrap(&ShareOfFew(few), &Resampling::default()).unwrap();
         let (six, three) = (run(6), run(3));
         assert!((1..20).contains(&six.undefined) && six.widened.is_some(), "{six:?}");

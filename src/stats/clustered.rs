@@ -1,13 +1,13 @@
-//! Statistics for the [cluster bootstrap](super::cluster_bootstrap()): correlations, and differences.
+//! Statistics for the [cluster bootstrap](super::cluster_bootstrap()): correlations and differences.
 //!
-//! | statistic | summed per cluster |
+//! | statistic | sums per cluster |
 //! |---|---|
-//! | [`ClusteredPearson`] | n, Σx, Σy, Σx², Σy², Σxy around the means of all |
-//! | [`ClusteredWithin`] | the sums of Pearson, and n, Σx, Σy per group |
-//! | [`PairedDifference`] | the sums of both statistics, from the same draw |
+//! | [`ClusteredPearson`] | n, Σx, Σy, Σx², Σy², Σxy around the overall means |
+//! | [`ClusteredWithin`] | those of [`ClusteredPearson`], and n, Σx, Σy per group |
+//! | [`PairedDifference`] | those of both statistics |
 //!
-//! Reference: the formulas of [`pearson`](fn@super::pearson) and [`within_group`](fn@super::within_group), whose values
-//! the estimates equal up to rounding.
+//! Up to rounding, the estimates equal those of [`pearson`](fn@super::pearson) and
+//! [`within_group`](fn@super::within_group), which are also the references for the formulas.
 
 mod within;
 
@@ -17,10 +17,10 @@ use super::StatsError;
 use super::cluster_bootstrap::ClusterStatistic;
 use super::columns::{add, check_finite, check_lengths, deviations, pairs, scaled};
 
-/// Variances below this share of the squares around the mean of all are rounding, not spread.
+/// A spread that is at most this share of the sum of squares around the overall mean is rounding error.
 const ROUNDING: f64 = 1e-11;
 
-/// Pearson's r of pairs that lie in clusters, for the [cluster bootstrap](super::cluster_bootstrap()).
+/// Pearson's r of pairs in clusters, for the [cluster bootstrap](super::cluster_bootstrap()).
 ///
 /// ```
 /// use wrongturn::stats::{ClusteredPearson, Resampling, cluster_bootstrap};
@@ -43,12 +43,13 @@ pub struct ClusteredPearson {
 /// The sums of a correlation: n, Σx, Σy, Σx², Σy², Σxy.
 pub(super) type PairSums = [f64; 6];
 
-/// Adds a pair.
+/// Adds one pair to the sums.
 fn push(sums: &mut PairSums, x: f64, y: f64) {
     add(sums, &[1.0, x, y, x * x, y * y, x * y], 1.0);
 }
 
-/// Returns r, after `[x², y², xy]` of the means have been taken away.
+/// Returns r after subtracting the parts of the means from Σx², Σy² and Σxy, or `None` if a column does not
+/// vary.
 fn coefficient([_, _, _, xx, yy, xy]: &PairSums, of_means: [f64; 3]) -> Option<f64> {
     let [x_spread, y_spread, product] = [xx - of_means[0], yy - of_means[1], xy - of_means[2]];
     (x_spread > ROUNDING * xx && y_spread > ROUNDING * yy)
@@ -56,7 +57,10 @@ fn coefficient([_, _, _, xx, yy, xy]: &PairSums, of_means: [f64; 3]) -> Option<f
 }
 
 impl ClusteredPearson {
-    /// Creates the statistic of pairs `(x, y)`. `cluster` has the number of the cluster of each, from 0.
+    /// Creates the statistic. `cluster` numbers the cluster of each pair, from 0 without gaps.
+    ///
+    /// A skipped number counts as an empty cluster. Pairs whose cluster number is not below the number of
+    /// pairs are ignored.
     ///
     /// # Errors
     ///
@@ -74,7 +78,7 @@ impl ClusteredPearson {
         Ok(Self { clusters })
     }
 
-    /// Creates the statistic from sums by cluster, around the means of all.
+    /// Creates the statistic from the sums of each cluster, taken around the overall means.
     pub(super) fn of_sums(clusters: Vec<PairSums>) -> Self {
         Self { clusters }
     }
@@ -103,7 +107,7 @@ impl ClusterStatistic for ClusteredPearson {
     }
 }
 
-/// The difference of two statistics on the same draws of the same clusters: the paired bootstrap.
+/// The difference of two statistics on the same draws of the same clusters, for the paired bootstrap.
 ///
 /// ```
 /// use wrongturn::stats::{ClusteredPearson, PairedDifference, Resampling, cluster_bootstrap};
@@ -120,9 +124,9 @@ impl ClusterStatistic for ClusteredPearson {
 /// ```
 #[derive(Debug, Clone)]
 pub struct PairedDifference<A, B> {
-    /// The statistic that is taken away.
+    /// The statistic that is subtracted.
     pub first: A,
-    /// The statistic from which the other is taken away.
+    /// The statistic from which `first` is subtracted.
     pub second: B,
 }
 
@@ -147,8 +151,8 @@ impl<A: ClusterStatistic, B: ClusterStatistic> ClusterStatistic for PairedDiffer
     }
 }
 
-/// Returns the number of rows of a table indexed by these numbers: one more than the greatest, but at most their count,
-/// which bounds memory if a number is huge.
+/// Returns the number of rows of a table that is indexed by these numbers: one more than the greatest, but at
+/// most their count, which bounds memory if a number is huge.
 fn table_size(numbers: &[usize]) -> usize {
     numbers.iter().max().map_or(0, |most| most.saturating_add(1)).min(numbers.len())
 }

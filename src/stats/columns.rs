@@ -2,8 +2,8 @@
 
 use super::{Side, StatsError, mean};
 
-/// Checks that both columns and all lists of numbers (of groups, strata or clusters) are equally long. The error names
-/// the length of x and the first that differs from it.
+/// Checks that both columns and all lists of numbers (of groups, strata or clusters) have the same length.
+/// The error holds the length of x and the first length that differs from it.
 pub(super) fn check_lengths<const N: usize>(
     x: &[f64],
     y: &[f64],
@@ -16,7 +16,7 @@ pub(super) fn check_lengths<const N: usize>(
     }
 }
 
-/// Checks that all values are finite. The error names the first pair with one that is not, and x if neither is.
+/// Checks that all values are finite. The error names the first one that is not; in a pair, x comes first.
 pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Result<(), StatsError> {
     for (index, (x, y)) in pairs.into_iter().enumerate() {
         for (side, value) in [(Side::X, x), (Side::Y, y)] {
@@ -28,28 +28,29 @@ pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Resul
     Ok(())
 }
 
-/// Returns the pairs of two columns.
+/// Pairs the values of two columns.
 pub(super) fn pairs(x: &[f64], y: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     x.iter().copied().zip(y.iter().copied())
 }
 
-/// Returns the values times a power of two that brings the largest near 1: squares neither overflow nor vanish.
+/// Returns the values times a power of two that brings the largest magnitude near 1, which keeps squares from
+/// overflowing and the largest from vanishing.
 pub(super) fn scaled(values: &[f64]) -> Vec<f64> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;
-    // In two steps, as one power could exceed the largest float.
+    // In two steps, because a single power could exceed the largest float.
     let (half, rest) = (2.0_f64.powi(-exponent / 2), 2.0_f64.powi(exponent / 2 - exponent));
     values.iter().map(|value| value * half * rest).collect()
 }
 
-/// Returns the values less their mean. Of equal values all deviations are 0.
+/// Returns the values minus their mean. If all values are equal, all deviations are exactly 0.
 pub(super) fn deviations(values: &[f64]) -> Vec<f64> {
     let first = values.first().copied().unwrap_or(0.0);
     let mean = mean(values.iter().map(|value| value - first)).unwrap_or(0.0);
     values.iter().map(|value| (value - first) - mean).collect()
 }
 
-/// Adds a multiple of a column.
+/// Adds `column`, multiplied by `times`, to `sums`.
 pub(super) fn add(sums: &mut [f64], column: &[f64], times: f64) {
     for (sum, value) in sums.iter_mut().zip(column) {
         *sum += times * value;

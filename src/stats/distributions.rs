@@ -10,19 +10,20 @@
 //! | normal quantile | 1e-14 |
 //! | chi-squared tail | 1e-15 |
 //!
-//! Above 10^5 degrees of freedom the continued fraction of the incomplete beta function loses digits (5e-9 at 10^6).
-//! There Student's t is the normal distribution with one term of its expansion, `φ(t) (t³ + t) / 4v` (off by 1e-10):
-//! NIST Digital Library of Mathematical Functions, 8.18; Fisher, "Expansion of Student's integral in powers of 1/n",
-//! Metron 5 (1925).
+//! Above 10^5 degrees of freedom, the continued fraction of the incomplete beta function loses digits (5e-9
+//! at 10^6). There, each tail of Student's t is the normal tail plus one term of its expansion,
+//! `φ(t) (t³ + t) / 4v` (off by 1e-10): NIST Digital Library of Mathematical Functions, 8.18; Fisher,
+//! "Expansion of Student's integral in powers of 1/n", Metron 5 (1925).
 //!
-//! Errors: none; callers check their arguments. A p-value below the smallest float is 0.
+//! Callers check their arguments: `statrs` panics outside the domain of some functions. A p-value below the
+//! smallest float is 0.
 
 use std::f64::consts::PI;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
 
-/// Degrees of freedom from which Student's t is expanded around the normal distribution.
+/// Above this number of degrees of freedom, Student's t is expanded around the normal distribution.
 const LARGE_DOF: f64 = 1e5;
 
 /// `P(Z <= x)`.
@@ -30,34 +31,42 @@ pub(super) fn normal_cdf(x: f64) -> f64 {
     Normal::standard().cdf(x)
 }
 
-/// `P(|Z| >= |z|)`, as the tail of z², which has more digits than [`normal_cdf`].
+/// `P(|Z| >= |z|)`, computed as the tail of z², which is more precise than [`normal_cdf`].
 pub(super) fn normal_two_sided_p(z: f64) -> f64 {
     chi_squared_tail(z * z, 1.0)
 }
 
-/// Returns the `q` quantile, `q` in [0, 1]; infinite at its ends.
+/// Returns the `q` quantile for `q` in [0, 1]; infinite for 0 and 1.
+///
+/// # Panics
+///
+/// If `q` lies outside [0, 1].
 pub(super) fn normal_quantile(q: f64) -> f64 {
     Normal::standard().inverse_cdf(q)
 }
 
-/// Returns the `t` with `P(|T| <= t) = confidence`, at `dof >= 1` degrees of freedom; infinite if the confidence rounds
-/// to 1.
+/// Returns the `t` with `P(|T| <= t) = confidence`, at `dof >= 1` degrees of freedom; infinite if the
+/// confidence rounds to 1.
 pub(super) fn t_quantile(confidence: f64, dof: f64) -> f64 {
     StudentsT::new(0.0, 1.0, dof).map_or(f64::NAN, |t| t.inverse_cdf(f64::midpoint(1.0, confidence)))
 }
 
 /// Returns the probability that a sample from uncorrelated normal columns has a coefficient at least as far
-/// from 0 as `r`, which lies in [-1, 1], at `dof >= 1` degrees of freedom.
+/// from 0 as `r`, at `dof >= 1` degrees of freedom.
 ///
-/// `t = r sqrt(v / (1 - r²))` follows Student's t (Fisher 1915), and `P(|T| >= |t|)` is the regularized incomplete beta
-/// function at `1 - r²` for `v/2` and `1/2`.
+/// `t = r sqrt(v / (1 - r²))` follows Student's t (Fisher 1915), and `P(|T| >= |t|)` is the regularized
+/// incomplete beta function at `1 - r²` for `v/2` and `1/2`.
+///
+/// # Panics
+///
+/// If `r` is NaN, unless `dof` is large. An `r` outside [-1, 1] gives 0.
 pub(super) fn two_sided_p(r: f64, dof: f64) -> f64 {
     let x = (1.0 - r) * (1.0 + r);
     if x <= 0.0 {
         return 0.0;
     }
     if dof <= LARGE_DOF {
-        // In the middle 1 - r² would round r away.
+        // For small r, `1 - r²` would lose its digits.
         let y = r * r;
         let is_middle = dof * y < 2.0 * x;
         let p = if is_middle { 1.0 - beta_reg(0.5, dof / 2.0, y) } else { beta_reg(dof / 2.0, 0.5, x) };
@@ -157,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Close to 1 scipy itself loses digits, as it rounds `(1 + r)/2`. Here
+    /// Close to 1, scipy itself loses digits because it rounds `(1 + r)/2`. The expected values are
     /// `mpmath.betainc(mpf(n - 2)/2, mpf(1)/2, 0, 1 - mpf(r)**2, regularized=True)`, 60 digits.
     #[test]
     fn keeps_its_digits_in_the_far_tail() {

@@ -34,12 +34,12 @@ pub enum StatsError {
         /// Length of the second column.
         y: usize,
     },
-    /// There are fewer observations than the statistic needs.
+    /// There are fewer observations, clusters, groups or tasks than the statistic needs.
     #[error("{n} observations are too few, {needed} are needed")]
     TooFew {
-        /// Number of observations given.
+        /// Number given.
         n: usize,
-        /// The least number with which the statistic is defined.
+        /// The smallest number for which the statistic is defined.
         needed: usize,
     },
     /// A value is NaN or infinite.
@@ -47,10 +47,10 @@ pub enum StatsError {
     NonFinite {
         /// The column that holds the value.
         side: Side,
-        /// Its 0-based position.
+        /// The 0-based position of the value, or of its row or cluster.
         index: usize,
     },
-    /// A value is too large for a sum in fixed point.
+    /// A value is too large in magnitude for a sum in fixed point.
     #[error("the value of {side} at index {index} is beyond ±2^20")]
     OutOfRange {
         /// The column that holds the value.
@@ -58,7 +58,7 @@ pub enum StatsError {
         /// Its 0-based position.
         index: usize,
     },
-    /// All values of a column are equal. When this holds for both, `X` is named.
+    /// A column does not vary, overall or within its groups. If neither column varies, `side` is `X`.
     #[error("all values of {side} are equal")]
     ZeroVariance {
         /// The constant column.
@@ -67,9 +67,9 @@ pub enum StatsError {
     /// An argument lies outside its domain.
     #[error("{name} {why}")]
     InvalidArgument {
-        /// The argument.
+        /// The name of the argument.
         name: &'static str,
-        /// The requirement.
+        /// The requirement that it violates.
         why: &'static str,
     },
     /// More successes than trials.
@@ -80,12 +80,12 @@ pub enum StatsError {
         /// Number of trials given.
         trials: u64,
     },
-    /// pass^k was asked for a `k` that some task has not enough trials for.
+    /// Some task has fewer than `k` trials, so pass^k is undefined.
     #[error("k = {k} exceeds {trials}, the smallest number of trials of a task")]
     KTooLarge {
-        /// The `k` asked for.
+        /// The requested `k`.
         k: u32,
-        /// The largest admissible `k`.
+        /// The largest possible `k`: the smallest number of trials of a task.
         trials: u32,
     },
 }

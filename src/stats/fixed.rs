@@ -1,15 +1,15 @@
-//! Sums in fixed point, which do not depend on order or grouping.
+//! Sums in fixed point, which do not depend on order or grouping until they saturate.
 //!
-//! An addend is rounded once, to a multiple of 2^-42 (a product to one of 2^-60), and then added as an integer. Integer
-//! addition is associative and commutative, so merged sums equal a single sum bit for bit.
+//! An addend is rounded once, to a multiple of 2^-42 (a product to one of 2^-60), and then added as an
+//! integer. Integer addition is associative and commutative, so merged sums equal a single sum bit for bit.
 //!
 //! | bound | value |
 //! |---|---|
 //! | largest addend | 2^20 = 1,048,576 |
-//! | rounding of an addend | 2^-43 < 1.2e-13; none for integers and for rewards of 0 and 1 |
-//! | error of a mean | at most that of an addend, and one rounding to a float |
+//! | rounding of an addend | 2^-43 < 1.2e-13; none for integers |
+//! | error of a mean | at most that of an addend, plus two float roundings |
 //! | rounding of a product of two rounded addends | 2^-61 |
-//! | largest sum of squares | 2^67; it saturates there, after 2^27 runs with a million calls each |
+//! | largest sum of squares | 2^67, reached by 2^27 addends of 2^20; it saturates there |
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use super::float;
 /// The largest absolute value that is summed.
 pub(crate) const MOST: f64 = 1_048_576.0;
 
-/// Bits after the point, of values and of products.
+/// Fractional bits of values and of products.
 const VALUE_BITS: u32 = 42;
 const PRODUCT_BITS: u32 = 60;
 
@@ -65,14 +65,14 @@ impl Sum {
 impl ProductSum {
     pub(super) fn add(&mut self, x: Fixed, y: Fixed) {
         const DROPPED: u32 = 2 * VALUE_BITS - PRODUCT_BITS;
-        // Both are below 2^63, and adding half a unit before dropping bits rounds to the nearest.
+        // Both are below 2^63 in magnitude. Adding half a unit before dropping bits rounds to nearest.
         let product = x.0 * y.0 + (1 << (DROPPED - 1));
         self.merge(Units(product >> DROPPED));
     }
 
-    /// `Σxy - Σx Σy / n` for the sums of x and y of n values: the sum of products around the means.
+    /// Returns `Σxy - Σx Σy / n` for n pairs, the sum of products around the means; 0 if n is 0.
     ///
-    /// The subtraction cancels most digits where the means are large; both sides are therefore pairs of floats.
+    /// If the means are large, the subtraction cancels most digits. Both terms are therefore pairs of floats.
     pub(super) fn around_means(self, x: Sum, y: Sum, n: u64) -> f64 {
         if n == 0 {
             return 0.0;

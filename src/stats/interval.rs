@@ -1,6 +1,6 @@
 //! An interval of real numbers, and the Wilson score interval of a proportion.
 //!
-//! With `p = k / n` and `z` the two-sided normal quantile of the confidence,
+//! With `p = k / n` and `z` the two-sided normal quantile of the confidence, the ends of the interval are
 //!
 //! ```text
 //! (p + z²/2n ± z * sqrt(p(1 - p)/n + z²/4n²)) / (1 + z²/n)
@@ -16,7 +16,7 @@ use super::{StatsError, float};
 
 /// A closed interval of numbers.
 ///
-/// In JSON `[low, high]`.
+/// Serializes as `[low, high]`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(into = "[f64; 2]")]
 pub struct Interval {
@@ -32,7 +32,7 @@ impl From<Interval> for [f64; 2] {
     }
 }
 
-/// Returns the Wilson score interval of the proportion `successes / trials`.
+/// Returns the Wilson score interval of the proportion `successes / trials` at a confidence such as 0.95.
 ///
 /// ```
 /// use wrongturn::stats::wilson;
@@ -45,7 +45,7 @@ impl From<Interval> for [f64; 2] {
 /// # Errors
 ///
 /// [`StatsError::TooFew`] without trials, [`StatsError::SuccessesExceedTrials`], and
-/// [`StatsError::InvalidArgument`] when `confidence` is not strictly between 0 and 1.
+/// [`StatsError::InvalidArgument`] if `confidence` is not strictly between 0 and 1.
 pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, StatsError> {
     if trials == 0 {
         return Err(StatsError::TooFew { n: 0, needed: 1 });
@@ -65,7 +65,7 @@ pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, 
     })
 }
 
-/// `confidence`, if it is one.
+/// Returns `confidence` if it lies strictly between 0 and 1.
 pub(super) fn checked_confidence(confidence: f64) -> Result<f64, StatsError> {
     if confidence > 0.0 && confidence < 1.0 {
         Ok(confidence)

@@ -4,14 +4,15 @@
 //! d = sqrt(Σ (p log2(p/m) + q log2(q/m)) / 2),  m = (p + q)/2,  p and q the counts as shares
 //! ```
 //!
-//! It lies in [0, 1] and is a metric.
+//! It is a metric and lies in [0, 1].
 //!
 //! Reference: Endres & Schindelin, "A new metric for probability distributions", IEEE Trans. Inf. Theory 49
 //! (2003). Oracle: `scipy.spatial.distance.jensenshannon(p, q, base=2)`.
 
-/// Returns the Jensen–Shannon distance of two columns of counts, place by place.
+/// Returns the Jensen–Shannon distance of two columns of counts, in [0, 1].
 ///
-/// A column that is shorter has none at its end. `None` where a side counts nothing.
+/// Counts must be finite and not negative. A shorter column is padded with zeros. Returns `None` if the sum
+/// of a column is NaN or not positive.
 ///
 /// ```
 /// use wrongturn::stats::jensen_shannon;

@@ -1,6 +1,6 @@
 //! Cohen's kappa: how far two readers agree beyond chance.
 //!
-//! With `p(i, j)` the share of items that the first reader calls i and the second j,
+//! With `p(i, j)` the share of items that the first reader labels i and the second j,
 //!
 //! ```text
 //! κ = (po - pe)/(1 - pe),  po = Σ p(i, i),  pe = Σ p(i, +) p(+, i)
@@ -21,17 +21,17 @@ use super::distributions::normal_quantile;
 use super::float;
 use super::interval::Interval;
 
-/// The agreement of two readers beyond chance: [`cohens_kappa`].
+/// The result of [`cohens_kappa`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kappa {
-    /// The coefficient: 1 is full agreement, 0 is agreement by chance.
+    /// The coefficient: 1 for full agreement, 0 for agreement by chance, negative below that.
     pub kappa: f64,
     /// The number of items.
     pub n: u64,
-    /// Its standard deviation.
+    /// The standard deviation of `kappa`.
     pub sd: f64,
-    /// The 95% interval, as published: its upper end can exceed 1.
+    /// The 95% interval of `kappa`, not clipped: its upper end can exceed 1.
     pub ci95: Interval,
     /// The share of items on which the readers agree.
     pub agreement: f64,
@@ -39,7 +39,7 @@ pub struct Kappa {
 
 /// Returns Cohen's kappa for pairs of labels, one label from each reader.
 ///
-/// Returns `None` for an empty input, or if both readers give all items the same label.
+/// Returns `None` for an empty input, or if only one label occurs.
 ///
 /// ```
 /// use wrongturn::stats::cohens_kappa;
@@ -96,7 +96,8 @@ mod tests {
     use super::super::assert_close;
     use super::*;
 
-    /// Returns the pairs of labels of a table: rows are the first reader's categories, columns the second's.
+    /// Returns the pairs of labels of a table, with the first reader's labels as rows and the second's as
+    /// columns.
     fn pairs(table: &[&[u64]]) -> Vec<(usize, usize)> {
         let of_row = |(i, row): (usize, &&[u64])| {
             let cells = row.iter().enumerate();

@@ -1,14 +1,14 @@
-//! Kendall's rank correlation: how far two rankings of the same items agree.
+//! Kendall's rank correlation: how closely two rankings of the same items agree.
 //!
-//! Of all pairs of items, `C` are in the same order in both rankings and `D` in opposite orders; `X` are not tied in
-//! the first ranking and `Y` not in the second.
+//! Of all pairs of items, `C` are in the same order in both rankings and `D` in opposite orders. `X` pairs
+//! are not tied in the first ranking, and `Y` pairs are not tied in the second.
 //!
 //! ```text
 //! τ-b = (C - D) / sqrt(X Y)
 //! ```
 //!
-//! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment of ties in
-//! ranking problems", Biometrika 33 (1945). Takes quadratic time, which is fine up to some thousands of items.
+//! References: Kendall, "A new measure of rank correlation", Biometrika 30 (1938); with ties: "The treatment
+//! of ties in ranking problems", Biometrika 33 (1945).
 
 use serde::Serialize;
 
@@ -21,13 +21,14 @@ use super::{StatsError, float};
 pub struct Kendall {
     /// τ-b, in [-1, 1]; `None` with fewer than two items or if all items of one ranking are tied.
     pub tau_b: Option<f64>,
-    /// Pairs in the same order in both rankings.
+    /// The number of pairs in the same order in both rankings.
     pub concordant: u64,
-    /// Pairs in opposite orders.
+    /// The number of pairs in opposite orders.
     pub discordant: u64,
 }
 
-/// Computes Kendall's τ-b of items, each with its value in both rankings.
+/// Computes Kendall's τ-b of items, each given by its values in the two rankings. Takes quadratic time, which
+/// is fast enough for some thousands of items.
 ///
 /// ```
 /// use wrongturn::stats::kendall;
@@ -40,7 +41,7 @@ pub struct Kendall {
 ///
 /// # Errors
 ///
-/// [`StatsError::NonFinite`].
+/// [`StatsError::NonFinite`] if a value is NaN or infinite.
 pub fn kendall(things: &[(f64, f64)]) -> Result<Kendall, StatsError> {
     check_finite(things.iter().copied())?;
     let (mut concordant, mut discordant, mut apart_x, mut apart_y) = (0, 0, 0, 0);

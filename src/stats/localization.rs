@@ -6,7 +6,7 @@
 //! recall     = mean over labels L of max over predictions P of J(P, L)
 //! ```
 //!
-//! with ranges that include both ends: `5..=5` holds one number.
+//! Ranges include both ends: `5..=5` holds one number.
 //!
 //! Reference: Jaccard, "The distribution of the flora in the alpine zone", New Phytologist 11
 //! (1912); the two means are those of BenchTrace, section 3.3.1.
@@ -15,7 +15,8 @@ use std::ops::RangeInclusive;
 
 use super::float;
 
-/// Returns the Jaccard index of two ranges; 0 when both are empty. A range whose start exceeds its end is empty.
+/// Returns the Jaccard index of two ranges, or 0 if both are empty. A range whose start exceeds its end is
+/// empty.
 ///
 /// ```
 /// use wrongturn::stats::jaccard;
@@ -31,7 +32,7 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
 
 /// Returns the mean over `predicted` of the best Jaccard index with a labelled range.
 ///
-/// `None` when nothing was predicted; 0 when something was, but nothing is labelled.
+/// Returns `None` without predicted ranges, and 0 with predicted but no labelled ranges.
 ///
 /// ```
 /// use wrongturn::stats::{localization_recall, localization_similarity};
@@ -50,8 +51,8 @@ pub fn localization_similarity(
 
 /// Returns the mean over `labelled` of the best Jaccard index with a predicted range.
 ///
-/// `None` when nothing is labelled; 0 when something is, but nothing was predicted. [`localization_similarity`] has an
-/// example of both.
+/// Returns `None` without labelled ranges, and 0 with labelled but no predicted ranges.
+/// [`localization_similarity`] has an example of both.
 #[must_use]
 pub fn localization_recall(
     predicted: &[RangeInclusive<u64>],
@@ -67,7 +68,7 @@ fn mean_best(of: &[RangeInclusive<u64>], against: &[RangeInclusive<u64>]) -> Opt
     (!of.is_empty()).then(|| sum / float(of.len() as u64))
 }
 
-/// Returns how many numbers lie from `first` to `last`.
+/// Returns how many numbers lie from `first` to `last`, both included.
 fn length(first: u64, last: u64) -> f64 {
     last.checked_sub(first).map_or(0.0, |steps| float(steps) + 1.0)
 }
@@ -90,7 +91,7 @@ mod tests {
     fn similarity_and_recall_average_over_different_sides() {
         let predicted = [0..=4, 10..=11, 30..=39];
         let labelled = [0..=3, 10..=13];
-        // best per prediction: 4/5, 2/4, 0; best per label: 4/5, 2/4
+        // Best per prediction: 4/5, 2/4, 0. Best per label: 4/5, 2/4.
         let similarity = localization_similarity(&predicted, &labelled);
         assert_close(similarity.unwrap(), 1.3 / 3.0, 1e-15);
         assert_close(localization_recall(&predicted, &labelled).unwrap(), 0.65, 1e-15);

@@ -1,7 +1,7 @@
 //! McNemar's exact test: do two paired yes/no answers have the same rate?
 //!
-//! Of the pairs that differ, `b` say yes only first and `c` only second. If neither is likelier, b is
-//! binomial with `n = b + c` trials and chance 1/2, so
+//! Of the pairs that differ, `b` have a yes only in the first answer and `c` only in the second. If both are
+//! equally likely, b is binomial with `n = b + c` trials and chance 1/2, so
 //!
 //! ```text
 //! p = min(1, 2 P(X <= min(b, c)))
@@ -13,8 +13,8 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Returns the p-value of McNemar's exact test, two-sided: `first_only` pairs say yes only first, `second_only` only
-/// second.
+/// Returns the two-sided p-value of McNemar's exact test, for `first_only` pairs with a yes only in the first
+/// answer and `second_only` pairs with a yes only in the second.
 ///
 /// ```
 /// use wrongturn::stats::mcnemar;

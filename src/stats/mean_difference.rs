@@ -1,15 +1,15 @@
 //! The difference of two means, or of two rates, over clusters that both sides share.
 //!
-//! With `N`, `M` the numbers of observations of the first and second side, `x̄`, `ȳ` their means and
-//! `s(g)`, `t(g)` their sums in cluster g,
+//! With `N`, `M` the numbers of observations of the first and second side, `x̄`, `ȳ` their means, and `n(g)`,
+//! `m(g)` the numbers and `s(g)`, `t(g)` the sums in cluster g of k,
 //!
 //! ```text
 //! d = ȳ - x̄,  e(g) = (t(g) - m(g) ȳ)/M - (s(g) - n(g) x̄)/N
 //! se² = Σ e(g)² * k/(k - 1) * (N + M - 1)/(N + M - 2),  ci95 = d ± t(k - 1) se
 //! ```
 //!
-//! which is the cluster-robust (CR1) variance of the slope in the regression on the side. Where a cluster
-//! is a task that both sides tried, the comparison is paired by task.
+//! se² is the cluster-robust (CR1) variance of the slope in a regression on the side. If the clusters are
+//! tasks that both sides tried, the comparison is paired by task.
 //!
 //! Reference: Liang & Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73
 //! (1986). Oracle: `statsmodels.api.OLS(outcome, [1, side]).fit(cov_type="cluster",
@@ -26,9 +26,9 @@ use super::{Resampling, StatsError, float};
 /// The observations of both sides of a comparison in one cluster, such as a task.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct TwoSides {
-    /// Observations of the first side, and their sum.
+    /// The number of observations of the first side, and their sum.
     pub first: (u64, f64),
-    /// Observations of the second side, and their sum.
+    /// The number of observations of the second side, and their sum.
     pub second: (u64, f64),
 }
 
@@ -44,15 +44,15 @@ pub struct MeanDifference {
     pub difference: f64,
     /// The cluster-robust standard error; `None` with fewer than two clusters or three observations.
     pub se: Option<f64>,
-    /// The 95% interval from `se`.
+    /// The 95% interval of the difference, from `se` and Student's t; `None` if `se` is `None`.
     pub ci95: Option<Interval>,
-    /// The intervals of the cluster bootstrap.
+    /// The cluster bootstrap of the difference.
     pub bootstrap: ClusterBootstrap,
 }
 
 /// Compares two means over clusters that both sides share, such as tasks.
 ///
-/// Clusters with no observation on either side do not count.
+/// Clusters without any observations do not count.
 ///
 /// ```
 /// use wrongturn::stats::{Resampling, TwoSides, mean_difference};
@@ -68,7 +68,8 @@ pub struct MeanDifference {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] if a side has no observations, [`StatsError::NonFinite`], [`StatsError::InvalidArgument`].
+/// [`StatsError::NonFinite`] for a sum, with the index of its cluster, [`StatsError::TooFew`] if a side has
+/// no observations, and [`StatsError::InvalidArgument`] if `options` are out of range.
 pub fn mean_difference(clusters: &[TwoSides], options: &Resampling) -> Result<MeanDifference, StatsError> {
     check_finite(clusters.iter().map(|cluster| (cluster.first.1, cluster.second.1)))?;
     let clusters: Vec<TwoSides> =

@@ -1,24 +1,24 @@
 //! The formulas of this crate: correlation, intervals, classification scores, pass^k.
 //!
-//! One file per formula. Each names its reference. Most have tests against values computed by scipy, statsmodels or
-//! numpy, with the expression that computed them. Nothing here knows what the numbers stand for, and nothing here
-//! panics: bad input is a [`StatsError`], an undefined ratio is `None`. The guide on
-//! [statistics](crate::guide::statistics) shows them at work.
+//! Each formula has a file that names its reference. Most are tested against values from scipy, statsmodels
+//! or numpy, with the expression that computed them. The functions do not depend on what the numbers mean.
+//! Where a statistic has no value, they return a [`StatsError`] or `None`. The guide on
+//! [statistics](crate::guide::statistics) applies them.
 //!
 //! | question | answer | reference |
 //! |---|---|---|
 //! | do two columns move together? | [`pearson()`], [`PearsonAccumulator`], [`spearman()`], [`kendall()`] | Pearson 1895, Fisher 1921, Spearman 1904, Kendall 1945 |
-//! | still, inside of groups? | [`within_group()`], [`random_effects()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001 |
-//! | still, if other columns are held constant? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
-//! | still, if observations come in clusters, such as runs of one task? | [`cluster_bootstrap()`], [`permutation_test()`] | Efron 1987, Davison & Hinkley 1997, Fisher 1935 |
-//! | still, among many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
-//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Liang & Zeger 1986, Endres & Schindelin 2003 |
+//! | … within groups? | [`within_group()`], [`random_effects()`], [`permutation_test()`] | Fisher 1924, DerSimonian & Laird 1986, Hartung & Knapp 2001, Fisher 1935 |
+//! | … with other columns held constant? | [`linear_regression()`], [`logistic_regression()`] | Liang & Zeger 1986, McCullagh & Nelder 1989 |
+//! | … if observations come in clusters, such as runs of one task? | [`cluster_bootstrap()`] | Efron 1987, Davison & Hinkley 1997 |
+//! | … as one of many tests? | [`benjamini_hochberg()`] | Benjamini & Hochberg 1995 |
+//! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Pearson 1904, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how precise is a proportion? | [`wilson()`] | Wilson 1927 |
 //! | how precise is F1? | [`f1_bootstrap()`] | Efron 1979 |
 //! | do two readers agree? | [`cohens_kappa()`] | Cohen 1960, Fleiss et al. 1969 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
-//! | how often do k tries all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
+//! | how often do k trials all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub use spearman::spearman;
 pub use two_proportions::{TwoProportions, two_proportions};
 pub use within_group::within_group;
 
-/// Converts a count, rounding above 2^53.
+/// Converts a count to a float. Counts above 2^53 are rounded.
 #[expect(
     clippy::cast_precision_loss,
     reason = "exact up to 2^53, above that off by less than one part in 2^53"
@@ -105,8 +105,8 @@ pub(crate) fn grouped<T: Copy, K: Ord>(
     groups
 }
 
-/// Returns the mean of the values, summed in the given order, or `None` if there are none. Large values do not
-/// overflow.
+/// Returns the mean of the values, summed in the given order, or `None` if there are none. Large values do
+/// not overflow.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     const SMALL: f64 = 1.0 / 9_223_372_036_854_775_808.0;
     let (mut sum, mut small, mut count) = (0.0_f64, 0.0, 0);

@@ -1,16 +1,16 @@
 //! pass^k: the chance that `k` independent trials of a task all succeed.
 //!
-//! From `c` successes in `n` trials of a task the unbiased estimate is `C(c, k) / C(n, k)`, and
-//! pass^k is its mean over tasks. With `f = n - c` failures the ratio is symmetric in `k` and `f`,
+//! From `c` successes in `n` trials of a task, the unbiased estimate is `C(c, k) / C(n, k)`; pass^k is its
+//! mean over tasks. With `f = n - c` failures, the ratio is symmetric in `k` and `f`:
 //!
 //! ```text
 //! C(n - f, k) / C(n, k) = prod over i < min(k, f) of (n - max(k, f) - i) / (n - i)
 //! ```
 //!
-//! which neither overflows nor takes more steps than needed.
+//! The product does not overflow.
 //!
 //! Reference: Yao et al., "τ-bench: A Benchmark for Tool-Agent-User Interaction in Real-World
-//! Domains", arXiv:2406.12045, section 4. Oracle: `math.comb`.
+//! Domains", arXiv:2406.12045. Oracle: `math.comb`.
 
 use super::{StatsError, float};
 
@@ -23,7 +23,7 @@ pub struct TaskTrials {
     pub successes: u32,
 }
 
-/// Returns the chance that `k` independent trials of a task all succeed (pass^k), as a mean over tasks.
+/// Returns pass^k: the chance that `k` independent trials of a task all succeed, as a mean over tasks.
 ///
 /// ```
 /// use wrongturn::stats::{TaskTrials, pass_hat_k};
@@ -37,8 +37,8 @@ pub struct TaskTrials {
 /// # Errors
 ///
 /// [`StatsError::TooFew`] without tasks, [`StatsError::SuccessesExceedTrials`],
-/// [`StatsError::InvalidArgument`] when `k` is 0, and [`StatsError::KTooLarge`] when a task has
-/// fewer than `k` trials.
+/// [`StatsError::InvalidArgument`] if `k` is 0, and [`StatsError::KTooLarge`] if a task has fewer than `k`
+/// trials, in this order.
 pub fn pass_hat_k(tasks: &[TaskTrials], k: u32) -> Result<f64, StatsError> {
     let Some(fewest) = tasks.iter().map(|task| task.trials).min() else {
         return Err(StatsError::TooFew { n: 0, needed: 1 });
@@ -57,7 +57,7 @@ pub fn pass_hat_k(tasks: &[TaskTrials], k: u32) -> Result<f64, StatsError> {
     Ok(sum / float(tasks.len() as u64))
 }
 
-/// `C(c, k) / C(n, k)` for `k <= n`.
+/// Returns `C(c, k) / C(n, k)` for `k <= n`.
 fn all_succeed(task: TaskTrials, k: u32) -> f64 {
     let failures = task.trials.saturating_sub(task.successes);
     let steps = k.min(failures);

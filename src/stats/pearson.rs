@@ -6,11 +6,11 @@
 //! ci95 = tanh(artanh(r) ± 1.96/sqrt(n - 3))     Fisher's z, n > 3
 //! ```
 //!
-//! Before squaring, columns are scaled by a power of two, which keeps squares from overflowing or vanishing, and centred
-//! on their means, which keeps precision if all values share a large offset. An r within 1e-15 of 0, 1 or -1 is set to
-//! that value, because the difference is rounding error. A [`PearsonAccumulator`] sums in [fixed point](super::fixed).
-//! Because its addends are rounded, its r differs from that of [`pearson`] by about 1e-13 divided by the standard
-//! deviation of the values.
+//! Before squaring, columns are scaled by a power of two, which keeps squares from overflowing or vanishing.
+//! They are also centred on their means, which keeps precision if all values share a large offset. An r
+//! within 1e-15 of 0, 1 or -1 is set to that value, because the difference is rounding error. A
+//! [`PearsonAccumulator`] sums in [fixed point](super::fixed). Because its addends are rounded, its r differs
+//! from that of [`pearson`] by about 1e-13 divided by the standard deviation of the values.
 //!
 //! References: Pearson, "Notes on regression and inheritance in the case of two parents", Proc. R.
 //! Soc. 58 (1895); Fisher, "On the probable error of a coefficient of correlation", Metron 1 (1921).
@@ -24,31 +24,32 @@ use super::fixed::{Fixed, ProductSum, Sum};
 use super::interval::Interval;
 use super::{ClusteredPearson, Side, StatsError, float};
 
-/// The least number of pairs: with two, r is always 1 or -1.
+/// The smallest number of pairs. With two, r is always 1 or -1.
 pub(super) const MIN_PAIRS: usize = 3;
 
-/// A column whose variance, computed from sums, is below this (2^-50) counts as constant: so small a variance may be
-/// rounding error.
+/// A column whose variance, computed from sums, is at most this (2^-50) counts as constant. A
+/// variance that small may be rounding error.
 const LEAST_VARIANCE: f64 = 1.0 / 1_125_899_906_842_624.0;
 
 /// A correlation coefficient with its p-value and interval.
 ///
-/// In JSON `{"r", "n", "p", "ci95": [low, high]}`.
+/// Serializes as `{"r", "n", "p", "ci95": [low, high]}`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Correlation {
     /// The coefficient, in [-1, 1].
     pub r: f64,
-    /// The number of pairs.
+    /// The number of pairs used.
     pub n: usize,
-    /// The two-sided p-value under the null hypothesis r = 0. With three pairs, p is steepest at r = ±1: there a change
-    /// in the last digit of r can move p by some 1e-8.
+    /// The two-sided p-value under the null hypothesis of no correlation. With three pairs and r near ±1, a
+    /// change in the last digit of r can move p by some 1e-8.
     pub p: f64,
-    /// The 95% interval; `None`, serialized as `[null, null]`, for fewer than four pairs.
+    /// The 95% interval. `None`, serialized as `[null, null]`, for fewer than four pairs; after
+    /// [`within_group`](fn@super::within_group) with g groups, for fewer than g + 3.
     #[serde(serialize_with = "interval_or_nulls")]
     pub ci95: Option<Interval>,
 }
 
-/// Pearson's correlation of `x` with `y`.
+/// Returns Pearson's correlation of `x` with `y`.
 ///
 /// ```
 /// use wrongturn::stats::{StatsError, pearson};
@@ -75,7 +76,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     let (x, y) = (deviations(&scaled(x)), deviations(&scaled(y)));
     let n = float(x.len() as u64);
     let total = |values: &[f64]| values.iter().sum::<f64>();
-    // Deviations sum to 0 up to rounding, which the second term takes away.
+    // Deviations sum to 0 up to rounding, which the second term removes.
     let products =
         |x: &[f64], y: &[f64]| pairs(x, y).map(|(x, y)| x * y).sum::<f64>() - total(x) * total(y) / n;
     Correlation::from_spreads(x.len(), [products(&x, &x), products(&y, &y), products(&x, &y)])
@@ -83,7 +84,7 @@ pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
 
 /// Pearson's correlation of pairs that arrive one by one, or in shards that are merged.
 ///
-/// The result is identical, bit for bit, whatever the order of the pairs and their division into shards.
+/// The result is bit-identical for every order of the pairs and every division into shards.
 ///
 /// ```
 /// use wrongturn::stats::{PearsonAccumulator, pearson};
@@ -119,8 +120,8 @@ impl PearsonAccumulator {
     ///
     /// # Errors
     ///
-    /// [`StatsError::NonFinite`] and, for values beyond ±2^20, [`StatsError::OutOfRange`], with the number of pairs
-    /// added before as the index. The pair is not added.
+    /// [`StatsError::NonFinite`] and, for values beyond ±2^20, [`StatsError::OutOfRange`]. The index is the
+    /// number of pairs added before. The pair is not added.
     pub fn push(&mut self, x: f64, y: f64) -> Result<(), StatsError> {
         let index = self.count();
         let fixed = |side, value: f64| match Fixed::of(value) {
@@ -168,7 +169,8 @@ impl PearsonAccumulator {
         (self.n > 0).then(|| self.sums[1].value() / float(self.n))
     }
 
-    /// Returns the correlation of the pairs so far. A column with a standard deviation below 3e-8 counts as constant.
+    /// Returns the correlation of the pairs so far. A column with a standard deviation below 3e-8 counts as
+    /// constant.
     ///
     /// # Errors
     ///
@@ -180,7 +182,7 @@ impl PearsonAccumulator {
         Correlation::from_spreads(self.count(), self.spreads())
     }
 
-    /// Σ(x - x̄)², Σ(y - ȳ)², Σ(x - x̄)(y - ȳ); a sum of squares that may be rounding error is 0.
+    /// Returns Σ(x - x̄)², Σ(y - ȳ)², Σ(x - x̄)(y - ȳ). A sum of squares that may be rounding error is 0.
     fn spreads(&self) -> [f64; 3] {
         let ([x, y], [xx, yy, xy], n) = (self.sums, self.products, self.n);
         let squares = |products: ProductSum, sum| {
@@ -190,15 +192,15 @@ impl PearsonAccumulator {
         [squares(xx, x), squares(yy, y), xy.around_means(x, y, n)]
     }
 
-    /// Returns the correlation as a statistic of the cluster bootstrap, from the sums of each cluster.
+    /// Returns the correlation as a statistic for the cluster bootstrap, given the accumulator of each
+    /// cluster.
     pub(crate) fn clustered(clusters: &[Self]) -> ClusteredPearson {
         let mut all = Self::default();
         for one in clusters {
             all.merge(one);
         }
         let (x_mean, y_mean) = (all.mean_x().unwrap_or(0.0), all.mean_y().unwrap_or(0.0));
-        // Σ(x - a)(y - b) is the sum around the cluster's own means, plus n times the product of the distances of those
-        // means from a and b.
+        // Σ(x - a)(y - b) is the sum around the cluster's own means plus n (x̄ - a)(ȳ - b).
         let centred = |one: &Self| {
             let n = float(one.n);
             let [xx, yy, xy] = one.spreads();
@@ -211,7 +213,7 @@ impl PearsonAccumulator {
 }
 
 impl Correlation {
-    /// The correlation of `n` pairs from Σ(x - x̄)², Σ(y - ȳ)² and Σ(x - x̄)(y - ȳ).
+    /// Creates the correlation of `n` pairs from Σ(x - x̄)², Σ(y - ȳ)² and Σ(x - x̄)(y - ȳ).
     fn from_spreads(n: usize, [x, y, product]: [f64; 3]) -> Result<Self, StatsError> {
         for (side, squares) in [(Side::X, x), (Side::Y, y)] {
             if squares <= 0.0 {
@@ -224,8 +226,8 @@ impl Correlation {
         Ok(Self::of(r, n, float(n as u64) - 2.0))
     }
 
-    /// Creates the correlation from a coefficient over `n` observations with `dof >= 1` degrees of freedom: its
-    /// p-value, and Fisher's interval if `dof > 1`.
+    /// Creates the correlation from a coefficient over `n` pairs with `dof >= 1` degrees of freedom. Adds its
+    /// p-value and, if `dof > 1`, Fisher's interval.
     pub(super) fn of(r: f64, n: usize, dof: f64) -> Self {
         let r = r.clamp(-1.0, 1.0);
         let half_width = normal_quantile(0.975) / (dof - 1.0).sqrt();

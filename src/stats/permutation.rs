@@ -1,14 +1,14 @@
 //! A permutation test of association within strata.
 //!
-//! If y has nothing to do with x inside a stratum, every order of its y values was equally likely. The
-//! statistic is the co-moment within strata,
+//! If y is independent of x within a stratum, every order of its y values is equally likely. The statistic is
+//! the co-moment within strata:
 //!
 //! ```text
 //! T = Σ over strata Σ (x - x̄s)(y - ȳs),  p = share of the arrangements with |T*| >= |T|
 //! ```
 //!
-//! Arrangements are all counted where there are at most 10,000; otherwise `B` are drawn, and
-//! `p = (1 + hits)/(1 + B)`, which is never 0 and keeps the level exactly.
+//! If there are at most 10,000 arrangements, all are counted. Otherwise `B` are drawn and
+//! `p = (1 + hits)/(1 + B)`. The added 1 keeps p above 0 and the test valid.
 //!
 //! References: Fisher, "The design of experiments" (1935), section 21; Phipson & Smyth, "Permutation
 //! p-values should never be zero", Stat. Appl. Genet. Mol. Biol. 9 (2010). Oracle:
@@ -26,24 +26,24 @@ use super::{Resampling, StatsError, float};
 /// Up to this many arrangements, all of them are counted.
 const MOST_COUNTED: u64 = 10_000;
 
-/// Differences below this share of the largest possible statistic are rounding.
+/// Differences below this share of the largest possible statistic are rounding error.
 const ROUNDING: f64 = 1e-12;
 
-/// The p-value of a permutation test, and how many arrangements it rests on.
+/// The result of [`permutation_test()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PermutationTest {
     /// The two-sided p-value.
     pub p: f64,
-    /// Arrangements looked at.
+    /// The number of arrangements counted or drawn.
     pub arrangements: u64,
-    /// Whether these are all that there are.
+    /// Whether these are all arrangements.
     pub exact: bool,
 }
 
-/// Tests whether `x` and `y` are associated within the strata that `stratum` numbers.
+/// Tests whether `x` and `y` are associated within strata. `stratum` numbers the stratum of each pair.
 ///
-/// Returns `None` if there is no stratum in which both vary.
+/// Returns `None` if there is no stratum in which both columns vary.
 ///
 /// ```
 /// use wrongturn::stats::{Resampling, permutation_test};
@@ -57,8 +57,8 @@ pub struct PermutationTest {
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], and [`StatsError::InvalidArgument`] where
-/// `options` are out of range.
+/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], and [`StatsError::InvalidArgument`] if
+/// `options` are out of range. The confidence level is checked but not used.
 pub fn permutation_test(
     x: &[f64],
     y: &[f64],
@@ -91,7 +91,7 @@ fn strata(x: &[f64], y: &[f64], stratum: &[usize]) -> Vec<Stratum> {
     strata.into_values().filter_map(Stratum::centred).collect()
 }
 
-/// Returns the magnitude from which an arrangement is as far from chance as the observed one.
+/// Returns the magnitude from which a statistic counts as at least as extreme as the observed one.
 fn bar(strata: &[Stratum]) -> f64 {
     let observed: f64 = strata.iter().map(|stratum| stratum.comoment(&stratum.y)).sum();
     let most: f64 = strata.iter().map(Stratum::most).sum();
@@ -109,7 +109,7 @@ fn counted(strata: &[Stratum], bar: f64) -> PermutationTest {
     PermutationTest { p: float(hits) / float(arrangements), arrangements, exact: true }
 }
 
-/// Returns the test over arrangements that are drawn.
+/// Returns the test over randomly drawn arrangements.
 fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> PermutationTest {
     let is_hit = |number: &usize| {
         let mut rng = Rng::stream(seed, *number as u64);
@@ -129,7 +129,7 @@ fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> Permutati
     PermutationTest { p: float(hits + 1) / float(arrangements + 1), arrangements, exact: false }
 }
 
-/// Returns the largest magnitude, or 1 where all are 0.
+/// Returns the largest magnitude, or 1 if all values are 0.
 fn largest(values: &[f64]) -> f64 {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     if largest > 0.0 { largest } else { 1.0 }
@@ -143,7 +143,7 @@ struct Stratum {
 }
 
 impl Stratum {
-    /// Returns the stratum with both columns around their means; `None` where one of them does not vary.
+    /// Returns the stratum with both columns centred on their means, or `None` if a column does not vary.
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
             let first = column.first().copied()?;
@@ -162,13 +162,13 @@ impl Stratum {
         self.x.iter().zip(y).map(|(x, y)| x * y).sum()
     }
 
-    /// Returns an upper bound of the co-moment.
+    /// Returns an upper bound on the magnitude of the co-moment.
     fn most(&self) -> f64 {
         let squares = |column: &[f64]| column.iter().map(|value| value * value).sum::<f64>();
         (squares(&self.x) * squares(&self.y)).sqrt()
     }
 
-    /// In how many orders equal values of y can lie; [`u64::MAX`] where that is too many to say.
+    /// Returns the number of distinct orders of y, or [`u64::MAX`] if its computation overflows.
     fn orders(&self) -> u64 {
         let mut sorted = self.y.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -176,7 +176,7 @@ impl Stratum {
         for ties in sorted.chunk_by(|a, b| a.total_cmp(b).is_eq()) {
             for taken in 1..=ties.len() as u64 {
                 placed += 1;
-                // Each step ends in a binomial coefficient times the orders so far, a whole number.
+                // Each quotient is whole: the orders of the earlier ties times a binomial coefficient.
                 orders = match orders.checked_mul(placed) {
                     Some(product) => product / taken,
                     None => return u64::MAX,
@@ -186,7 +186,7 @@ impl Stratum {
         orders
     }
 
-    /// Returns the co-moments of all orders of y.
+    /// Returns the co-moments of all distinct orders of y.
     fn all_comoments(&self) -> Vec<f64> {
         let mut order = self.y.clone();
         order.sort_unstable_by(f64::total_cmp);
@@ -198,7 +198,8 @@ impl Stratum {
     }
 }
 
-/// Returns the next order in the sorted list of all orders; `false` after the last one.
+/// Rearranges the items into the lexicographically next order. Returns false, and changes nothing, after the
+/// last.
 fn next_order(items: &mut [f64]) -> bool {
     let rises = |pair: &[f64]| matches!(pair, [a, b] if a < b);
     let Some(pivot) = items.windows(2).rposition(rises) else { return false };
@@ -244,7 +245,7 @@ mod tests {
         assert!(!found.exact && found.arrangements == 20_000);
         // scipy.stats.pearsonr gives 0.00134; the tolerance is four standard errors.
         assert_close(found.p, 0.00134, 0.0011);
-        // No association.
+        // Without an association, p is large.
         let zigzag: Vec<f64> = (0..50_u32).map(|i| f64::from(i % 2)).collect();
         let still = permutation_test(&x, &zigzag, &[0; 50], &Resampling::default()).unwrap().unwrap();
         assert!(still.p > 0.2, "{still:?}");
@@ -259,7 +260,7 @@ mod tests {
         assert_eq!(run(&[], &[], &[]), Ok(None));
         assert!(run(&X, &X, &[0]).is_err());
         assert!(run(&[f64::NAN; 6], &X, &[0; 6]).is_err());
-        // A stratum with one order more than another adds nothing where x is constant.
+        // A stratum in which x is constant adds no arrangements.
         let (x, y) = ([1.0, 2.0, 5.0, 5.0], [1.0, 3.0, 0.0, 9.0]);
         assert_eq!(run(&x, &y, &[0, 0, 1, 1]).unwrap().unwrap().arrangements, 2);
     }

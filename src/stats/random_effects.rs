@@ -1,6 +1,7 @@
-//! Random effects: one correlation from those of several groups.
+//! Random effects: pools the correlations of several groups.
 //!
-//! With `z(i) = artanh(r(i))`, `v(i) = 1/(n(i) - 3)` and `w = 1/v`,
+//! For k groups, with `z(i) = artanh(r(i))`, `v(i) = 1/(n(i) - 3)`, `w = 1/v` and z̄w the mean of z weighted
+//! by w,
 //!
 //! ```text
 //! Q = Σ w (z - z̄w)²,  τ² = max(0, (Q - (k - 1)) / (Σw - Σw²/Σw)),  I² = max(0, 1 - (k - 1)/Q)
@@ -8,14 +9,15 @@
 //! H = Σ u (z - μ)² / (k - 1),  interval: μ ± t(k - 1) sqrt(max(1, H) / Σ u),  and back by tanh
 //! ```
 //!
-//! τ² is the variance of the true correlations between groups (on the scale of z), I² its share in the
-//! variance seen. Without the 1, groups that happen to lie close together would have an interval narrower than that of
-//! one correlation for all.
+//! τ² is the variance of the true correlations between groups, on the scale of z; I² is its share of the
+//! observed variance. Without the lower bound of 1 on H, groups that happen to be close together would give
+//! an interval narrower than τ² alone implies.
 //!
 //! References: Fisher 1921 (z); DerSimonian & Laird, "Meta-analysis in clinical trials", Control. Clin.
-//! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001), and Knapp & Hartung, Stat. Med. 22 (2003) (interval,
-//! and its max(1, H)); Higgins & Thompson, Stat. Med. 21 (2002) (I²). Oracle: `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl",
-//! use_t=True)`, the wider of its rows "random effect" and "random effect wls" (scaled standard error).
+//! Trials 7 (1986) (τ²); Hartung & Knapp, Stat. Med. 20 (2001), and Knapp & Hartung, Stat. Med. 22 (2003)
+//! (interval and max(1, H)); Higgins & Thompson, Stat. Med. 21 (2002) (I²). Oracle:
+//! `statsmodels.stats.meta_analysis.combine_effects(z, v, method_re="dl", use_t=True)`, the wider of its rows
+//! "random effect" and "random effect wls" (scaled standard error).
 
 use serde::Serialize;
 
@@ -23,29 +25,29 @@ use super::distributions::{chi_squared_tail, t_quantile};
 use super::interval::Interval;
 use super::{StatsError, float};
 
-/// The correlations of several groups, pooled: [`random_effects()`].
+/// The result of [`random_effects()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RandomEffects {
     /// The pooled correlation.
     pub r: f64,
-    /// Its 95% interval (Hartung and Knapp, never narrower than with τ² alone).
+    /// The 95% interval of `r` (Hartung and Knapp, never narrower than with τ² alone).
     pub ci95: Interval,
-    /// Groups pooled.
+    /// The number of groups pooled.
     pub groups: u64,
-    /// Groups left out, as their r is ±1 or taken over three observations.
+    /// The number of groups left out because r is not in (-1, 1) or n is at most 3.
     pub left_out: u64,
     /// Cochran's Q.
     pub q: f64,
-    /// The p-value of Q: that all groups have one correlation.
+    /// The p-value of Q under the null hypothesis that all groups have the same correlation.
     pub q_p: f64,
-    /// The share of the variance seen that is between groups.
+    /// I², the share of the observed variance that is between groups.
     pub i2: f64,
-    /// The variance between groups, of Fisher's z.
+    /// τ², the variance of Fisher's z between groups.
     pub tau2: f64,
 }
 
-/// Pools the correlations of several groups, each given as `(r, n)`.
+/// Pools the correlations of several groups, each given as `(r, n)` with n observations.
 ///
 /// ```
 /// use wrongturn::stats::random_effects;
@@ -58,7 +60,7 @@ pub struct RandomEffects {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] where fewer than two groups have `|r| < 1` and n > 3.
+/// [`StatsError::TooFew`] if fewer than two groups have `|r| < 1` and `n > 3`.
 pub fn random_effects(groups: &[(f64, usize)]) -> Result<RandomEffects, StatsError> {
     let effects: Vec<(f64, f64)> = groups
         .iter()
@@ -123,7 +125,7 @@ mod tests {
         assert_close(two.q_p, 0.015142242374175791, 1e-9);
     }
 
-    /// statsmodels leaves τ² negative here; cut off at 0, as published, in numpy:
+    /// statsmodels leaves τ² negative here. The expected values cut it off at 0, as published, in numpy:
     /// `mu = sum(w*z)/sum(w); mu ± t.ppf(.975, 2)*sqrt(1/sum(w))`, as the scale is far below 1.
     #[test]
     fn groups_that_agree_have_no_variance_between_them() {

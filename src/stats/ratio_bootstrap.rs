@@ -1,19 +1,20 @@
-//! The bootstrap of a ratio of sums over clusters, which are drawn whole.
+//! The bootstrap of a ratio of sums over clusters. Clusters are drawn whole.
 //!
 //! ```text
 //! Σ parts / Σ wholes over as many clusters as there are, drawn with replacement; quantiles 0.025 and 0.975
 //! ```
 //!
-//! References: Efron 1979; Field & Welsh, "Bootstrapping clustered data", JRSS B 69 (2007); draws: Steele, Lea & Flood,
-//! "Fast splittable pseudorandom number generators", OOPSLA 2014.
+//! References: Efron 1979; Field & Welsh, "Bootstrapping clustered data", JRSS B 69 (2007); draws: Steele,
+//! Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 //!
-//! Errors: none. Resamples whose wholes are 0 are left out; without any other, the interval is undefined.
+//! Resamples in which the sum of wholes is not positive are left out. If none are left, the interval is
+//! `None`.
 
 use super::bootstrap::without_tails;
 use super::interval::Interval;
 use super::rng::SplitMix;
 
-/// Returns the sums of as many pairs as there are, drawn with replacement, again and again.
+/// Returns an endless iterator over resamples: the sums of `pairs.len()` pairs drawn with replacement.
 pub(crate) fn resampled_sums(pairs: &[(f64, f64)], seed: u64) -> impl Iterator<Item = (f64, f64)> {
     let mut rng = SplitMix::new(seed);
     std::iter::repeat_with(move || {
@@ -22,7 +23,7 @@ pub(crate) fn resampled_sums(pairs: &[(f64, f64)], seed: u64) -> impl Iterator<I
     })
 }
 
-/// Returns the 95% interval of Σ parts / Σ wholes.
+/// Returns the 95% interval of Σ parts / Σ wholes, for clusters given as `(part, whole)`.
 pub(crate) fn ratio_bootstrap(clusters: &[(f64, f64)], resamples: u32, seed: u64) -> Option<Interval> {
     let sums = (0..resamples).zip(resampled_sums(clusters, seed)).map(|(_, sums)| sums);
     let defined = sums.filter(|(_, wholes)| *wholes > 0.0);

@@ -1,6 +1,6 @@
 //! Linear and logistic regression with cluster-robust standard errors.
 //!
-//! With the design matrix X (one row per observation), weights W and residuals e
+//! With the design matrix X (one row per observation), weights W and residuals e,
 //!
 //! ```text
 //! linear:   b = (X'X)⁻¹ X'y,  W = 1,  e = y - Xb
@@ -11,10 +11,10 @@
 //!
 //! for n observations, k columns and G clusters. X'WX is factored by Cholesky's method.
 //!
-//! References: McCullagh & Nelder, "Generalized linear models" (1989), section 2.5; Liang & Zeger, "Longitudinal data
-//! analysis using generalized linear models", Biometrika 73 (1986); Cameron & Miller, "A practitioner's guide to
-//! cluster-robust inference", J. Hum. Resour. 50 (2015). Oracle: `statsmodels` `OLS` and `Logit`, each with
-//! `fit(cov_type="cluster", cov_kwds={"groups": g}, use_t=True)`.
+//! References: McCullagh & Nelder, "Generalized linear models" (1989), section 2.5; Liang & Zeger,
+//! "Longitudinal data analysis using generalized linear models", Biometrika 73 (1986); Cameron & Miller, "A
+//! practitioner's guide to cluster-robust inference", J. Hum. Resour. 50 (2015). Oracle: `statsmodels` `OLS`
+//! and `Logit`, each with `fit(cov_type="cluster", cov_kwds={"groups": g}, use_t=True)`.
 
 use std::collections::BTreeMap;
 
@@ -25,41 +25,42 @@ use super::distributions::{t_quantile, two_sided_p};
 use super::interval::Interval;
 use super::{Side, StatsError, float};
 
-/// A pivot below this share of its diagonal is rounding: the column is a combination of earlier ones.
+/// A pivot that is at most this share of its diagonal is rounding error: the column is a linear combination
+/// of earlier ones.
 const COLLINEAR: f64 = 1e-10;
 
-/// Newton's method takes fewer than ten steps unless the outcome is separated.
+/// The limit on steps of Newton's method, which usually takes fewer than ten unless the outcome is separated.
 const MOST_STEPS: usize = 40;
 
 /// The coefficient of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Effect {
-    /// The change of the outcome (logistic: of its log odds) with one unit of the column.
+    /// The change of the outcome (logistic: of its log odds) per unit of the column.
     pub estimate: f64,
-    /// Its standard error, robust to clusters.
+    /// The cluster-robust standard error of the estimate.
     pub se: f64,
     /// The two-sided p-value under the null hypothesis that the effect is 0.
     pub p: f64,
-    /// The 95% interval.
+    /// The 95% interval of the effect.
     pub ci95: Interval,
 }
 
-/// A fitted regression: [`linear_regression()`], [`logistic_regression()`].
+/// The result of [`linear_regression()`] or [`logistic_regression()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Regression {
-    /// Observations.
+    /// The number of observations.
     pub n: u64,
-    /// Clusters.
+    /// The number of clusters.
     pub clusters: u64,
-    /// One for each column.
+    /// The effects, one per column and in the order of the columns.
     pub effects: Vec<Effect>,
 }
 
-/// Regresses `y` on the columns of `rows` by least squares.
+/// Regresses `y` on the columns of `rows` by least squares. `cluster` numbers the cluster of each row.
 ///
-/// A column of ones is the intercept; none is added.
+/// No intercept is added; include a column of ones for one.
 ///
 /// ```
 /// use wrongturn::stats::linear_regression;
@@ -75,8 +76,9 @@ pub struct Regression {
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`], and
-/// [`StatsError::InvalidArgument`] for collinear columns.
+/// [`StatsError::LengthMismatch`], also for rows of different lengths, [`StatsError::NonFinite`] with the
+/// index of the row, [`StatsError::TooFew`] if there are not more rows than columns or fewer than two
+/// clusters, and [`StatsError::InvalidArgument`] for collinear columns.
 pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Result<Regression, StatsError> {
     let design = Design::new(rows, y, cluster)?;
     let ones = vec![1.0; rows.len()];
@@ -88,8 +90,8 @@ pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Res
 
 /// Regresses the log odds of a yes/no outcome on the columns of `rows`, by maximum likelihood.
 ///
-/// `exp` of an estimate and of the ends of its interval is the odds ratio of one unit of its column. A column of ones
-/// is the intercept; none is added.
+/// `exp` of an estimate is the odds ratio per unit of its column, and `exp` of the ends of its interval
+/// bounds that ratio. No intercept is added; include a column of ones for one.
 ///
 /// ```
 /// use wrongturn::stats::logistic_regression;
@@ -105,7 +107,8 @@ pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Res
 ///
 /// # Errors
 ///
-/// Those of [`linear_regression()`], and [`StatsError::InvalidArgument`] if the columns separate yes from no.
+/// Those of [`linear_regression()`], and [`StatsError::InvalidArgument`] if the columns separate yes from no,
+/// which may be reported as collinear columns.
 pub fn logistic_regression(
     rows: &[Vec<f64>],
     yes: &[bool],
@@ -119,7 +122,7 @@ pub fn logistic_regression(
             design.predictions(&estimates).map(|odds| 1.0 / (1.0 + (-odds).exp())).collect();
         let weights: Vec<f64> = chances.iter().map(|p| p * (1.0 - p)).collect();
         let residuals: Vec<f64> = chances.iter().zip(&y).map(|(p, y)| y - p).collect();
-        // Weights vanish as separated observations approach certainty.
+        // If the outcome is separated, weights vanish as chances approach 0 or 1, which can make this fail.
         let factor = design.factor(&weights)?;
         let step = factor.solve(design.gradient(&residuals));
         let size = |values: &[f64]| values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
@@ -167,12 +170,12 @@ impl<'d> Design<'d> {
         Ok(Self { rows, cluster, columns, clusters: numbers.len() })
     }
 
-    /// Xb.
+    /// Returns Xb.
     fn predictions(&self, estimates: &[f64]) -> impl Iterator<Item = f64> {
         self.rows.iter().map(|row| dot(row, estimates))
     }
 
-    /// X'v.
+    /// Returns X'v.
     fn gradient(&self, values: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.columns];
         for (row, value) in self.rows.iter().zip(values) {
@@ -181,11 +184,11 @@ impl<'d> Design<'d> {
         sums
     }
 
-    /// X'WX, factored.
+    /// Returns X'WX, factored.
     fn factor(&self, weights: &[f64]) -> Result<Factor, StatsError> {
         let mut sums = vec![vec![0.0; self.columns]; self.columns];
         for (row, weight) in self.rows.iter().zip(weights) {
-            // Indicators of groups are mostly 0.
+            // Group indicators are mostly 0 and add nothing.
             for (sums, value) in sums.iter_mut().zip(row).filter(|(_, value)| **value != 0.0) {
                 add(sums, row, weight * value);
             }
@@ -226,7 +229,7 @@ impl<'d> Design<'d> {
     }
 }
 
-/// The rows of L in A = LL'; each ends at its diagonal.
+/// The rows of L in A = LL'. Each ends at the diagonal.
 struct Factor(Vec<Vec<f64>>);
 
 impl Factor {
@@ -273,7 +276,7 @@ impl Factor {
     }
 }
 
-/// Returns the dot product, over the length of the shorter.
+/// Returns the dot product over the length of the shorter operand.
 fn dot(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
@@ -285,8 +288,8 @@ mod tests {
     use super::*;
 
     /// 120 observations in 17 clusters and three groups:
-    /// `i = numpy.arange(120); u = 53*(i*i % 97) % 97 / 97; x1 = (37*i % 101)/50; x2 = (i*i*7 + 3*i) % 5; g = i % 3;
-    /// X = column_stack([ones, x1, x2, g == 1, g == 2])`.
+    /// `i = numpy.arange(120); u = 53*(i*i % 97) % 97 / 97; x1 = (37*i % 101)/50; x2 = (i*i*7 + 3*i) % 5;
+    /// g = i % 3; X = column_stack([ones, x1, x2, g == 1, g == 2])`.
     fn sample() -> (Vec<Vec<f64>>, Vec<f64>, Vec<usize>) {
         let row = |i: u32| {
             let is = |group| f64::from(u8::from(i % 3 == group));
@@ -308,8 +311,8 @@ mod tests {
         }
     }
 
-    /// `OLS(0.3*x1 - 0.1*x2 + 0.2*g + u, X).fit(cov_type="cluster", cov_kwds={"groups": i % 17}, use_t=True)`,
-    /// statsmodels 0.15.0
+    /// `OLS(0.3*x1 - 0.1*x2 + 0.2*g + u, X).fit(cov_type="cluster", cov_kwds={"groups": i % 17},
+    /// use_t=True)`, statsmodels 0.15.0
     #[test]
     fn linear_agrees_with_statsmodels() {
         let (rows, uniform, cluster) = sample();

@@ -1,12 +1,12 @@
-//! Settings for resampling: the number of resamples, the seed, and the confidence level.
+//! Settings for resampling.
 //!
-//! Every resample has its own generator, made from the seed and its number, so results do not depend on the
-//! number of threads.
+//! Every resample has its own generator, made from the seed and the number of the resample, so results do not
+//! depend on the number of threads.
 
 use super::StatsError;
 use super::interval::checked_confidence;
 
-/// The number of resamples, the seed, and the confidence level.
+/// Settings for resampling: the number of resamples, the seed, and the confidence level.
 ///
 /// ```
 /// use wrongturn::stats::Resampling;
@@ -16,11 +16,11 @@ use super::interval::checked_confidence;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
-    /// Resamples; at least 1.
+    /// The number of resamples, at least 1.
     pub resamples: usize,
     /// The seed from which the generator of every resample is made.
     pub seed: u64,
-    /// The confidence of intervals, in (0, 1).
+    /// The confidence level of intervals, in (0, 1).
     pub confidence: f64,
 }
 
@@ -31,6 +31,8 @@ impl Default for Resampling {
 }
 
 impl Resampling {
+    /// Returns the settings if they are valid.
+    ///
     /// # Errors
     ///
     /// [`StatsError::InvalidArgument`] if `resamples` is 0 or `confidence` is not in (0, 1).

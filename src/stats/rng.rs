@@ -1,12 +1,12 @@
-//! A small deterministic random generator: the same seed gives the same stream on every platform
-//! and in every version.
+//! A small deterministic random generator. A seed gives the same stream on every platform and in every
+//! version.
 //!
-//! xoshiro256++ 1.0, seeded through `SplitMix64`: Blackman & Vigna, "Scrambled linear pseudorandom
+//! xoshiro256++ 1.0, seeded with `SplitMix64`: Blackman & Vigna, "Scrambled linear pseudorandom
 //! number generators", ACM TOMS 47 (2021). Unbiased bounded integers: Lemire, "Fast random integer
 //! generation in an interval", ACM TOMACS 29 (2019). Shuffle: Durstenfeld, "Algorithm 235", CACM 7
-//! (1964). Not for secrets.
+//! (1964). Not for cryptography.
 
-/// The generator's state.
+/// The generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
     state: [u64; 4],
@@ -19,7 +19,7 @@ impl Rng {
         Self { state: std::array::from_fn(|_| split_mix_64(&mut counter)) }
     }
 
-    /// Creates the generator of one of many streams of `seed`, each as good as a generator of its own.
+    /// Creates the generator of stream `number` of `seed`. Streams with different numbers differ.
     pub(crate) fn stream(seed: u64, number: u64) -> Self {
         let (mut of_seed, mut of_number) = (seed, number);
         Self::new(split_mix_64(&mut of_seed) ^ split_mix_64(&mut of_number).rotate_left(32))
@@ -34,7 +34,7 @@ impl Rng {
         result
     }
 
-    /// Returns a uniform integer in `0..bound`; 0 when `bound` is 0.
+    /// Returns a uniform integer in `0..bound`, or 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         let (mut result, mut fraction) = self.widening_draw(bound);
         if fraction < bound {
@@ -46,7 +46,7 @@ impl Rng {
         result
     }
 
-    /// Returns a uniform element; `None` when there is none.
+    /// Returns a uniformly drawn item, or `None` if there are none.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let index = self.below(items.len() as u64);
         items.get(usize::try_from(index).ok()?)
@@ -63,7 +63,7 @@ impl Rng {
         }
     }
 
-    /// Both halves of a draw times `bound`.
+    /// Returns the high and the low half of a draw times `bound`.
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a 128-bit product")]
     fn widening_draw(&mut self, bound: u64) -> (u64, u64) {
         let product = u128::from(self.next_u64()) * u128::from(bound);
@@ -71,8 +71,8 @@ impl Rng {
     }
 }
 
-/// `SplitMix64` by itself, with the plain draw that the definitions of Recovery-Bench's bootstrap prescribe: the high
-/// half of 64 bits times the bound, biased by less than the bound in 2^64.
+/// `SplitMix64` by itself, for the bootstraps of the benchmarks. Its draw is the high half of 64 random bits
+/// times the bound; the bias is below bound/2^64.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix {
     counter: u64,
@@ -84,14 +84,14 @@ impl SplitMix {
         Self { counter: seed }
     }
 
-    /// One of the items; `None` when there is none.
+    /// Returns a drawn item, or `None` if there are none.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let product = u128::from(split_mix_64(&mut self.counter)) * items.len() as u128;
         items.get(usize::try_from(product >> 64).ok()?)
     }
 }
 
-/// One step of `SplitMix64`.
+/// Advances `SplitMix64` by one step and returns its output.
 fn split_mix_64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *counter;

@@ -1,4 +1,4 @@
-//! Spearman's rank correlation: Pearson's coefficient of ranks.
+//! Spearman's rank correlation: Pearson's coefficient of the ranks.
 //!
 //! ```text
 //! ρ = r(rank(x), rank(y)),  ties share the mean of their ranks
@@ -16,7 +16,7 @@ use super::interval::Interval;
 use super::pearson::MIN_PAIRS;
 use super::{Correlation, StatsError, float, pearson};
 
-/// Spearman's rank correlation of `x` with `y`.
+/// Returns Spearman's rank correlation of `x` with `y`. Its interval is that of Bonett and Wright (2000).
 ///
 /// ```
 /// use wrongturn::stats::spearman;
@@ -32,7 +32,7 @@ use super::{Correlation, StatsError, float, pearson};
 /// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [])?;
-    // With too few pairs to rank, that is the error, as it is Pearson's.
+    // As in `pearson`, too few pairs are reported before values that are not finite.
     if x.len() >= MIN_PAIRS {
         check_finite(pairs(x, y))?;
     }
@@ -45,9 +45,9 @@ pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     Ok(correlation)
 }
 
-/// Returns the ranks of the values, from 1; equal values share the mean of theirs.
+/// Returns the ranks of the values, from 1. Equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
-    // Adding 0 makes the two zeros one.
+    // Adding 0 turns -0.0 into 0.0, which ties the two zeros.
     let mut order: Vec<(f64, usize)> = values.iter().map(|value| value + 0.0).zip(0..).collect();
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranked = Vec::with_capacity(values.len());
@@ -80,7 +80,7 @@ mod tests {
     }
 
     /// `scipy.stats.spearmanr(x, y)`, scipy 1.17.1; the interval
-    /// `tanh(arctanh(s) ± norm.ppf(.975) * sqrt((1 + s*s/2)/(n - 3)))`. Columns as in the tests of Pearson's r.
+    /// `tanh(arctanh(s) ± norm.ppf(.975) * sqrt((1 + s*s/2)/(n - 3)))`. Columns as in Pearson's tests.
     #[test]
     fn agrees_with_scipy() {
         let (x, y) = ([1.0, 2.0, 3.0, 4.0, 5.0], [2.0, 1.0, 4.0, 3.0, 7.0]);

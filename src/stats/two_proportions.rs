@@ -1,6 +1,6 @@
 //! Two proportions: do two groups succeed equally often?
 //!
-//! With `a` of `n1` and `c` of `n2` successes and the pooled proportion `p = (a + c)/(n1 + n2)`
+//! With `a` successes of `n1`, `c` of `n2`, and the pooled proportion `p = (a + c)/(n1 + n2)`,
 //!
 //! ```text
 //! z = (a/n1 - c/n2) / sqrt(p (1 - p) (1/n1 + 1/n2)),  two-sided p-value erfc(|z| / sqrt 2)
@@ -9,29 +9,30 @@
 //!
 //! φ is Pearson's r of group and success, and z = φ sqrt(n1 + n2).
 //!
-//! References: Pearson, "On the theory of contingency", Drapers' Company Research Memoirs 1 (1904); Agresti, "An
-//! introduction to categorical data analysis", section 2.2. Oracle: `statsmodels.stats.proportion.proportions_ztest`.
+//! References: Pearson, "On the theory of contingency", Drapers' Company Research Memoirs 1 (1904); Agresti,
+//! "An introduction to categorical data analysis", section 2.2.
+//! `statsmodels.stats.proportion.proportions_ztest` agrees.
 
 use serde::Serialize;
 
 use super::distributions::normal_two_sided_p;
 use super::float;
 
-/// How far two proportions differ: [`two_proportions()`].
+/// The result of [`two_proportions()`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TwoProportions {
-    /// Positive where the first group succeeds more often.
+    /// The z statistic; positive if the first group succeeds more often.
     pub z: f64,
     /// The two-sided p-value under the null hypothesis of equal proportions.
     pub p: f64,
-    /// The correlation of group and success.
+    /// φ, the correlation of group and success, with the sign of `z`.
     pub phi: f64,
 }
 
-/// Compares the success rates of two groups, each given by its successes and its failures.
+/// Compares the success rates of two groups, each given as `(successes, failures)`.
 ///
-/// `None` if a group is empty or the pooled rate is 0 or 1.
+/// Returns `None` if a group is empty or the pooled rate is 0 or 1.
 ///
 /// ```
 /// use wrongturn::stats::two_proportions;
@@ -62,7 +63,7 @@ mod tests {
     use super::super::assert_close;
     use super::*;
 
-    /// Counts of a published table; z and p in Python with `math.erfc`.
+    /// Counts from a published table; z and p computed in Python with `math.erfc`.
     #[test]
     fn agrees_with_other_programs() {
         for (first, second, z, p) in [

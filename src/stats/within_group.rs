@@ -1,12 +1,12 @@
-//! Within-group correlation: the correlation that remains when each group is centred on its own means.
+//! Within-group correlation: the correlation that remains after each group is centred on its own means.
 //!
 //! ```text
 //! r = C / sqrt(Mx * My)   with C, Mx, My summed over groups, each around the group's own means
 //! p from Student's t with n - g - 1 degrees of freedom; ci95 = tanh(artanh(r) ± 1.96/sqrt(n - g - 2))
 //! ```
 //!
-//! It is the partial correlation given the group, and its p-value that of x in the regression of y on x
-//! and an intercept per group. Groups of one contribute nothing and are not counted.
+//! It is the partial correlation given the group. Its p-value is that of x in the regression of y on x and an
+//! intercept per group. Groups of one contribute nothing and count neither in n nor in g.
 //!
 //! Reference: Fisher, "The distribution of the partial correlation coefficient", Metron 3 (1924).
 //! Oracle: `numpy.corrcoef` of the group-centred columns, `statsmodels.api.OLS(y, [x, dummies])`.
@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
-/// Returns the correlation of `x` with `y` within groups; `group` has the number of the group of each pair.
+/// Returns the correlation of `x` with `y` within groups. `group` numbers the group of each pair. Groups of
+/// one are not counted.
 ///
 /// ```
 /// use wrongturn::stats::{pearson, within_group};
@@ -31,8 +32,8 @@ use super::{Correlation, StatsError, float, pearson};
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] if no degree of freedom is left,
-/// and [`StatsError::ZeroVariance`] if a column is constant in every group.
+/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] if no degree of freedom
+/// is left, and [`StatsError::ZeroVariance`] if a column is constant in every group.
 pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [group])?;
     check_finite(pairs(x, y))?;

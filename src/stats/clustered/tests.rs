@@ -43,7 +43,7 @@ proptest! {
         let same = |found: Option<f64>, expected: Result<super::super::Correlation, StatsError>| {
             match (found, expected) {
                 (Some(found), Ok(expected)) => (found - expected.r).abs() < 1e-9,
-                // Where every group but one has one member, no degree of freedom may be left.
+                // Only `within_group` drops groups of one, which may leave too few pairs.
                 (None, Err(_)) | (Some(_), Err(StatsError::TooFew { .. })) => true,
                 _ => false,
             }

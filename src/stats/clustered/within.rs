@@ -1,4 +1,4 @@
-//! The within-group correlation for the cluster bootstrap.
+//! The within-group correlation, for the cluster bootstrap.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,10 @@ use crate::stats::StatsError;
 use crate::stats::cluster_bootstrap::ClusterStatistic;
 use crate::stats::columns::{add, check_finite, check_lengths, deviations, pairs, scaled};
 
-/// The within-group correlation of pairs that lie in clusters; used as [`ClusteredPearson`](super::ClusteredPearson).
+/// The within-group correlation of pairs in clusters. It is used like
+/// [`ClusteredPearson`](super::ClusteredPearson).
 ///
-/// A cluster may lie in several groups.
+/// A cluster may span several groups.
 #[derive(Debug, Clone)]
 pub struct ClusteredWithin {
     groups: usize,
@@ -19,12 +20,13 @@ pub struct ClusteredWithin {
 #[derive(Debug, Clone, Default)]
 struct WithinCluster {
     total: PairSums,
-    /// n, Σx, Σy of each group that the cluster touches.
+    /// n, Σx, Σy of each group with pairs in the cluster.
     groups: BTreeMap<usize, [f64; 3]>,
 }
 
 impl ClusteredWithin {
-    /// As [`ClusteredPearson::new`](super::ClusteredPearson::new), with the group of each pair; groups are numbered from 0.
+    /// Creates the statistic as [`ClusteredPearson::new`](super::ClusteredPearson::new) does. `group` numbers
+    /// the group of each pair, from 0. Group numbers must be below the number of pairs.
     ///
     /// # Errors
     ///

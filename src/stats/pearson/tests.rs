@@ -33,7 +33,7 @@ fn agrees(x: &[f64], y: &[f64], r: f64, p: f64, ci95: Option<(f64, f64)>) {
     }
 }
 
-/// Returns the accumulator over shards of the given size, merged from the last to the first.
+/// Returns the accumulator over shards of the given size, merged from last to first.
 fn sharded(x: &[f64], y: &[f64], size: usize) -> PearsonAccumulator {
     let mut whole = PearsonAccumulator::new();
     for (x, y) in x.chunks(size).zip(y.chunks(size)).rev() {
@@ -87,7 +87,7 @@ fn collinear_columns_are_exactly_one() {
     agrees(&x, &[2.0, 4.0, 6.0, 8.0, 10.0], 1.0, 0.0, Some((1.0, 1.0)));
     // pearsonr([1, 2, 3, 4], [-1, -2, -3, -4])
     agrees(&x[..4], &[-1.0, -2.0, -3.0, -4.0], -1.0, 0.0, Some((-1.0, -1.0)));
-    // With three pairs scipy's r is one float short of 1 and its p therefore 1.3e-8.
+    // With three pairs, scipy's r is two floats below 1, and its p is therefore 1.3e-8.
     let exact = pearson(&[1.0, 2.0, 4.0], &[3.0, 6.0, 12.0]).unwrap();
     assert_eq!(exact, Correlation { r: 1.0, n: 3, p: 0.0, ci95: None });
 }
@@ -127,7 +127,7 @@ fn refusals() {
         assert_eq!(pearson(&column, &plain), Err(StatsError::NonFinite { side: Side::X, index: 2 }));
         assert_eq!(pearson(&plain, &column), Err(StatsError::NonFinite { side: Side::Y, index: 2 }));
     }
-    // 0.1 thrice: the mean differs from 0.1 by rounding, so a computed variance would not be 0.
+    // The computed mean of three values of 0.1 is not 0.1, so a computed variance would not be 0.
     let constant = [0.1; 3];
     assert_eq!(pearson(&constant, &plain), Err(StatsError::ZeroVariance { side: Side::X }));
     assert_eq!(pearson(&plain, &constant), Err(StatsError::ZeroVariance { side: Side::Y }));
