@@ -9,10 +9,10 @@ use super::read::{Record, StepRange, ordered};
 use crate::names::named;
 use crate::stats::{cohens_kappa, ratio};
 
-/// The Jaccard index at which two ranges match.
+/// The least Jaccard index of two ranges that match.
 const MIN_OVERLAP: f64 = 0.3;
 
-/// An episode with the annotations of two readers.
+/// An episode with the failures that two annotators found.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AnnotatedEpisode {
     /// Id of the episode.
@@ -23,7 +23,7 @@ pub struct AnnotatedEpisode {
     pub b: Vec<AnnotatedFailure>,
 }
 
-/// A failure as annotated.
+/// An annotated failure.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AnnotatedFailure {
     /// The failure mode, `class/name`.
@@ -56,18 +56,18 @@ impl Record for AnnotatedEpisode {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// The reading that was followed.
+    /// The definition that was used.
     #[serde(rename = "mode")]
     pub definition: Definition,
     /// Every episode, in order.
     pub episodes: Vec<EpisodeAgreement>,
-    /// Of the pairs of the matching of all failures: core for both over core for at least one.
+    /// Matched pairs that are core for both annotators over those that are core for at least one.
     pub tier_jaccard: Option<f64>,
-    /// Matched core failures over all core failures.
+    /// Matched core failures over the union of core failures.
     pub core_set_jaccard: Option<f64>,
-    /// Over core failures.
+    /// The score over core failures.
     pub core: AgreementScore,
-    /// Over all failures.
+    /// The score over all failures.
     pub all: AgreementScore,
 }
 
@@ -77,7 +77,7 @@ pub struct Agreement {
 pub struct EpisodeAgreement {
     /// Id of the episode.
     pub id: String,
-    /// Among the failures that are core for both annotators; positions count core failures only.
+    /// Among each annotator's core failures; positions count only these.
     pub core: Matching,
     /// Among all failures.
     pub all: Matching,
@@ -87,35 +87,39 @@ pub struct EpisodeAgreement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Matching {
-    /// Failures of the one annotator.
+    /// Number of failures of the first annotator.
     pub a: usize,
-    /// Failures of the other.
+    /// Number of failures of the second.
     pub b: usize,
-    /// Matched pairs.
+    /// Number of matched pairs.
     pub matched: usize,
-    /// Their positions, ordered by the first.
+    /// The positions of their failures, counted from 0, in order of the first.
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// Agreement of two annotators on one kind of failures.
+/// Agreement of two annotators on core failures or on all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AgreementScore {
-    /// Matched pairs.
+    /// Number of matched pairs.
     pub matched: u64,
-    /// Failures of the first annotator.
+    /// Number of failures of the first annotator.
     pub a: u64,
-    /// Failures of the second.
+    /// Number of failures of the second.
     pub b: u64,
-    /// F1 of finding the same failures.
+    /// F1 of finding the same failures. Without failures `None`, or 0 by the code.
     pub f1: Option<f64>,
-    /// Cohen's kappa of the modes of matched pairs.
+    /// Cohen's kappa of the modes of matched pairs; `None` without pairs. If all modes are the same, `None`,
+    /// or 1 by the code.
     pub mode_kappa: Option<f64>,
 }
 
 type Failures<'e> = Vec<&'e AnnotatedFailure>;
 
 /// Matches the failures of two annotators over episodes, and measures their agreement.
+///
+/// Failures match one to one, and only if the Jaccard index of their ranges is at least 0.3. The paper
+/// matches the best pair first; the code takes the first annotator's failures in order.
 ///
 /// ```
 /// use serde_json::json;
@@ -161,7 +165,7 @@ pub fn agree(episodes: &[AnnotatedEpisode], definition: Definition) -> Agreement
     }
 }
 
-/// Sums over episodes.
+/// Counts and matched modes over episodes.
 #[derive(Default)]
 struct Pool<'e> {
     a: u64,
@@ -193,14 +197,14 @@ impl<'e> Pool<'e> {
             }
             _ => Some(0.0),
         };
-        // If both use one label only, chance agreement is certain.
+        // If both annotators use one and the same mode, kappa is undefined; the code takes it for 1.
         let one_label = (code && !self.modes.is_empty()).then_some(1.0);
         let mode_kappa = cohens_kappa(self.modes).map(|found| found.kappa).or(one_label);
         AgreementScore { matched, a: self.a, b: self.b, f1, mode_kappa }
     }
 }
 
-/// The matched failures.
+/// Returns the matched failures.
 fn pairs<'m, 'e>(
     matching: &'m Matching,
     [a, b]: &'m [Failures<'e>; 2],
@@ -208,7 +212,7 @@ fn pairs<'m, 'e>(
     matching.pairs.iter().filter_map(move |(in_a, in_b)| Some((*a.get(*in_a)?, *b.get(*in_b)?)))
 }
 
-/// Matches the best overlapping pair first; a pair is taken if both are free.
+/// Matches pairs in order of decreasing overlap, if neither failure is matched yet.
 fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut candidates = Vec::new();
     for (in_a, of_a) in a.iter().enumerate() {
@@ -234,7 +238,7 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
     found
 }
 
-/// Matches each failure of `a`, in order, with the free failure of `b` that overlaps most, if it overlaps enough.
+/// Matches each failure of `a`, in order, with the unmatched failure of `b` that overlaps it most, if enough.
 fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut taken = BTreeSet::new();
     let mut found = Vec::new();

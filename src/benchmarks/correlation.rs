@@ -1,4 +1,4 @@
-//! Correlation of good reflection with avoided failures.
+//! Correlation of correct reflection with avoided failures.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::read::Record;
 use super::reflection::{Reflection, Stage};
 use crate::stats::{ratio, two_proportions};
 
-/// The reflection on a signal, and whether its failure was then avoided.
+/// The reflection on a signal, and whether the failure under test was then avoided.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReflectionRecord {
     /// The test case.
@@ -24,7 +24,7 @@ pub struct ReflectionRecord {
     pub localization: bool,
     /// Whether it was diagnosed.
     pub diagnosis: bool,
-    /// Whether the failure was avoided; `None` is left out.
+    /// Whether the failure was avoided; records with `None` are left out.
     pub avoided: Option<bool>,
 }
 
@@ -37,10 +37,11 @@ impl Record for ReflectionRecord {
     }
 }
 
-/// Joins the reflection on signals with the cases that test them: one record for each case whose signal was scored.
+/// Joins the reflection on signals with the cases that test them, one record per case with a scored signal.
 ///
-/// `cases` are those of the evaluation, in its order. A record is right at the levels that its episode passes in the
-/// funnel `table5`: detection, recall of at least 0.6, some failure judged 1.
+/// `cases` must be those of `evolution`, in the same order. A level is true if the signal's episode passes
+/// it, and all levels before it, in the funnel `table5`: detection, recall of at least 0.6, some failure
+/// judged 1. Without that funnel there are no records.
 #[must_use]
 pub fn reflection_records(
     reflection: &Reflection,
@@ -73,9 +74,9 @@ pub fn reflection_records(
 pub struct Relation {
     /// Records with a defined outcome.
     pub records: u64,
-    /// Each level against all other records: detection; with localization; with diagnosis.
+    /// Records that passed each level, compared with all others.
     pub cumulative: RelationLevels,
-    /// Each level only among the records that passed the previous one.
+    /// The same, only among the records that passed the previous level.
     pub conditional: RelationLevels,
 }
 
@@ -91,31 +92,33 @@ pub struct RelationLevels {
     pub diagnosis: GroupComparison,
 }
 
-/// Avoidance after right and after wrong reflection.
+/// Avoidance after correct and after wrong reflection.
 ///
-/// The test assumes independent records. Frameworks share cases and signals, so p is too small.
+/// The test assumes independent records. Frameworks share cases and signals, so `p` tends to be too small.
+/// There is no test if a group is empty, or if all failures were avoided or none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupComparison {
-    /// Records with right reflection.
+    /// Records with correct reflection.
     pub n_correct: u64,
     /// Records with wrong reflection.
     pub n_wrong: u64,
-    /// Avoidance after right reflection.
+    /// Share of avoided failures after correct reflection.
     pub far_correct: Option<f64>,
-    /// Avoidance after wrong reflection.
+    /// Share of avoided failures after wrong reflection.
     pub far_wrong: Option<f64>,
-    /// The z of the difference, with pooled variance.
+    /// The z statistic of the difference, with pooled variance.
     pub z: Option<f64>,
     /// The two-sided p-value under the null hypothesis of no difference.
     pub p: Option<f64>,
-    /// `*` below 0.05, `**` below 0.01, `***` below 0.001.
+    /// `*` for p below 0.05, `**` below 0.01, `***` below 0.001, otherwise empty.
     pub stars: Option<&'static str>,
-    /// Correlation of right reflection and avoidance.
+    /// Phi coefficient of correct reflection and avoidance.
     pub phi: Option<f64>,
 }
 
-/// Compares avoidance after right and wrong reflection: for the classes operation, strategy, system, and for all.
+/// Compares avoidance after correct and wrong reflection, for the classes `operation`, `strategy` and
+/// `system`, and for `all` records.
 ///
 /// ```
 /// use serde_json::json;
@@ -153,7 +156,7 @@ pub fn relate(records: &[ReflectionRecord]) -> BTreeMap<String, Relation> {
     relations
 }
 
-/// Returns the number of levels passed in a row, and whether the failure was avoided.
+/// The number of levels passed in a row, and whether the failure was avoided.
 struct Leveled {
     level: u8,
     avoided: bool,
@@ -174,7 +177,7 @@ impl RelationLevels {
 }
 
 impl GroupComparison {
-    /// Compares the records for which `right` returns true and false; others are in neither group.
+    /// Compares the records for which `right` is true and those for which it is false; drops the others.
     fn of(records: &[Leveled], right: impl Fn(&Leveled) -> Option<bool>) -> Self {
         let count = |group: bool, avoided: bool| {
             let holds = |record: &&Leveled| right(record) == Some(group) && record.avoided == avoided;
@@ -183,7 +186,8 @@ impl GroupComparison {
         Self::of_counts(count(true, true), count(true, false), count(false, true), count(false, false))
     }
 
-    /// Compares `avoided` of `avoided + failed` records with right reflection and the same with wrong reflection.
+    /// Compares both groups by their counts: `avoided` and `failed` after correct reflection, the other two
+    /// after wrong reflection.
     #[must_use]
     pub fn of_counts(avoided: u64, failed: u64, wrong_avoided: u64, wrong_failed: u64) -> Self {
         let n_correct = avoided.saturating_add(failed);

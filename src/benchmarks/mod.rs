@@ -2,21 +2,22 @@
 //!
 //! | question | answer | input |
 //! |---|---|---|
-//! | which rule-based failures does a text game's episode hold? | [`detect_modes`] | [`ModeEpisode`] |
-//! | which calls never reached a tool, and why was an expected action missed? | [`check_calls`] | [`CallRun`] |
+//! | which rule-based failures does an episode of a text game contain? | [`detect_modes`] | [`ModeEpisode`] |
+//! | which calls never reached a tool, and how were expected actions missed? | [`check_calls`] | [`CallRun`] |
 //! | how well does a model find and explain the failures of an episode? | [`reflect`] | [`GoldEpisode`], [`Prediction`] |
-//! | does an agent avoid the failure when it plays on from before it? | [`evolve`] | [`EvolutionCase`] |
-//! | how close is a signal's failure to the one under test? | [`proximity`] | [`ProximityPair`] |
+//! | does an agent avoid a failure when it continues from a state before it? | [`evolve`] | [`EvolutionCase`] |
+//! | how close are the failure to learn from and the failure under test? | [`proximity`] | [`ProximityPair`] |
 //! | do two annotators agree? | [`agree`] | [`AnnotatedEpisode`] |
-//! | does good reflection come with avoided failures? | [`relate`] | [`ReflectionRecord`] |
-//! | which trials failed, and are worth recovering? | [`read_results`], [`select`] | result files, [`Candidate`] |
-//! | what has to be typed again to stand where the failed trial stood? | [`replay_commands`] | trajectories |
-//! | what does recovery cost against a fresh start? | [`compare`] | [`ComparedTrial`] |
-//! | does the recovery run fall into the same error again? | [`inherit`] | [`InheritancePair`] |
+//! | does correct reflection correlate with avoided failures? | [`relate`] | [`ReflectionRecord`] |
+//! | which failed trials are worth recovering? | [`read_results`], [`select`] | result files, [`Candidate`] |
+//! | which commands rebuild the state of a failed trial? | [`replay_commands`] | trajectories |
+//! | how does recovery compare with a fresh start? | [`compare`] | [`ComparedTrial`] |
+//! | does a recovery run repeat the last error of the failed run? | [`inherit`] | [`InheritancePair`] |
 //!
-//! Inputs are one JSON object per line, read by [`read_lines`]; results serialize to JSON. Where the papers and
-//! their public code differ, both readings are offered, the paper's by default. What is undefined is `None` (null),
-//! never 0 and never NaN. Bootstraps are seeded; sums run in the order of the data. The guide on
+//! [`read_lines`] reads inputs with one JSON object per line; result files and trajectories are whole JSON
+//! files. Results serialize to JSON. Where a paper and its public code differ, an option selects the
+//! definition; the default is the paper's. Unless documented otherwise, an undefined figure is `None` (null
+//! in JSON), never 0 or NaN. Bootstraps are seeded: the same seed gives the same intervals. The guide on
 //! [benchmarks](crate::guide::benchmarks) has the commands.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Reads records, one JSON object per line. An invalid line is reported and skipped.
+//! Reads records, one JSON object per line. Invalid lines are reported and skipped.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -10,21 +10,21 @@ use crate::error::{Error, Location, Result};
 use crate::objects;
 use crate::stats::jaccard;
 
-/// A record of a benchmark's input; [`read_lines`] reads it.
+/// A record that [`read_lines`] can read.
 pub trait Record: DeserializeOwned {
-    /// Returns the key of the record, unique in its file.
+    /// Returns the key of the record, which must be unique in its file.
     fn key(&self) -> String;
 
     /// Validates the record.
     ///
     /// # Errors
-    /// The rule that the record breaks, as a lower-case sentence.
+    /// A lower-case description of the rule that the record breaks.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// A record with its line.
+/// A record with its line number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line<T> {
     /// Line in the file, counted from 1.
@@ -33,23 +33,23 @@ pub struct Line<T> {
     pub record: T,
 }
 
-/// The records of a file, and its errors.
+/// The valid records of a file, and the errors of the others.
 #[derive(Debug)]
 pub struct Lines<T> {
     /// The valid records, in file order.
     pub lines: Vec<Line<T>>,
-    /// The errors, each with its line.
+    /// The errors, each with its line, in file order.
     pub errors: Vec<Error>,
 }
 
 impl<T> Lines<T> {
-    /// Returns the records alone.
+    /// Returns the records without their line numbers.
     #[must_use]
     pub fn into_records(self) -> Vec<T> {
         self.lines.into_iter().map(|line| line.record).collect()
     }
 
-    /// Moves records that `check` rejects to the errors.
+    /// Removes the records that `check` rejects, and adds its messages to the errors.
     pub fn retain(&mut self, mut check: impl FnMut(&T) -> Result<(), String>) {
         let lines = std::mem::take(&mut self.lines);
         for line in lines {
@@ -64,7 +64,7 @@ impl<T> Lines<T> {
 
 /// Reads records, one JSON object per line.
 ///
-/// Blank lines are skipped. Of records with the same key the first counts.
+/// Blank lines are skipped. Of several records with the same key, the first is kept; the others are errors.
 ///
 /// ```
 /// use wrongturn::benchmarks::{GoldEpisode, read_lines};
@@ -101,13 +101,13 @@ pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
     read
 }
 
-/// Makes the error at this line, with its column.
+/// Sets the line of an error and keeps its column, by default 1.
 fn at(line: u64, error: Error) -> Error {
     let column = error.location().map_or(1, |location| location.column);
     error.at(Location { line, column })
 }
 
-/// A range of steps, both ends included.
+/// A range of steps, both ends included; in JSON, `[first, last]`.
 ///
 /// A range whose end comes before its start is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ impl StepRange {
         jaccard(&self.moved(), &other.moved())
     }
 
-    /// Moves the range to numbers from 0, in the same order.
+    /// Maps the range to unsigned numbers, preserving their order.
     pub(super) fn moved(self) -> RangeInclusive<u64> {
         let moved = |step: i64| step.cast_unsigned() ^ (1 << 63);
         moved(self.first)..=moved(self.last)
@@ -170,7 +170,7 @@ impl From<StepRange> for [i64; 2] {
     }
 }
 
-/// Reads a range from an annotator: its end may not come before its start.
+/// Deserializes a range whose end must not come before its start.
 pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<StepRange, D::Error> {
     let range = StepRange::deserialize(value)?;
     if range.last < range.first {
@@ -180,7 +180,7 @@ pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Step
     Ok(range)
 }
 
-/// Reads null as absent.
+/// Deserializes null as the default value.
 pub(super) fn null_as_default<'de, D, T>(value: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

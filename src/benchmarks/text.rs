@@ -1,23 +1,23 @@
-//! Comparison of texts: normalization, and the overlap of tokens.
+//! Text comparison: normalization and token overlap.
 
 use std::collections::BTreeMap;
 
 use crate::stats::float;
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// Trims and lower-cases a text; a missing text is empty.
+/// Trims and lower-cases a text; returns an empty one for `None`.
 pub(super) fn norm(text: Option<&str>) -> String {
     text.unwrap_or_default().trim().to_lowercase()
 }
 
-/// Returns the first word of a normalized text.
 pub(super) fn first_word(text: &str) -> Option<&str> {
     text.split_whitespace().next()
 }
 
-/// Returns the F1 of two texts' tokens as multisets; 0 if either has none or they share none.
+/// Returns the F1 score of two texts' tokens, compared as multisets; 0 if they share none.
 ///
-/// A token is a maximal run of letters, numbers (general categories L and N) and underscores of the lower-cased text.
+/// A token is a maximal run of letters, numbers (general categories L and N) and underscores in the
+/// lower-cased text.
 ///
 /// ```
 /// use wrongturn::benchmarks::token_f1;

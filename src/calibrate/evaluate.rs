@@ -1,4 +1,4 @@
-//! The calibration of detectors on golden sets (Pisama; localization after BenchTrace 3.3.1).
+//! Calibrates detectors on golden sets, after Pisama; localization is after BenchTrace, section 3.3.1.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,18 +16,18 @@ use super::trials::pass_k;
 use crate::detect::{Detector, Explanation, Verdict};
 use crate::stats::{Outcome, float, localization_recall, localization_similarity};
 
-/// Options of a calibration: trials, seed, resamples, gates.
+/// Options of [`calibrate`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationOptions {
-    /// Trials of pass^k. Trial 0 is the golden set unchanged, all others are perturbed. At least 1.
+    /// Number of trials of pass^k, at least 1. Trial 0 is the unchanged golden set; the others are perturbed.
     pub trials: u32,
     /// Seed of the perturbations and of the bootstrap.
     pub seed: u64,
-    /// Resamples of the bootstrap.
+    /// Number of resamples of the bootstrap.
     pub resamples: usize,
-    /// The gates, highest first.
+    /// The gates of the tiers, highest first.
     pub gates: Vec<TierGate>,
-    /// The tier that all trials must reach. `None` for the tier that trial 0 reaches.
+    /// The tier that all trials must reach; `None` for the one that trial 0 reaches.
     pub gate: Option<Tier>,
 }
 
@@ -37,10 +37,10 @@ impl Default for CalibrationOptions {
     }
 }
 
-/// Calibrates detectors against the entries of a golden set that test them.
+/// Calibrates each detector against the entries of a golden set that test it.
 ///
-/// The report depends only on the entries, the detectors and the options, not on the order of files or the number of
-/// threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
+/// The report depends only on the entries, the detectors and the options, not on the order of files or the
+/// number of threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
 ///
 /// ```
 /// use std::path::Path;

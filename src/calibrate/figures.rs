@@ -1,4 +1,4 @@
-//! Calibration reports: precision, recall and F1 with their intervals, verdicts, trials.
+//! Calibration reports: precision, recall and F1 with intervals, verdicts and trials.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use crate::stats::{BootstrapInterval, Confusion, Interval, Outcome, f1_bootstrap
 /// The level of all intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Precision, recall and F1 of a detector with intervals. Undefined values are null.
+/// Precision, recall and F1 of a detector with intervals. Undefined values are `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// Entries.
+    /// Number of entries.
     pub n: u64,
     /// True and false positives and negatives.
     #[serde(flatten)]
     pub confusion: Confusion,
     /// Share of detected entries that are failures.
     pub precision: Option<f64>,
-    /// Wilson interval of the precision, 95%.
+    /// 95% Wilson interval of the precision.
     pub precision_ci95: Option<Interval>,
     /// Share of failures that are detected.
     pub recall: Option<f64>,
-    /// Wilson interval of the recall, 95%.
+    /// 95% Wilson interval of the recall.
     pub recall_ci95: Option<Interval>,
-    /// Harmonic mean of the two.
+    /// Harmonic mean of precision and recall.
     pub f1: Option<f64>,
-    /// Percentile bootstrap interval of F1, 95%.
+    /// 95% percentile bootstrap interval of F1.
     pub f1_ci95: BootstrapInterval,
 }
 
@@ -56,15 +56,15 @@ impl Figures {
     }
 }
 
-/// Agreement of findings with labelled ranges, over labelled failures that have one.
+/// Agreement of findings with labelled ranges, over the failures with a range.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Localization {
-    /// Failures with a range.
+    /// Number of failures with a range.
     pub entries: u64,
-    /// Mean, over the predicted ranges, of the best Jaccard index with a labelled one.
+    /// Mean, over all findings, of the Jaccard index with the labelled range; `None` without findings.
     pub similarity: Option<f64>,
-    /// Mean, over the labelled ranges, of the best Jaccard index with a predicted one.
+    /// Mean, over the labelled ranges, of the best Jaccard index with a finding; `None` without ranges.
     pub recall: Option<f64>,
 }
 
@@ -72,9 +72,9 @@ pub struct Localization {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Baselines {
-    /// Always firing.
+    /// F1 of always firing.
     pub always_fire_f1: Option<f64>,
-    /// Never firing.
+    /// F1 of never firing.
     pub never_fire_f1: Option<f64>,
 }
 
@@ -82,31 +82,31 @@ pub struct Baselines {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PassKReport {
-    /// Trials.
+    /// Number of trials.
     pub k: u32,
-    /// The tier that every trial is held to; null if trial 0 reaches none and none was given.
+    /// The tier that every trial must reach; `None` if none was given and trial 0 reaches none.
     pub gate: Option<Tier>,
-    /// 1 if every trial clears the gate, otherwise 0; null without a gate.
+    /// 1 if every trial clears the gate, otherwise 0; `None` without a gate.
     pub pass: Option<u8>,
-    /// F1 of each trial.
+    /// F1 of each trial; trial 0 is unperturbed.
     pub f1: Vec<Option<f64>>,
-    /// Verdicts that a perturbation flipped.
+    /// Verdicts that perturbations flipped.
     pub flips: Vec<Flip>,
 }
 
-/// A verdict that flips under a perturbation.
+/// A verdict that flips under perturbations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Flip {
-    /// The entry.
+    /// Id of the entry.
     pub entry: String,
-    /// The trial.
+    /// Number of the trial, at least 1.
     pub trial: u32,
-    /// The perturbations that flip it alone, or all of them if only the combination does.
+    /// The perturbations that each flip it alone, or all of them if none does.
     pub perturbations: Vec<Perturbation>,
-    /// The verdict without the perturbation.
+    /// The verdict without perturbations; true if detected.
     pub from: bool,
-    /// The verdict with it.
+    /// The verdict with all perturbations.
     pub to: bool,
 }
 
@@ -114,16 +114,16 @@ pub struct Flip {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EntryVerdict {
-    /// The entry.
+    /// Id of the entry.
     pub entry: String,
     /// The label.
     pub label: bool,
-    /// The verdict; null if the detector is not applicable, which counts as not detected.
+    /// The verdict; `None` if the detector is not applicable, which counts as not detected.
     pub detected: Option<bool>,
 }
 
 impl EntryVerdict {
-    /// Returns true if detector and label agree.
+    /// Returns true if the verdict agrees with the label.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.label == (self.detected == Some(true))
@@ -134,13 +134,13 @@ impl EntryVerdict {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WrongVerdict {
-    /// The entry.
+    /// Id of the entry.
     pub entry: String,
     /// Its difficulty.
     pub difficulty: Difficulty,
     /// The label.
     pub label: bool,
-    /// The reason for the label.
+    /// The reason for the label: the entry's description.
     pub reason: String,
     /// The verdict in words.
     pub saw: String,
@@ -148,7 +148,7 @@ pub struct WrongVerdict {
     pub explanation: Explanation,
 }
 
-/// The calibration of one detector: figures, tier, robustness, verdicts.
+/// The calibration of one detector: figures, tier, robustness and verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectorReport {
@@ -157,27 +157,27 @@ pub struct DetectorReport {
     /// Its figures on all entries.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Entries to which the detector is not applicable; they count as not detected.
+    /// Number of entries to which the detector is not applicable; they count as not detected.
     pub not_applicable: u64,
     /// Its figures by difficulty.
     pub by_difficulty: BTreeMap<Difficulty, Figures>,
     /// Its figures by domain; traces without a domain are under the empty name.
     pub by_domain: BTreeMap<String, Figures>,
-    /// Localization.
+    /// Agreement of its findings with labelled ranges.
     pub localization: Localization,
     /// The F1 of always and never firing.
     pub baselines: Baselines,
     /// The readiness tier.
     pub tier: Tier,
-    /// True if the interval of F1 includes the F1 of always firing.
+    /// True unless the interval of F1 is above the F1 of always firing; false without entries.
     pub unproven: bool,
-    /// Numbers of entries missing.
+    /// Numbers of further entries that are needed.
     pub needs: Needs,
     /// Robustness under perturbations.
     pub pass_k: PassKReport,
-    /// Verdicts that contradict labels, by entry.
+    /// Verdicts that contradict their labels, ordered by entry.
     pub wrong: Vec<WrongVerdict>,
-    /// All verdicts, by entry.
+    /// All verdicts, ordered by entry.
     pub verdicts: Vec<EntryVerdict>,
 }
 
@@ -185,11 +185,11 @@ pub struct DetectorReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CalibrationReport {
-    /// Trials of pass^k.
+    /// Number of trials of pass^k.
     pub trials: u32,
-    /// The seed.
+    /// The seed of the perturbations and of the bootstrap.
     pub seed: u64,
-    /// Resamples of the bootstrap.
+    /// Number of resamples of the bootstrap.
     pub resamples: usize,
     /// The gates of the tiers, highest first.
     pub gates: Vec<TierGate>,

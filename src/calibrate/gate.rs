@@ -1,4 +1,4 @@
-//! Gates for detectors, and the effect of a change on their verdicts, entry by entry.
+//! Gates for detectors, and comparison of their verdicts with an earlier calibration.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ named! {
     pub enum GateOutcome: "outcome" {
         /// Every trial cleared it.
         Passed = "passed",
-        /// A trial did not clear it.
+        /// A trial did not clear it, or there is no gate.
         Failed = "failed",
         /// There was no entry to judge the detector by.
         Untested = "untested",
@@ -27,7 +27,7 @@ named! {
 }
 
 impl DetectorReport {
-    /// Returns the outcome for the gate that the trials were held to
+    /// Returns the outcome for the gate that all trials must clear
     /// ([`CalibrationOptions::gate`](crate::calibrate::CalibrationOptions::gate)).
     #[must_use]
     pub fn outcome(&self) -> GateOutcome {
@@ -38,7 +38,7 @@ impl DetectorReport {
         }
     }
 
-    /// Describes the shortfall from a gate; empty if there is none.
+    /// Describes the shortfalls in F1, precision and entries, or else that in a trial; empty without any.
     #[must_use]
     pub fn lacks(&self, gate: &TierGate) -> Vec<String> {
         let figures = &self.figures;
@@ -62,7 +62,7 @@ impl DetectorReport {
 }
 
 impl CalibrationReport {
-    /// Returns the gate of a tier.
+    /// Returns the gate of a tier, if it has one.
     #[must_use]
     pub fn gate(&self, tier: Tier) -> Option<&TierGate> {
         self.gates.iter().find(|gate| gate.tier == tier)
@@ -75,19 +75,19 @@ impl CalibrationReport {
 pub struct BaselineComparison {
     /// The detector.
     pub detector: String,
-    /// Entries in both calibrations with the same label.
+    /// Number of entries in both calibrations with the same label.
     pub entries: u64,
-    /// Entries only in the new one.
+    /// Entries only in the new calibration.
     pub added: Vec<String>,
-    /// Entries only in the old one.
+    /// Entries only in the earlier calibration.
     pub removed: Vec<String>,
     /// Entries with a changed label; they are not compared.
     pub relabelled: Vec<String>,
-    /// Entries that were wrong and are right now.
+    /// Entries whose verdict was wrong and is right now.
     pub mended: Vec<String>,
-    /// Entries that were right and are wrong now.
+    /// Entries whose verdict was right and is wrong now.
     pub broken: Vec<String>,
-    /// The p-value of McNemar's exact test, two-sided.
+    /// The two-sided p-value of McNemar's exact test.
     pub p: f64,
     /// True if more entries broke than were mended, with p < 0.05.
     pub regression: bool,
@@ -105,7 +105,8 @@ struct EarlierDetector {
     verdicts: Vec<EntryVerdict>,
 }
 
-/// Compares a calibration with an earlier one, given as its JSON. Detectors that the earlier one lacks are left out.
+/// Compares a calibration with an earlier one, given as its JSON. Detectors that the earlier one lacks are
+/// left out.
 ///
 /// ```
 /// use serde_json::json;

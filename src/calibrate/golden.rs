@@ -28,8 +28,8 @@ named! {
 
 /// A labelled trace.
 ///
-/// One JSON object per line of `golden/<detector>.jsonl`. Fields are named as in JSON, except that `range` is `where`
-/// there and a `reference` can replace `trace`.
+/// Each line of `golden/<detector>.jsonl` is an entry in JSON. Its members are named like the fields, except
+/// that `range` is `where`. A `reference` can replace `trace`.
 ///
 /// ```
 /// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
@@ -49,28 +49,28 @@ named! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoldenEntry {
-    /// Unique over all sets.
+    /// Id of the entry, unique in the set.
     pub id: String,
     /// The detector that the entry tests.
     pub detector: String,
-    /// How hard it is.
+    /// How hard the entry is to judge.
     pub difficulty: Difficulty,
     /// True if the failure is present.
     pub label: bool,
-    /// First and last step of the failure, if it has a place. None without a failure.
+    /// First and last step of the failure, if it has a place; must be `None` if `label` is false.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
     /// The reason for the label, in one sentence.
     pub description: String,
     /// The origin of the trace: `hand-written`, or the format of the recording.
     pub source: String,
-    /// Free tags.
+    /// Tags of any kind.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The location of a trace that is not in the entry.
+    /// The location of the trace, if it is not in the entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<TraceReference>,
-    /// The trace, in the native form. For a reference, [`GoldenSet::load`] reads it; it is empty before.
+    /// The trace, in the native form. It is empty for a reference until [`GoldenSet::load`] reads it.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub trace: Trace,
 }
@@ -80,7 +80,7 @@ fn is_empty(trace: &Trace) -> bool {
 }
 
 impl GoldenEntry {
-    /// Returns the written form of an entry, without a referenced trace.
+    /// Returns the entry as it is written to a file: without the trace if it has a reference.
     #[must_use]
     pub fn written(&self) -> Self {
         let trace = if self.reference.is_some() { Trace::default() } else { self.trace.clone() };
@@ -105,11 +105,13 @@ struct Loader<'k> {
 }
 
 impl GoldenSet {
-    /// Loads files, and the `*.jsonl` files of directories. `known` lists the detectors that entries may test.
+    /// Loads files, and the `*.jsonl` files of directories, without their subdirectories. `known` lists the
+    /// detectors that entries may test.
     ///
     /// # Errors
-    /// All violations with file and line: invalid JSON, a duplicate id, an unknown detector, a duplicate trace, a
-    /// `where` outside the trace or without a failure, a reference that cannot be resolved.
+    /// All violations with file and line: invalid JSON, a duplicate id, an unknown detector, a missing or
+    /// duplicate trace, a `where` outside the trace or without a failure, a reference that cannot be resolved
+    /// or that comes with a trace. Files that cannot be read are errors too.
     pub fn load(paths: &[PathBuf], known: &[&str]) -> Result<Self, Vec<Error>> {
         let mut loader = Loader::new(known);
         for path in paths {
@@ -121,7 +123,7 @@ impl GoldenSet {
         loader.finish()
     }
 
-    /// Like [`GoldenSet::load`], from texts with their names.
+    /// Like [`GoldenSet::load`], but takes texts with their paths. References are relative to these paths.
     ///
     /// # Errors
     /// See [`GoldenSet::load`].
@@ -196,7 +198,7 @@ impl<'k> Loader<'k> {
         }
     }
 
-    /// Takes an entry, or returns its error.
+    /// Adds an entry, or returns its violations.
     fn entry(&mut self, path: &Path, mut entry: GoldenEntry) -> Vec<String> {
         let mut violations = Vec::new();
         if let Some(reference) = &entry.reference {

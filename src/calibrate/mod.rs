@@ -1,7 +1,7 @@
 //! Measures detectors against labelled runs.
 //!
-//! [`calibrate`](calibrate()) takes a [`GoldenSet`] and returns precision, recall and F1 with intervals, a readiness
-//! [`Tier`], and how often verdicts change under edits that should not matter.
+//! [`calibrate`](calibrate()) takes a [`GoldenSet`] and returns precision, recall and F1 with intervals, a
+//! readiness [`Tier`], and how often verdicts change under edits that should not matter.
 
 mod evaluate;
 mod figures;

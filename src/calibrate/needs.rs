@@ -1,14 +1,14 @@
 //! Numbers of further entries that a calibration needs.
 //!
-//! The interval of F1 narrows with the square root of the number of entries. If its lower half is `w` wide at `n`
-//! entries, and F1 lies `d` above the F1 of always firing, then `m` entries show the difference with a power of 80%,
-//! assuming the observed rates, where
+//! The interval of F1 narrows with the square root of the number of entries. If its lower half is `w` wide at
+//! `n` entries, and F1 lies `d` above the F1 of always firing, then `m` entries show the difference with a
+//! power of 80%, assuming the observed rates, where
 //!
 //! ```text
 //! m = n ((z(0.975) + z(0.8)) / z(0.975) · w / d)²
 //! ```
 //!
-//! (Cohen, "Statistical Power Analysis", 1988, for a normal estimate: an approximation.)
+//! The formula is an approximation for a normal estimate (Cohen, "Statistical Power Analysis", 1988).
 
 use serde::Serialize;
 
@@ -19,18 +19,18 @@ use crate::stats::float;
 /// (z(0.975) + z(0.8)) / z(0.975).
 const POWER: f64 = (1.959_963_984_540_054 + 0.841_621_233_572_914_3) / 1.959_963_984_540_054;
 
-/// Numbers of entries missing for the next tier, and for a proof against always firing.
+/// Numbers of further entries for the next tier, and for a proof against always firing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Needs {
-    /// The next tier above; null at the highest.
+    /// The next higher tier; `None` at the highest.
     pub next_tier: Option<Tier>,
-    /// Minimum number of further entries; 0 if there are enough.
+    /// Number of further entries that it requires at least; 0 if there are enough.
     pub entries: u64,
-    /// True if the present F1 and precision suffice.
+    /// True if the present F1 and precision suffice for it, or if there is none.
     pub figures_suffice: bool,
-    /// Further entries that show, with a power of 80%, that F1 exceeds that of always firing, if the rates stay the
-    /// same. 0 if that is shown, null if F1 is not above it.
+    /// Number of further entries that show, with a power of 80% and at the same rates, that F1 exceeds that
+    /// of always firing. 0 if this is shown already; `None` if F1 is not above it, or has no interval.
     pub entries_to_prove: Option<u64>,
 }
 
@@ -102,13 +102,13 @@ mod tests {
     #[test]
     fn as_many_entries_as_were_asked_for_prove_it_mostly() {
         let (figures, needs) = of(8, 4, 2, 6);
-        // F1 0.727 against 0.667: the interval has to shrink far.
+        // F1 is 0.727, against 0.667 for always firing, so the interval has to shrink far.
         let more = needs.entries_to_prove.unwrap();
         assert!((200..2000).contains(&more), "{more}");
         let factor = usize::try_from((figures.n + more) / figures.n).unwrap();
         let (_, needs) = of(8 * factor, 4 * factor, 2 * factor, 6 * factor);
         assert_eq!(needs.entries_to_prove, Some(0));
-        // A quarter of them does not suffice.
+        // A quarter of the entries does not suffice.
         let (_, needs) = of(2 * factor, factor, factor / 2, 3 * factor / 2);
         assert_ne!(needs.entries_to_prove, Some(0));
         assert_eq!(of(5, 9, 5, 1).1.entries_to_prove, None, "worse than always firing");

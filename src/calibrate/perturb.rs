@@ -17,29 +17,28 @@ use crate::trace::{
 };
 
 named! {
-    /// A change that leaves the right answer unchanged. Detectors do not read clocks, but times and step indexes are
-    /// shifted to check that.
+    /// A change to a trace that must not change a verdict.
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum Perturbation: "perturbation" {
-        /// Replaces each letter of tool names, one to one, also in the reference route. Names that detectors know, such as
-        /// `bash`, stay.
+        /// Replaces the ASCII letters of tool names, one to one, also in the reference route. Names that
+        /// detectors know, such as `bash`, stay.
         RenamedTools = "renamed_tools",
-        /// The same for call ids.
+        /// Replaces the ASCII letters of call ids, one to one.
         RenamedCallIds = "renamed_call_ids",
         /// Reorders the keys of all argument objects.
         ReorderedArguments = "reordered_arguments",
-        /// Inserts meaningless messages between turns. Not if milestones are scores, since every step counts there.
+        /// Inserts meaningless messages between turns, unless milestones are scores: then every step counts.
         NeutralMessages = "neutral_messages",
-        /// Shifts step indexes and turns.
+        /// Shifts the numbers of steps and turns.
         ShiftedSteps = "shifted_steps",
-        /// Splits turns whose calls all differ into a turn for each call.
+        /// Splits turns whose calls all differ, with recorded arguments, into a turn for each step.
         SplitTurns = "split_turns",
-        /// Renames the trace, its agent and its parent.
+        /// Replaces the ASCII letters in the ids of the trace and its parent, and in the agent's name.
         RenamedIds = "renamed_ids",
         /// Shifts all times.
         ShiftedTimes = "shifted_times",
-        /// Inserts messages without text between turns, as if contents were not recorded. Not if milestones are scores.
+        /// Inserts messages without text between turns, unless milestones are scores.
         EmptyMessages = "empty_messages",
     }
 }
@@ -47,7 +46,7 @@ named! {
 /// Meaningless messages.
 const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let me see."];
 
-/// Applies these perturbations to a trace. The same seed makes the same trace.
+/// Applies perturbations to a trace. The same seed gives the same trace.
 ///
 /// ```
 /// use serde_json::json;
@@ -82,7 +81,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
     builder.build()
 }
 
-/// The state of all perturbations. A perturbation that is not chosen is `None`, 0 or empty.
+/// The state of all perturbations. One that is not chosen is `None`, 0 or empty.
 struct Changes {
     tools: Option<Cipher>,
     call_ids: Option<Cipher>,
@@ -92,9 +91,9 @@ struct Changes {
     empty: Option<Rng>,
     /// The shift of times.
     later: u64,
-    /// Positions of the steps that begin a new turn.
+    /// Positions of the steps that begin a turn of their own.
     splits: BTreeSet<usize>,
-    /// The shift of step indexes: the first shift plus one for each inserted message.
+    /// The shift of steps and turns: the first shift plus one for each inserted message.
     shift: u64,
     /// The additional shift of turns: one for each split.
     apart: u64,
@@ -102,7 +101,7 @@ struct Changes {
 
 impl Changes {
     fn of(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Self {
-        // Each perturbation has its own random source and does the same alone and combined.
+        // Each perturbation has its own random source, so it does the same alone and in combination.
         let rng = |one: Perturbation| {
             perturbations.contains(&one).then(|| Rng::new(seed ^ ((one as u64 + 1) << 56)))
         };
@@ -123,7 +122,7 @@ impl Changes {
         }
     }
 
-    /// Perturbs the metadata.
+    /// Begins the perturbed trace with everything but its steps.
     fn begin(&self, trace: &Trace) -> Result<TraceBuilder> {
         let mut metadata = trace.metadata().clone();
         if let Some(cipher) = &self.ids {
@@ -142,7 +141,7 @@ impl Changes {
         Ok(builder)
     }
 
-    /// Inserts messages before the first step of a turn, each kind every other time.
+    /// Inserts messages before the first step of a turn, each kind with a probability of one half.
     fn between_turns(&mut self, step: &Step<'_>, builder: &mut TraceBuilder) -> Result<()> {
         for (rng, texts) in [(&mut self.neutral, &NEUTRAL[..]), (&mut self.empty, &[""][..])] {
             if let Some(rng) = rng
@@ -189,8 +188,8 @@ impl Changes {
     }
 }
 
-/// Returns the positions of steps that begin a turn of their own when turns are split: those that follow a step of
-/// their turn, if the turn has no call twice.
+/// Returns the positions of steps that begin a turn of their own when turns are split: all but the first of
+/// their turn, if the turn has no call twice and no call without recorded arguments.
 fn splits(trace: &Trace) -> BTreeSet<usize> {
     let steps: Vec<_> = trace.steps().enumerate().collect();
     let mut splits = BTreeSet::new();
@@ -213,7 +212,7 @@ fn rename_ids(metadata: &mut Metadata, cipher: &Cipher) {
     metadata.agent = metadata.agent.as_deref().map(|agent| cipher.apply(agent).into());
 }
 
-/// Returns the new index and turn of a step.
+/// Returns the shifted index and turn of a step.
 fn place(step: &Step<'_>, shift: u64, apart: u64) -> Result<(u64, u64)> {
     Ok((moved(step.index(), shift)?, moved(moved(step.turn(), shift)?, apart)?))
 }
@@ -224,7 +223,7 @@ fn moved(index: u64, shift: u64) -> Result<u64> {
     index.checked_add(shift).ok_or_else(beyond)
 }
 
-/// Returns true if milestones are reached by scores: then every step counts, and none may be added.
+/// Returns true if milestones are scores: then every step counts, so none may be added.
 fn has_scores(route: &ReferenceRoute) -> bool {
     route.milestones().iter().any(|milestone| matches!(milestone.target, Target::Score(_)))
 }

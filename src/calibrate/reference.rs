@@ -1,4 +1,4 @@
-//! References of golden entries to traces in files, with a digest of what was labelled.
+//! References of golden entries to traces in files, with a digest of the labelled trace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, read_files};
 use crate::trace::{Digest, Trace};
 
-/// The location of a golden entry's trace, for data that must not be copied.
+/// The location of a golden entry's trace in another file, for data that must not be copied.
 ///
-/// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of the entry;
-/// `run` is the source's id of the run, or `#` and its 0-based position.
+/// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of
+/// the entry. `run` is the source's id, or `#` and the 0-based position among the readable runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceReference {
@@ -21,11 +21,11 @@ pub struct TraceReference {
     pub file: String,
     /// The run in it.
     pub run: String,
-    /// [`trace_digest`] of the run; any other digest means that something else was labelled.
+    /// [`trace_digest`] of the labelled run. If the run in the file has another, loading fails.
     pub digest: String,
 }
 
-/// Returns the digest of a trace's contents without its ids and source: 32 hexadecimal digits.
+/// Returns the digest of a trace without its own id and source: 32 hexadecimal digits.
 ///
 /// ```
 /// use serde_json::json;
@@ -41,7 +41,7 @@ pub fn trace_digest(trace: &Trace) -> String {
     content(trace).to_string()
 }
 
-/// Returns the digest of a trace without its ids.
+/// Returns the digest of a trace without its own id and source.
 pub(super) fn content(trace: &Trace) -> Digest {
     let mut metadata = trace.metadata().clone();
     (metadata.id, metadata.source) = (None, None);
@@ -49,14 +49,14 @@ pub(super) fn content(trace: &Trace) -> Digest {
     Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
 }
 
-/// Reads runs of files, each file once.
+/// Reads runs from files, each file once.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     files: BTreeMap<PathBuf, Vec<Trace>>,
 }
 
 impl Runs {
-    /// Returns the trace for a reference from a file in this folder.
+    /// Returns the trace for a reference in a file of this folder.
     pub(super) fn find(&mut self, folder: &Path, reference: &TraceReference) -> Result<Trace> {
         let path = folder.join(&reference.file);
         let runs = match self.files.entry(path.clone()) {
@@ -83,14 +83,15 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
             traces.push(trace);
             Ok(())
         }
-        // An error in one run does not affect the others; a missing file has no runs.
+        // An error in one run does not affect the others. Any other error, such as a missing file, is
+        // returned.
         ScanEvent::Error(error) if error.run().is_none() => Err(Error::golden(error.to_string())),
         _ => Ok(()),
     })?;
     Ok(traces)
 }
 
-/// Returns the run of a file by its id or, with or without `#`, by its 0-based position.
+/// Returns the run with this id, else the run at this 0-based position, written with or without `#`.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read_traces, calibrate::run_of};
@@ -102,7 +103,7 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) if no run or several runs match.
+/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) if no run matches, or several runs have the id.
 pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
     let mut named = runs.iter().filter(|trace| trace.metadata().id.as_deref() == Some(name));
     if let Some(first) = named.next() {

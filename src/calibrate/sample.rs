@@ -1,4 +1,4 @@
-//! Samples runs for labelling, by features that do not depend on a detector.
+//! Samples runs for labelling by features that do not depend on a detector.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::stats::Rng;
 use crate::trace::{Actors, Status, Trace};
 
-/// Counts of a run that need no judgement, for [`sample_runs`].
+/// Counts of a run's actions, for [`sample_runs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunFeatures {
-    /// Actions of all actors.
+    /// Number of actions of all actors.
     pub actions: u64,
-    /// Failed actions.
+    /// Number of failed actions.
     pub errors: u64,
-    /// Actions with the same arguments as an earlier one, whatever their outcomes.
+    /// Number of actions with the tool and arguments of an earlier one, whatever their outcomes.
     pub repeats: u64,
 }
 
@@ -34,7 +34,7 @@ impl RunFeatures {
         features
     }
 
-    /// Classes of counts: none, few, many.
+    /// Returns the class of a count: none, one or two, more.
     fn level(count: u64) -> u8 {
         match count {
             0 => 0,
@@ -44,10 +44,10 @@ impl RunFeatures {
     }
 }
 
-/// Samples runs for labelling such that rare kinds come up, and returns their positions in reading order.
+/// Samples up to `count` runs for labelling, so that rare kinds come up.
 ///
-/// Strata are by repeats and errors (none, one or two, more) and by length (thirds of the runs). One run of each
-/// stratum is drawn in turn until there are enough.
+/// Returns their positions in random order. Strata are by repeats and errors (none, one or two, more) and by
+/// length (thirds of the runs). Each stratum gives one run in turn until there are enough.
 ///
 /// ```
 /// use wrongturn::{Trace, calibrate::{RunFeatures, sample_runs}};
@@ -80,7 +80,7 @@ pub fn sample_runs(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> 
         rng.shuffle(stratum);
     }
     rng.shuffle(&mut strata);
-    // One of each in turn, until there are enough.
+    // One run of each stratum in turn, until there are enough.
     let mut drawn = Vec::new();
     let mut round = 0;
     while drawn.len() < count.min(runs.len()) {

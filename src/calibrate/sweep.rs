@@ -1,4 +1,4 @@
-//! Figures of a detector over values of its main parameter.
+//! Figures of a detector over the values of its main parameter.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::trace::Actors;
 pub struct Sweep {
     /// The detector.
     pub detector: String,
-    /// The parameter.
+    /// The parameter; empty if the rule has no grid.
     pub parameter: &'static str,
     /// The figures at each value.
     pub points: Vec<SweepPoint>,
@@ -30,18 +30,18 @@ pub struct SweepPoint {
     /// True and false positives and negatives.
     #[serde(flatten)]
     pub confusion: Confusion,
-    /// Precision.
+    /// Share of detected entries that are failures; `None` if none is detected.
     pub precision: Option<f64>,
-    /// Recall.
+    /// Share of failures that are detected; `None` without failures.
     pub recall: Option<f64>,
-    /// F1.
+    /// Harmonic mean of the two; `None` without failures and detected entries.
     pub f1: Option<f64>,
 }
 
 /// Sweeps the main parameter of a detector over the values of its rule, with defaults for everything else.
 ///
-/// The values are those of [`Rule::grid`](crate::detect::Rule::grid); a rule without a grid has no points. Findings
-/// below `least` do not count.
+/// The values are those of [`Rule::grid`](crate::detect::Rule::grid); a rule without a grid has no points.
+/// Findings below `least` do not count.
 ///
 /// ```
 /// use wrongturn::{Confidence, calibrate::{GoldenSet, sweep}, detect::ALL};
@@ -54,7 +54,8 @@ pub struct SweepPoint {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Config`](crate::ErrorKind::Config) if a rule refuses one of its own values; no rule of this crate does.
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) if a rule refuses one of its own values; no rule of this
+/// crate does.
 pub fn sweep(set: &GoldenSet, info: &DetectorInfo, least: Confidence) -> Result<Sweep> {
     let grid = info.grid().unwrap_or(Grid { parameter: "", values: Vec::new() });
     let parameter = grid.parameter;

@@ -6,7 +6,8 @@ use crate::names::named;
 use crate::stats::Confusion;
 
 named! {
-    /// The readiness of a detector by its figures on a golden set, see [`tier()`].
+    /// The readiness of a detector by its figures on a golden set, see [`tier()`]. The thresholds
+    /// are those of [`TIER_GATES`].
     #[derive(PartialOrd, Ord)]
     pub enum Tier: "tier" {
         /// No entries.
@@ -27,11 +28,11 @@ named! {
 pub struct TierGate {
     /// The tier.
     pub tier: Tier,
-    /// Smallest F1.
+    /// Least F1.
     pub f1: f64,
-    /// Smallest precision; 0 for none.
+    /// Least precision; 0 for no limit.
     pub precision: f64,
-    /// Smallest number of entries.
+    /// Least number of entries.
     pub n: u64,
 }
 
@@ -46,14 +47,15 @@ impl TierGate {
     }
 }
 
-/// The gates as published (Pisama), highest first.
+/// The gates that Pisama published, highest first.
 pub const TIER_GATES: [TierGate; 3] = [
     TierGate { tier: Tier::Production, f1: 0.80, precision: 0.70, n: 30 },
     TierGate { tier: Tier::Beta, f1: 0.65, precision: 0.0, n: 15 },
     TierGate { tier: Tier::Experimental, f1: 0.40, precision: 0.0, n: 8 },
 ];
 
-/// Returns the tier of these figures: that of the first gate that they clear.
+/// Returns the tier of these figures: that of the first gate that they clear, `Failing` if there is none, or
+/// `Untested` without entries.
 ///
 /// ```
 /// use wrongturn::stats::Confusion;

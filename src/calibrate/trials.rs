@@ -10,7 +10,7 @@ use super::tier::tier;
 use crate::detect::Detector;
 use crate::stats::{Confusion, Outcome};
 
-/// Runs the trials of a detector. The first is the golden set unchanged, with these outcomes.
+/// Runs the trials of a detector. The first is on the unchanged golden set, with these outcomes.
 pub(super) fn pass_k(
     entries: &[&GoldenEntry],
     outcomes: &[Outcome],
@@ -40,7 +40,7 @@ pub(super) fn pass_k(
     }
 }
 
-/// Returns the outcome of an entry in a perturbed trial, and the perturbations that flipped it.
+/// Returns the outcome of an entry in a perturbed trial, and its flip, if any.
 fn perturbed(
     entry: &GoldenEntry,
     outcome: Outcome,
@@ -51,7 +51,7 @@ fn perturbed(
     let seed = entry_seed(&entry.id, trial, seed);
     let fires_under = |perturbations: &[Perturbation]| match perturb(&entry.trace, perturbations, seed) {
         Ok(trace) => fires(&detector.detect(&trace)),
-        // A trace whose indexes leave no room is left unchanged.
+        // A trace whose step numbers leave no room keeps its verdict.
         Err(_) => outcome.predicted,
     };
     let every = Perturbation::VARIANTS;

@@ -1,5 +1,5 @@
-//! Whether a failure was avoided, as the benchmark's public code decides it. The rule depends on the task and the class
-//! of the failure.
+//! Decides whether a failure was avoided, as the benchmark's public code does. The rule depends on the task
+//! and on the class of the failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use super::super::text::{first_word, norm};
 use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome};
 use crate::stats::float;
 
-/// Length in steps of a window of the original episode.
+/// Length of a window of the original episode, in steps.
 const WINDOW: usize = 10;
-/// Share of a window's distinct observations that, seen again, makes the failure count as repeated.
+/// A failure counts as repeated if at least this share of a window's distinct observations is seen again.
 const REVISITED: f64 = 0.6;
 /// Cosine similarity of action counts at or above which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
@@ -26,7 +26,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the outcome by the older scorer, which compares action counts.
+/// Returns the outcome by the older scorer, which compares action counts unless the class is operation.
 pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = if case.target.class() == "operation" {
@@ -38,8 +38,8 @@ pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion>
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the first and last position of the failure in the original. Like the public code, it treats step
-/// numbers as positions.
+/// Returns the first and last position of the failure in the original. Like the public code, it treats
+/// step numbers as positions.
 fn failing(case: &EvolutionCase) -> Result<(usize, usize), Exclusion> {
     if case.post.is_empty() {
         return Err(Exclusion::NoPostSteps);
@@ -50,7 +50,7 @@ fn failing(case: &EvolutionCase) -> Result<(usize, usize), Exclusion> {
     Ok((first, last.min(case.original.len() - 1)))
 }
 
-// ---- Web shopping: was another product chosen? --------------------------------------------------------------------
+// ---- Web shopping: was another product chosen? ------------------------------------------------------------
 
 fn other_product(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     let question = usize::try_from(case.truncation).ok().and_then(|place| case.original.get(place));
@@ -68,7 +68,7 @@ fn other_product(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<
         .ok_or(Exclusion::ProductUnknown)
 }
 
-/// Returns the products that an observation offers in lines such as `[A] product`, keyed by letter.
+/// Returns the normalized products in lines such as `[A] product` of an observation, keyed by letter.
 fn offered(obs: &str) -> BTreeMap<char, String> {
     let product = |line: &str| {
         let letter = bracketed(line)?;
@@ -79,7 +79,7 @@ fn offered(obs: &str) -> BTreeMap<char, String> {
     obs.lines().filter_map(product).collect()
 }
 
-/// Returns the letter that an action chooses.
+/// Returns the letter that an action chooses: the one after `selection:`, else the first in brackets.
 fn choice(action: &str) -> Option<char> {
     let said = without_thoughts(action);
     let behind_selection = || {
@@ -112,7 +112,7 @@ fn without_thoughts(action: &str) -> String {
     said + rest
 }
 
-// ---- Operation: did the same action have the same result? ----------------------------------------------------------
+// ---- Operation: did a new step have the result of a failing step? -----------------------------------------
 
 fn other_result(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     if ["jericho", "alfworld", "scienceworld", "babyai"].contains(&case.task.as_str()) {
@@ -127,7 +127,7 @@ fn other_result(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<b
     Ok(!failing.iter().any(|then| now.iter().any(|now| same_result(then, now))))
 }
 
-/// Returns the first word of each step's action and, if present, the observation of the next step.
+/// Returns the first word of each step's action, and the next step's observation (`None` for the last).
 fn results(steps: &[EvolutionStep]) -> Vec<(String, Option<String>)> {
     let after = steps.iter().skip(1).map(|step| Some(norm(step.obs.as_deref()))).chain([None]);
     let verb = |step: &EvolutionStep| {
@@ -144,8 +144,8 @@ fn same_result(then: &(String, Option<String>), now: &(String, Option<String>)) 
     }
 }
 
-/// Returns the place of each step: the first line of its observation if it is short and not a sentence about the
-/// player, else the place of the previous step.
+/// Returns the place of each step: the first line of its observation, or the place of the previous step if
+/// that line is empty, has 60 characters or more, or begins with "you ".
 fn places(steps: &[EvolutionStep]) -> Vec<String> {
     let mut place = "unknown".to_owned();
     let mut places = Vec::with_capacity(steps.len());
@@ -160,7 +160,7 @@ fn places(steps: &[EvolutionStep]) -> Vec<String> {
     places
 }
 
-// ---- Strategy ------------------------------------------------------------------------------------------------------
+// ---- Other classes ----------------------------------------------------------------------------------------
 
 fn more_progress(case: &EvolutionCase) -> Result<bool, Exclusion> {
     let max = case.max_score.filter(|max| *max != 0.0).unwrap_or(1.0);
@@ -171,8 +171,8 @@ fn more_progress(case: &EvolutionCase) -> Result<bool, Exclusion> {
     Ok(case.final_progress.unwrap_or(0.0) > original)
 }
 
-/// Returns true if less than `REVISITED` of every window of the original that starts within the failure was seen again.
-/// If nothing was seen again the case is excluded, except in babyai.
+/// Returns true if, for every window of the original that starts within the failure, less than `REVISITED` of
+/// its distinct observations was seen again. If nothing was, excludes the case, except in babyai.
 fn elsewhere(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     let original: Vec<String> = case.original.iter().map(|step| norm(step.obs.as_deref())).collect();
     let visited: BTreeSet<String> = case.post.iter().map(|step| norm(step.obs.as_deref())).collect();
@@ -203,7 +203,7 @@ fn action_counts(steps: &[EvolutionStep]) -> BTreeMap<String, u64> {
 fn cosine(left: &BTreeMap<String, u64>, right: &BTreeMap<String, u64>) -> f64 {
     let product: u64 = left.iter().map(|(action, count)| count * right.get(action).unwrap_or(&0)).sum();
     let square = |counts: &BTreeMap<String, u64>| float(counts.values().map(|count| count * count).sum());
-    // One root of the product, rather than a product of two roots, is exact whenever the cosine is rational, as 0.5 is.
+    // The root of the product is exact if the cosine is rational, such as 0.5; a product of roots may not be.
     let lengths = (square(left) * square(right)).sqrt();
     if lengths > 0.0 { float(product) / lengths } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! Figures over several cases: all of them, a class, a framework with its cells.
+//! Figures over groups of cases.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
 use crate::stats::{Interval, float, grouped, mean, ratio, ratio_bootstrap, wilson};
 
-/// A case and its result.
+/// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
 /// Failure avoidance, repeats and score over a group of test cases.
@@ -17,31 +17,31 @@ pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionGroup {
-    /// Cases.
+    /// Number of cases.
     pub cases: u64,
-    /// Cases with a result.
+    /// Cases for which avoidance is defined.
     pub included: u64,
-    /// The others, by reason.
+    /// Number of other cases, by reason.
     pub excluded: BTreeMap<Exclusion, u64>,
     /// Failure avoidance: share of the included cases whose failure was avoided.
     pub far: Option<f64>,
-    /// Failure repeats: mean number of recurrences; only the paper's rule counts them.
+    /// Failure repeats: mean number of recurrences, which only the paper's rule counts.
     pub frc: Option<f64>,
-    /// Mean share of the maximum score, over all cases with both scores.
+    /// Mean share of the maximum score, over the cases that have both scores.
     pub score: Option<f64>,
 }
 
-/// Failure avoidance of one framework, with its cells of proximity and distance.
+/// The figures of one framework, also by proximity and distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FrameworkGroup {
-    /// All its cases.
+    /// Over all its cases.
     pub all: EvolutionGroup,
     /// By proximity and distance.
     pub cells: BTreeMap<Cell, EvolutionGroup>,
     /// Mean avoidance over the cells in which it is defined.
     pub cell_mean: Option<f64>,
-    /// The same over the cells of distance 1 and 5.
+    /// The same over the cells of distance 1 or 5.
     pub cell_mean_d1_d5: Option<f64>,
 }
 
@@ -66,15 +66,17 @@ impl Serialize for Cell {
     }
 }
 
-/// The 95% intervals of failure avoidance and repeats: [`Evolution::intervals`].
+/// The 95% intervals of failure avoidance and repeats, see [`Evolution::intervals`].
+///
+/// They are `None` if no case has a result.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionIntervals {
-    /// Of avoidance, by Wilson's formula, which takes the cases as independent.
+    /// Wilson interval of avoidance, which assumes independent cases.
     pub far_wilson: Option<Interval>,
-    /// Of avoidance, by bootstrap: cases that share a signal are drawn together.
+    /// Bootstrap interval of avoidance; cases that share a signal are drawn together.
     pub far: Option<Interval>,
-    /// Of repeats, by the same bootstrap.
+    /// The same for repeats.
     pub frc: Option<Interval>,
 }
 
@@ -97,14 +99,14 @@ impl EvolutionGroup {
     }
 }
 
-/// The contribution of one signal's cases to the sums and counts of both figures.
+/// One signal's contribution to avoidance and repeats, each as a sum and a count.
 #[derive(Default)]
 struct Shares {
     avoided: (f64, f64),
     repeats: (f64, f64),
 }
 
-/// Groups the figures by the `key` of a case; cases without a key are in no group.
+/// Returns the figures by the `key` of a case; cases without a key are left out.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,
@@ -130,7 +132,7 @@ pub(super) fn by_framework(rows: &[Row<'_>]) -> BTreeMap<String, FrameworkGroup>
     frameworks.into_iter().map(|(framework, rows)| (framework.to_owned(), figures(&rows))).collect()
 }
 
-/// A framework with a model on a task: a row of the published table.
+/// A framework, a task and a model: a row of the published table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionSetting {
@@ -143,7 +145,8 @@ pub struct EvolutionSetting {
 }
 
 impl Evolution {
-    /// Returns the figures by framework, task and model. `cases` are those of the evaluation, in its order.
+    /// Returns the figures by framework, task and model. `cases` must be those that were evaluated, in the
+    /// same order.
     #[must_use]
     pub fn by_setting(&self, cases: &[EvolutionCase]) -> BTreeMap<EvolutionSetting, EvolutionGroup> {
         let rows: Vec<Row<'_>> = cases.iter().zip(&self.cases).collect();
@@ -154,8 +157,8 @@ impl Evolution {
 
     /// Returns the 95% intervals over the cases that `chosen` accepts.
     ///
-    /// `cases` are those of the evaluation, in its order; cases that share a signal are drawn together. The same seed gives
-    /// the same intervals.
+    /// `cases` must be those that were evaluated, in the same order. Cases that share a signal are drawn
+    /// together. The same seed gives the same intervals.
     ///
     /// ```
     /// use wrongturn::benchmarks::{EvolutionCase, EvolutionScorer, evolve};

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::read::{Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 
-/// A test case of evolution: an episode with a failure, and the steps that an agent took from a state before it.
+/// A test case of evolution: an episode with a failure, and an agent's new steps from a state before it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EvolutionCase {
     /// Id of the case.
@@ -30,7 +30,7 @@ pub struct EvolutionCase {
     pub subtask: Option<String>,
     /// Proximity of the signal to the failure: 1, 2 or 3.
     pub proximity: Option<u8>,
-    /// Number of snapshots between signal and test.
+    /// Number of snapshots between the signal and the test.
     pub distance: Option<u64>,
     /// The snapshot that the agent can learn from.
     pub signal: Option<String>,
@@ -40,27 +40,27 @@ pub struct EvolutionCase {
     pub truncation: i64,
     /// The original episode.
     pub original: Vec<EvolutionStep>,
-    /// The new steps.
+    /// The steps of the new run.
     pub post: Vec<EvolutionStep>,
-    /// The meaning of `obs` in the original.
+    /// The timing of `obs` in the original.
     #[serde(default, deserialize_with = "null_as_default")]
     pub original_obs: Timing,
-    /// The meaning of `obs` in the new steps.
+    /// The timing of `obs` in the new run.
     #[serde(default, deserialize_with = "null_as_default")]
     pub post_obs: Timing,
-    /// The result of the last action of the original.
+    /// The observation after the last action of the original.
     pub original_final_obs: Option<String>,
-    /// The result of the last new action.
+    /// The observation after the last action of the new run.
     pub post_final_obs: Option<String>,
     /// Score of the new run.
     pub score: Option<f64>,
-    /// The maximum score.
+    /// The maximum score of the new run.
     pub score_max: Option<f64>,
     /// Score of the original episode.
     pub original_score: Option<f64>,
     /// The maximum score of the original.
     pub max_score: Option<f64>,
-    /// Progress of the new run at its end.
+    /// Progress at the end of the new run, as a share of the maximum score.
     pub final_progress: Option<f64>,
 }
 
@@ -76,7 +76,7 @@ pub struct TargetFailure {
 }
 
 impl TargetFailure {
-    /// Returns the part of the mode before the slash.
+    /// Returns the part of the mode before the slash, or the whole mode without one.
     #[must_use]
     pub fn class(&self) -> &str {
         self.mode.split_once('/').map_or(self.mode.as_str(), |(class, _)| class)
@@ -86,7 +86,7 @@ impl TargetFailure {
 /// A step of an episode in a test case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct EvolutionStep {
-    /// The number of the entry.
+    /// The number of the step.
     pub step: i64,
     /// The observation.
     pub obs: Option<String>,
@@ -100,10 +100,10 @@ named! {
     /// Whether `obs` of a step precedes its action or results from it.
     #[derive(Default)]
     pub enum Timing: "timing" {
-        /// The observation before the action.
+        /// It precedes the action.
         #[default]
         Before = "before",
-        /// The result of the action.
+        /// It results from the action.
         After = "after",
     }
 }
@@ -134,13 +134,13 @@ named! {
         NoPostSteps = "no_post_steps",
         /// The results of the failing steps are unknown.
         NoProducedObservation = "no_produced_observation",
-        /// The original made no progress to exceed.
+        /// The original made no progress.
         OriginalProgressZero = "original_progress_zero",
-        /// No choice of a known product decides.
+        /// No choice in the failing steps can be compared with a new one.
         ProductUnknown = "product_unknown",
-        /// The range has no step of the original.
+        /// The range holds no step of the original; by the public code, it starts outside the original.
         RangeOutsideEpisode = "range_outside_episode",
-        /// No part of the original's surroundings of the failure was seen again.
+        /// No observation from around the failure was seen again.
         RegionNotVisited = "region_not_visited",
         /// The class of the mode is not system, strategy or operation.
         UnknownClass = "unknown_class",
@@ -153,9 +153,9 @@ named! {
 pub struct CaseAnswer {
     /// Id of the case.
     pub id: String,
-    /// Whether the failure was avoided.
+    /// Whether the failure was avoided; `None` if undefined.
     pub avoided: Option<bool>,
-    /// The number of recurrences; only the paper's rule counts them.
+    /// The number of recurrences, which only the paper's rule counts.
     pub repeats: Option<u64>,
     /// The reason, if avoidance is undefined.
     pub excluded: Option<Exclusion>,
@@ -168,16 +168,18 @@ struct Outcome {
     repeats: Option<u64>,
 }
 
-/// Failure avoidance over test cases, each and by group, see [`evolve`].
+/// Failure avoidance in each test case and by group, see [`evolve`].
+///
+/// A grouping leaves out cases without a value for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evolution {
     /// The rule.
     #[serde(rename = "mode")]
     pub scorer: EvolutionScorer,
-    /// The cases, in order.
+    /// The answer for each case, in order.
     pub cases: Vec<CaseAnswer>,
-    /// All of them.
+    /// Over all cases.
     pub all: EvolutionGroup,
     /// By framework, with the cells of proximity and distance.
     pub by_framework: BTreeMap<String, FrameworkGroup>,
@@ -211,7 +213,7 @@ impl Record for EvolutionCase {
 }
 
 impl EvolutionCase {
-    /// Returns whether the failure was avoided by this rule.
+    /// Decides by this rule whether the failure was avoided.
     #[must_use]
     pub fn answer(&self, scorer: EvolutionScorer) -> CaseAnswer {
         let outcome = match scorer {
@@ -227,7 +229,7 @@ impl EvolutionCase {
         }
     }
 
-    /// Returns the new run's share of the maximum score.
+    /// Returns the new run's share of the maximum score; `None` if a score is missing or the maximum is 0.
     fn relative_score(&self) -> Option<f64> {
         let max = self.score_max.filter(|max| *max != 0.0)?;
         Some(self.score? / max)

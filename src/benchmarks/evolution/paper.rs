@@ -7,8 +7,9 @@ use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome, Timing};
 
 /// Returns whether the failure was avoided, and how often it recurred.
 ///
-/// System, operation: not avoided iff a new step has the result of a failing step. Strategy: not avoided iff some
-/// window of new steps, as long as the failure, sees at least half of the failure's observations.
+/// A failure of class system or operation recurs in each new step that has the result of a failing step. A
+/// failure of class strategy recurs in each window of new steps that sees at least half of its distinct
+/// observations. Windows are as long as the failure and do not overlap.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let class = case.target.class();
     if !["system", "strategy", "operation"].contains(&class) {
@@ -43,7 +44,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) })
 }
 
-/// Returns the normalized result of each action; `None` if unknown.
+/// Returns the normalized result of each action; `None` for a last action whose result is unknown.
 fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<Option<String>> {
     let own = || steps.iter().map(|step| Some(norm(step.obs.as_deref())));
     match timing {
@@ -52,17 +53,16 @@ fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<
     }
 }
 
-/// Returns the number of steps of the failure, if there are at least as many new steps.
+/// Returns the number of steps of the failure, but at most the number of new steps.
 fn length(case: &EvolutionCase) -> usize {
     let range = case.target.range;
     let steps = range.last.abs_diff(range.first).saturating_add(1);
     usize::try_from(steps).unwrap_or(usize::MAX).min(case.post.len()).max(1)
 }
 
-/// Counts the windows of `length` new steps that see at least half of the region; matching windows are skipped as a
-/// whole.
+/// Counts windows of `length` new steps that see at least half of the region. Counted windows do not overlap.
 fn revisits(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) -> u64 {
-    // Position in the region of what each step sees.
+    // The position in the region of each step's observation.
     let place: BTreeMap<&str, usize> = region.iter().map(String::as_str).zip(0..).collect();
     let seen: Vec<Option<usize>> =
         post.iter().map(|step| place.get(norm(step.obs.as_deref()).as_str()).copied()).collect();
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(outcome(&huge), Ok(Outcome { avoided: true, repeats: Some(0) }));
     }
 
-    /// Returns the observations of a window, counted anew for each.
+    /// Counts like [`revisits`], but looks at each window anew.
     fn naive(region: &BTreeSet<String>, post: &[EvolutionStep], length: usize) -> u64 {
         let hit = |start: usize| {
             let seen: BTreeSet<String> =

@@ -1,4 +1,4 @@
-//! Proximity of the failure that an agent can learn from to the failure under test.
+//! Proximity of a failure that an agent can learn from to the failure under test.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use super::super::Definition;
 use super::super::read::{Record, StepRange, ordered};
 use crate::names::named;
 
-/// First steps at most this far apart are of the code's closest kind.
+/// By the public code, failures of one subtask are closest if their first steps are at most this far apart.
 const NEAR: u64 = 15;
-/// The same, in tasks of few and long steps.
+/// The same for tasks with few, long steps.
 const NEAR_IN_LONG_STEPS: u64 = 2;
 
 /// A failure with its snapshot, task and steps.
@@ -53,7 +53,7 @@ named! {
         DifferentMode = "different_mode",
         /// Their tasks differ.
         DifferentTask = "different_task",
-        /// They are in one snapshot, which the code leaves out.
+        /// They are in the same snapshot, which the public code excludes.
         SameEpisode = "same_episode",
     }
 }
@@ -64,16 +64,18 @@ named! {
 pub struct Proximity {
     /// Id of the pair.
     pub id: String,
-    /// 1 (closest), 2 or 3.
+    /// 1 (closest), 2 or 3; `None` if the failures are unrelated.
     pub proximity: Option<u8>,
-    /// The reason, if there is none.
+    /// The reason why there is no proximity.
     pub why: Option<Unrelated>,
 }
 
 /// Returns the proximity of a signal's failure to the one under test.
 ///
-/// Paper: 1 same snapshot, 2 same subtask, 3 other subtask. Code: never the same snapshot; of the same subtask 1 where the
-/// first steps are near, else 2; 3 other subtask.
+/// Both failures must have the same mode and task. By the paper, the proximity is 1 in the same snapshot, 2
+/// in another snapshot of the same subtask, and 3 in another subtask. By the public code, it is 1 in the same
+/// subtask if the first steps are at most 15 apart (2 in web shopping and travel planning), 2 in the same
+/// subtask otherwise, and 3 in another subtask. The code excludes pairs in the same snapshot.
 ///
 /// ```
 /// use serde_json::json;

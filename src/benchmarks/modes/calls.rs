@@ -1,4 +1,4 @@
-//! Runs of tool calls, and the two rules for them.
+//! Two rules for runs of tool calls.
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,7 +35,7 @@ impl Record for CallRun {
 /// A tool call with its answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CheckedCall {
-    /// The number of the entry.
+    /// The number of the step.
     pub step: i64,
     /// Name of the tool.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -57,7 +57,7 @@ pub struct CheckedCall {
 pub struct ExpectedCall {
     /// Name of the tool.
     pub name: String,
-    /// The arguments, in order.
+    /// The arguments, in the order of the text.
     #[serde(default, deserialize_with = "in_order")]
     pub arguments: Vec<(String, Value)>,
     /// The arguments that must be equal: `None` for all of them, an empty list for none.
@@ -79,7 +79,7 @@ pub struct CallReport {
 /// Finds the malformed calls and the missed expected actions of a run, by the rules of the detectors
 /// [`MalformedCall`](crate::MalformedCall) and [`ExpectedAction`](crate::ExpectedAction).
 ///
-/// Missed actions explain a failed run: on a successful one they only mean that another route was taken.
+/// Missed actions can explain why a run failed. In a successful run, they only show that the route differs.
 ///
 /// ```
 /// use serde_json::json;
@@ -105,7 +105,7 @@ pub fn check_calls(run: &CallRun) -> CallReport {
     }
 }
 
-/// Returns a finding for a call that never reached a tool.
+/// Returns a finding if the call never reached a tool.
 fn malformed(rules: &CallRules, call: &CheckedCall) -> Option<ModeFinding> {
     let written = call.arguments_text.as_deref().map(Written::of_text);
     let failure = call.observation.as_deref().filter(|_| call.status == Status::Error);
@@ -113,7 +113,7 @@ fn malformed(rules: &CallRules, call: &CheckedCall) -> Option<ModeFinding> {
     Some(ModeFinding { mode: FORMAT, range: [call.step, call.step], evidence: json!({"reason": reason}) })
 }
 
-/// Returns the expected actions that were not taken.
+/// Finds the expected actions that were not taken.
 fn missed(run: &CallRun) -> ModeVerdict {
     if run.expected.is_empty() {
         return ModeVerdict::not_applicable("no expected actions");
@@ -159,7 +159,7 @@ fn expectation(call: &ExpectedCall) -> Expectation {
     Expectation { tool: Digest::of_text(&call.name), compared: compared.collect() }
 }
 
-/// Reads an object as a list, in the order of its keys. Null is empty.
+/// Deserializes an object as a list in the order of the text. Null is empty.
 fn in_order<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<(String, Value)>, D::Error> {
     struct Members;
 
@@ -193,7 +193,7 @@ fn in_order<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<(String, Value)>,
 mod tests {
     use super::*;
 
-    /// Takes the expected calls as text: the order of their arguments counts.
+    /// Takes the expected calls as text because the order of their arguments matters.
     fn run(expected: &str, actions: Value) -> Value {
         let (id, expected) = (String::new(), serde_json::from_str(expected).unwrap());
         let run = CallRun { id, actions: serde_json::from_value(actions).unwrap(), expected };

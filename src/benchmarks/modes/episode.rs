@@ -25,7 +25,7 @@ pub struct ModeEpisode {
 /// A step of a text game: observation and action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeStep {
-    /// The number of the entry.
+    /// The number of the step.
     pub step: i64,
     /// The observation.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -34,7 +34,7 @@ pub struct ModeStep {
     pub action: Option<String>,
     /// The score after the step.
     pub cum_score: Option<f64>,
-    /// The change of the score by the step.
+    /// How much the step changed the score.
     pub reward: Option<f64>,
 }
 
@@ -58,10 +58,11 @@ impl Record for ModeEpisode {
 }
 
 impl ModeEpisode {
-    /// Returns the missing part that these rules need: the code's rules read every action.
+    /// Checks that the episode has what these rules need: for [`ModeRules::Code`], at least one step, and an
+    /// action in each step; for the others, nothing.
     ///
     /// # Errors
-    /// The missing part, as a lower-case sentence.
+    /// A lower-case description of the missing part.
     pub fn check_for(&self, rules: ModeRules) -> Result<(), String> {
         if rules != ModeRules::Code {
             return Ok(());
@@ -78,7 +79,7 @@ impl ModeEpisode {
         }
     }
 
-    /// Returns the room of each step: from its own heading, else the room of the step before.
+    /// Returns the room of each step: the one in its own heading, else that of the step before.
     pub(super) fn current_rooms(&self) -> Vec<Option<String>> {
         let mut current = None;
         let rooms = self.trajectory.iter().map(|step| {
@@ -88,7 +89,7 @@ impl ModeEpisode {
         rooms.collect()
     }
 
-    /// Returns the room in each step's own heading.
+    /// Returns the room in each step's own heading, if any.
     pub(super) fn headed_rooms(&self) -> Vec<Option<String>> {
         self.trajectory.iter().map(|step| rooms::room(&step.obs).map(str::to_owned)).collect()
     }

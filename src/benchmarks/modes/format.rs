@@ -1,15 +1,15 @@
-//! `system/format`: actions that no game could parse.
+//! `system/format`: malformed actions.
 
 use serde_json::json;
 
 use super::{ModeEpisode, ModeFinding, ModeRules, ModeStep, ModeVerdict};
 
 const MODE: &str = "system/format";
-/// From this length an action is not a command.
+/// An action of at least this many characters is too long for a command.
 const LONG: usize = 120;
-/// Phrases of a model that does not act.
+/// Openings of refusals.
 const REFUSALS: [&str; 4] = ["sorry", "i can't", "i cannot", "as an ai"];
-/// Answers of games that could not parse an action.
+/// Phrases of games in answer to an action that they could not parse.
 const PARSER_PHRASES: [&str; 3] = [
     "i only understood you as far as wanting to",
     "i don't understand that.",

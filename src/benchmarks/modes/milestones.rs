@@ -1,5 +1,5 @@
-//! `operation/perception_error` and `operation/decision_error`: actions in the room of a milestone that was never
-//! reached.
+//! `operation/perception_error` and `operation/decision_error`: missing and mistaken actions in the room of a
+//! milestone that was never reached.
 
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
 
-/// Returns the first input that is missing.
+/// Returns the first missing input.
 fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str> {
     let steps = &episode.trajectory;
     if episode.milestones.is_empty() {
@@ -43,12 +43,12 @@ fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str
     steps.iter().all(|step| room(&step.obs).is_none()).then_some("no room headings")
 }
 
-/// The relation of an action to that of a milestone.
+/// How an action relates to that of a milestone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The same action, or the same direction.
     Exact,
-    /// Another action of the same verb.
+    /// Another action with the same verb.
     Variant,
     None,
 }
@@ -70,8 +70,8 @@ impl Wanted {
             || (self.direction.is_some() && direction_of_action(action) == self.direction)
     }
 
-    /// Compares an action with that of the milestone. The code takes every action that begins with the verb for a
-    /// variant, and a missing action for an empty one.
+    /// Compares an action with that of the milestone. By the code, every action that begins with the letters
+    /// of the verb is a variant, and a missing action is an empty one.
     fn attempt(&self, action: Option<&str>, definition: Definition) -> Attempt {
         let paper = definition == Definition::Paper;
         let Some(action) = action.or((!paper).then_some("")) else { return Attempt::None };
@@ -109,7 +109,7 @@ fn findings(episode: &ModeEpisode, definition: Definition) -> Vec<ModeFinding> {
     let rooms = if paper { episode.current_rooms() } else { episode.headed_rooms() };
     let rooms: Vec<Option<String>> =
         rooms.into_iter().map(|room| room.map(|room| room.to_lowercase())).collect();
-    // Steps that did not raise the score; in the code, those with a reward of 0.
+    // Whether each step failed to raise the score; by the code, whether its reward is 0.
     let scores_before = std::iter::once(Some(0.0)).chain(steps.iter().map(|step| step.cum_score));
     let gains = steps.iter().zip(scores_before).map(|(step, before)| step.cum_score.zip(before));
     let in_vain: Vec<bool> = if paper {

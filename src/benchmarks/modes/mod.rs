@@ -1,4 +1,4 @@
-//! Rule-based failure modes of text games, and those that apply to tool traces.
+//! Rule-based failure modes of text games and of tool calls.
 
 mod calls;
 mod episode;
@@ -28,7 +28,7 @@ named! {
         Paper = "paper",
         /// The rules of the public code.
         Code = "code",
-        /// The rule of the code that made the published labels of `system/format`; it has no other mode.
+        /// The rule that produced the published labels of `system/format`, the only mode that it covers.
         Dataset = "dataset",
     }
 }
@@ -43,11 +43,11 @@ pub enum ModeVerdict {
         #[serde(rename = "not_applicable")]
         reason: &'static str,
     },
-    /// The rule has judged the episode.
+    /// The rule was applied.
     Judged {
         /// True if there are findings.
         detected: bool,
-        /// The failures, in the order of detection.
+        /// The findings.
         findings: Vec<ModeFinding>,
     },
 }
@@ -61,7 +61,7 @@ impl ModeVerdict {
         Self::Judged { detected: !findings.is_empty(), findings }
     }
 
-    /// Returns the failures; none if the rule is not applicable.
+    /// Returns the findings; none if the rule is not applicable.
     #[must_use]
     pub fn findings(&self) -> &[ModeFinding] {
         match self {
@@ -71,7 +71,7 @@ impl ModeVerdict {
     }
 }
 
-/// A failure, with its steps and facts.
+/// A failure, with its steps and evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModeFinding {
@@ -80,34 +80,36 @@ pub struct ModeFinding {
     /// The first and the last step of the failure.
     #[serde(rename = "where")]
     pub range: [i64; 2],
-    /// The facts.
+    /// The facts that support the finding.
     pub evidence: Value,
 }
 
 /// The verdict of each rule on an episode of a text game, see [`detect_modes`].
+///
+/// With [`ModeRules::Dataset`], only `format` has a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModeReport {
     /// Id of the episode.
     pub id: String,
-    /// Actions that no game could parse.
+    /// Malformed actions.
     #[serde(rename = "system/format")]
     pub format: ModeVerdict,
-    /// Exits that were named and never tried.
+    /// Exits that were named but never tried.
     #[serde(rename = "strategy/unexplored_direction", skip_serializing_if = "Option::is_none")]
     pub unexplored_direction: Option<ModeVerdict>,
-    /// Possible actions in a room that were not seen.
+    /// Actions of milestones that were not tried in their room.
     #[serde(rename = "operation/perception_error", skip_serializing_if = "Option::is_none")]
     pub perception_error: Option<ModeVerdict>,
-    /// Actions in a room at the wrong time or on the wrong object.
+    /// Actions of milestones that were tried at the wrong time or on the wrong object.
     #[serde(rename = "operation/decision_error", skip_serializing_if = "Option::is_none")]
     pub decision_error: Option<ModeVerdict>,
 }
 
 /// Applies the rule-based failure modes to an episode of a text game.
 ///
-/// `unexplored_direction`, `perception_error` and `decision_error` need observations with headings of rooms and exits
-/// in the wording of text games; the last two also need the milestones of a walkthrough.
+/// `unexplored_direction`, `perception_error` and `decision_error` need observations with room headings. The
+/// first also needs exits in the wording of text games, the other two need the milestones of a walkthrough.
 ///
 /// ```
 /// use serde_json::json;

@@ -27,8 +27,8 @@ const VERBS_OF_MOTION: [&str; 7] = ["go", "walk", "move", "run", "travel", "head
 const WAYS: [&str; 10] =
     ["door", "passage", "path", "corridor", "tunnel", "opening", "exit", "stair", "stairs", "stairway"];
 
-/// Returns the room in the heading of an observation: `** Room **`, else `<<Room>>`, else a line of letters that begins
-/// with a capital; 4 to 59 characters.
+/// Returns the room in the heading of an observation: `** Room **`, else `<<Room>>`, else a line of words
+/// that begins with a capital letter. Names have 4 to 59 characters.
 pub(super) fn room(obs: &str) -> Option<&str> {
     let sound = |name: &&str| (4..=59).contains(&name.chars().count());
     let starred = || obs.lines().flat_map(|line| framed(line, "**", "**")).find(sound);
@@ -124,7 +124,7 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();
     let mut rest = tokens.as_slice();
-    // True if a list of exits was announced in this sentence.
+    // Whether this sentence has announced a list of exits.
     let mut announced = false;
     while let Some((token, after)) = rest.split_first() {
         if announced {
@@ -151,7 +151,7 @@ fn announces_ways(tokens: &[Token]) -> bool {
     begins(&["you", "can", "go"]) || begins(&["you", "can", "also", "go"])
 }
 
-/// Returns the directions of a list with commas and "or".
+/// Returns the directions at the start of a text, in a list with commas and "or".
 fn listed(tokens: &[Token]) -> impl Iterator<Item = Direction> {
     let joint = |token: &Token| *token == Token::Comma || token.is(&["or"]);
     tokens
@@ -165,13 +165,13 @@ fn is_way(word: &str) -> bool {
     WAYS.contains(&word) || WAYS.contains(&singular)
 }
 
-/// Returns the direction of an exit, given the text after its name: "leads north", "leading to the north", "to the
-/// north".
+/// Returns the direction of an exit, given the text after its name: "leads north", "leading to the north",
+/// "to the north".
 fn led_to(tokens: &[Token]) -> Option<Direction> {
     const LEADS: [&str; 4] = ["lead", "leads", "leading", "led"];
     towards(tokens).or_else(|| {
         let sentence = tokens.iter().take_while(|token| **token != Token::End);
-        // Another exit in between is the one that leads.
+        // If another exit comes first, the verb belongs to it.
         let leads = sentence
             .take_while(|token| !token.word().is_some_and(is_way))
             .position(|token| token.is(&LEADS))?;

@@ -1,5 +1,5 @@
-//! `strategy/unexplored_direction`: exits of a room that were named and never tried, although the room was visited more
-//! than once.
+//! `strategy/unexplored_direction`: exits of a room that were named but never tried, although the room was
+//! visited more than once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ struct Visited<'e> {
     visits: u64,
 }
 
-/// One pass over the steps, with rooms in the order of their first appearance.
+/// Returns at most one finding per room, in the order of first appearance.
 pub(super) fn verdict(episode: &ModeEpisode, definition: Definition) -> ModeVerdict {
     let paper = definition == Definition::Paper;
     let rooms = if paper { episode.current_rooms() } else { episode.headed_rooms() };
@@ -38,7 +38,7 @@ pub(super) fn verdict(episode: &ModeEpisode, definition: Definition) -> ModeVerd
         let Some(room) = room else { continue };
         let ways = exits(&step.obs);
         any_exit |= !ways.is_empty();
-        // The paper ignores case and visits within a visit.
+        // The paper ignores case, and counts consecutive steps in a room as one visit.
         let key = if paper { room.to_lowercase() } else { room.clone() };
         let place = *places.entry(key).or_insert_with(|| {
             visited.push(Visited { name: room, named: BTreeMap::new(), tried: BTreeSet::new(), visits: 0 });

@@ -1,4 +1,4 @@
-//! Trials under one condition, and the figures of one side of a comparison.
+//! Trials to compare, and the figures of one side of a comparison.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ const WHOLE: f64 = 1e-6;
 pub struct ComparedTrial {
     /// The model.
     pub model: String,
-    /// `fresh`, or the context from the failed trial: `env`, `env+summary`, `env+full`.
+    /// `fresh`, or the context taken from the failed trial: `env`, `env+summary`, `env+full`.
     pub context: String,
-    /// The model of the failed trial, if known. Trials that go on from different models are compared apart.
+    /// The model of the failed trial, if known. Recoveries from different models are compared separately.
     pub source: Option<String>,
     /// The task.
     pub task: String,
@@ -26,11 +26,11 @@ pub struct ComparedTrial {
     pub trial: String,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// True if the trial was scored; one that was not is not resolved.
+    /// Whether the trial was scored, by default true. An unscored trial does not count as resolved.
     pub scored: Option<bool>,
-    /// The reward, if any.
+    /// The reward, if known.
     pub reward: Option<f64>,
-    /// Replies of the model, if known.
+    /// Number of replies of the model, if known.
     pub interactions: Option<u64>,
     /// Whether the agent declared the task done, if known.
     pub declared_done: Option<bool>,
@@ -67,17 +67,17 @@ pub(super) type ByTask<'t> = BTreeMap<&'t str, Vec<&'t ComparedTrial>>;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Arm {
-    /// Trials of the compared tasks.
+    /// Number of trials of the compared tasks.
     pub trials: u64,
-    /// Those that solved their task.
+    /// Trials that solved their task.
     pub resolved: u64,
-    /// Those that were not scored.
+    /// Trials that were not scored.
     pub unscored: u64,
-    /// Trials with a partial reward.
+    /// Trials with a reward between 0 and 1.
     pub partial: u64,
-    /// Mean over tasks of the share of resolved trials.
+    /// Mean share of resolved trials over tasks.
     pub rate: f64,
-    /// Wilson's 95% interval, if every task has one trial.
+    /// Wilson 95% interval of the rate, if every task has one trial.
     pub wilson95: Option<Interval>,
     /// Mean number of replies of the model.
     pub mean_interactions: Option<f64>,
@@ -85,10 +85,11 @@ pub struct Arm {
     pub mean_interactions_resolved: Option<f64>,
     /// Trials whose number of replies is known.
     pub with_interactions: u64,
-    /// Premature successes: trials declared done that are not resolved. `None` if no trial tells.
+    /// Premature successes: trials declared done that are not resolved. `None` if no trial has
+    /// `declared_done`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub premature: Option<u64>,
-    /// 95% bootstrap interval of the rate, tasks drawn whole.
+    /// 95% interval of the rate, by a bootstrap that draws whole tasks.
     pub bootstrap95: Option<Interval>,
 }
 

@@ -13,15 +13,15 @@ const WRITTEN_TIMEOUT: u32 = 120;
 const CALL_DURATION: f64 = 1.0;
 
 named! {
-    /// The rule for which commands are listed.
+    /// Which commands are listed.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum ReplayMode: "mode" {
-        /// Those of the public code and shell commands without keystrokes; steps that were copied from an earlier run are
-        /// left out.
+        /// Those of the public code and shell commands without keystrokes, but not those of steps that were
+        /// copied from an earlier run. Durations in messages count.
         #[default]
         Default = "default",
-        /// Exactly those of the public code.
+        /// Exactly those of the public code, which ignores durations in messages.
         Code = "code",
     }
 }
@@ -43,13 +43,13 @@ named! {
 
 /// The commands of a trial, for replay.
 ///
-/// A replay is approximate: timeouts and errors are ignored, reads are run again, timing is lost.
+/// A replay is approximate: it repeats reads and commands that failed or timed out, and it loses the timing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Replay {
-    /// Version of this form: `replay/1`.
+    /// Version of this format: `replay/1`.
     pub schema: &'static str,
-    /// Replies of the model.
+    /// Number of replies of the model.
     pub interactions: u64,
     /// The commands, in order.
     pub commands: Vec<ReplayCommand>,
@@ -59,21 +59,21 @@ pub struct Replay {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplayCommand {
-    /// The source's number of the step or episode, else its position.
+    /// The source's number of the step or episode, else its position, counted from 0.
     pub step: i64,
-    /// Position in the step.
+    /// Position in the step, counted from 0.
     pub call: usize,
     /// The keystrokes.
     pub keystrokes: String,
-    /// The command line; `None` if only control keys or line ends were typed.
+    /// The command line without line ends; `None` if it is empty or begins with a control key.
     pub command: Option<String>,
-    /// True if control keys were typed.
+    /// True if the keystrokes begin with a control key, such as `C-c`.
     pub control: bool,
     /// Seconds to wait.
     pub timeout_s: Number,
     /// The place where it was found.
     pub via: Via,
-    /// True if control keys follow: a replayer without a terminal should skip both.
+    /// True if the next keystrokes begin with a control key: without a terminal, skip both.
     pub interrupted: bool,
 }
 
@@ -103,7 +103,7 @@ impl ReplayCommand {
 /// ```
 ///
 /// # Errors
-/// If the file is not JSON, or has neither form.
+/// If the file is not JSON, has neither form, or has a field of the wrong type.
 pub fn replay_commands(file: &[u8], mode: ReplayMode) -> Result<Replay> {
     let mut replay = match Recorded::read(file)? {
         Recorded::Replies(replies) => of_replies(&replies),
@@ -165,7 +165,7 @@ fn of_text(
         .collect()
 }
 
-/// Returns the command of a call: its keystrokes, else, beyond the public code, the command line for a shell.
+/// Returns the command of a call: its keystrokes, else its shell command line, which the public code ignores.
 fn of_call(step: i64, call: usize, arguments: &Map<String, Value>, own: bool) -> Option<ReplayCommand> {
     let keystrokes = arguments.get("keystrokes").and_then(Value::as_str).filter(|keys| !keys.is_empty());
     if let Some(keystrokes) = keystrokes {
@@ -214,7 +214,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Returns ten times the duration, truncated, plus five seconds.
+/// Returns the timeout for a duration in seconds: ten times as long, truncated, plus five seconds.
 #[expect(clippy::cast_possible_truncation, reason = "a duration beyond 2^63 seconds is the longest there is")]
 fn waiting(duration: f64) -> Number {
     ((10.0 * duration).trunc() as i64).saturating_add(5).into()

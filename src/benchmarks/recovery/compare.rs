@@ -1,4 +1,4 @@
-//! Recovery against a fresh start, paired by task.
+//! Recovery compared with fresh starts, paired by task.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,39 +14,39 @@ const FRESH: &str = "fresh";
 /// Number of resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// Recovery against fresh starts, by context and model: [`compare()`].
+/// Recovery compared with fresh starts, by context and model, see [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// By context of the recovery trials; with the model of the failed trials, if known, as in `env after MODEL`.
+    /// By context of the recovery trials, with the model of the failed trials if known: `env after MODEL`.
     pub contexts: BTreeMap<String, ContextComparison>,
 }
 
-/// Recovery against fresh starts in one context, model by model.
+/// Recovery compared with fresh starts in one context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ContextComparison {
     /// By model.
     pub models: BTreeMap<String, ModelComparison>,
-    /// Mean of the fresh rates over models.
+    /// Mean fresh rate over the compared models.
     pub mean_fresh: Option<f64>,
-    /// Mean of the recovery rates over models.
+    /// Mean recovery rate over the compared models.
     pub mean_recovery: Option<f64>,
-    /// Relative drop from the one mean to the other.
+    /// Relative drop from `mean_fresh` to `mean_recovery`.
     pub relative_drop_of_means: Option<f64>,
-    /// Mean of the models' relative drops, which is a different figure.
+    /// Mean of the models' relative drops, which usually differs.
     pub mean_of_relative_drops: Option<f64>,
-    /// Rank correlation of the rates.
+    /// Rank correlation of the models' fresh and recovery rates.
     pub kendall_tau_b: Option<f64>,
-    /// Pairs of models that change ranks.
+    /// Pairs of models whose order is reversed.
     pub discordant_pairs: u64,
-    /// The models' ranks on both sides.
+    /// The ranks of the compared models.
     pub ranks: BTreeMap<String, Ranks>,
 }
 
-/// The rank of a model among the others on both sides, 1 for the best.
+/// The ranks of a model among the compared ones. The best has rank 1; equal rates share a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Ranks {
@@ -56,11 +56,11 @@ pub struct Ranks {
     pub recovery: usize,
 }
 
-/// Recovery against fresh starts for one model.
+/// Recovery compared with fresh starts for one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelComparison {
-    /// Tasks with trials in both conditions.
+    /// Number of tasks with trials on both sides.
     pub tasks: usize,
     /// Tasks with fresh trials only.
     pub fresh_only: Vec<String>,
@@ -69,12 +69,12 @@ pub struct ModelComparison {
     /// The reason why there is no comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<&'static str>,
-    /// The figures.
+    /// The figures, if there is a comparison.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedComparison>,
 }
 
-/// The figures of both sides over the tasks of both.
+/// The figures of both sides over their common tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PairedComparison {
@@ -86,7 +86,7 @@ pub struct PairedComparison {
     pub difference: Difference,
     /// The relative loss of recovery.
     pub relative_drop: RelativeDrop,
-    /// The test of a difference on the same tasks.
+    /// The test of the difference, over tasks with one trial on each side.
     pub mcnemar: McNemar,
 }
 
@@ -104,11 +104,11 @@ pub struct Difference {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelativeDrop {
-    /// The drop; undefined if no fresh trial was resolved.
+    /// The drop; `None` if no fresh trial was resolved.
     pub value: Option<f64>,
-    /// Its 95% bootstrap interval; undefined with the drop.
+    /// Its 95% bootstrap interval; `None` without the drop.
     pub bootstrap95: Option<Interval>,
-    /// Resamples without a resolved fresh trial.
+    /// Number of resamples without a resolved fresh trial; they have no drop.
     pub resamples_left_out: u64,
 }
 
@@ -116,19 +116,19 @@ pub struct RelativeDrop {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct McNemar {
-    /// Tasks with one trial on each side.
+    /// Number of tasks with one trial on each side.
     pub tasks: u64,
-    /// The other tasks.
+    /// Number of other tasks.
     pub left_out: u64,
     /// Tasks that only the fresh trial solved.
     pub fresh_only_resolved: u64,
     /// Tasks that only the recovery trial solved.
     pub recovery_only_resolved: u64,
-    /// Two-sided; undefined without tasks.
+    /// The two-sided p-value; `None` without tasks.
     pub p: Option<f64>,
 }
 
-/// Compares recovery with fresh starts, per recovery context and model, over the tasks that both have.
+/// Compares recovery with fresh starts, by recovery context and model, over the tasks of both sides.
 ///
 /// ```
 /// use serde_json::json;
@@ -148,8 +148,7 @@ pub struct McNemar {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Bootstraps draw tasks whole, both sides together, 2,000 times; for each model and context they start anew with
-/// `seed`.
+/// Bootstraps draw whole tasks, both sides together, 2,000 times. Each model and context starts with `seed`.
 #[must_use]
 pub fn compare(trials: &[ComparedTrial], seed: u64) -> Comparison {
     let mut by_context: BTreeMap<Cow<'_, str>, BTreeMap<&str, ByTask<'_>>> = BTreeMap::new();
@@ -205,7 +204,7 @@ impl ContextComparison {
     }
 }
 
-/// Returns the relative loss from a fresh rate; undefined for a rate of 0.
+/// Returns the relative loss from a fresh rate; `None` for a rate of 0.
 fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
     (fresh > 0.0).then(|| (fresh - recovery) / fresh)
 }
@@ -240,7 +239,6 @@ impl PairedComparison {
     fn of<'t>(tasks: &[Pair<'t>], seed: u64) -> Option<Self> {
         let shares: Vec<(f64, f64)> =
             tasks.iter().map(|task| (share(task.fresh), share(task.recovery))).collect();
-        // Tasks are drawn whole, both sides together.
         let n = float(tasks.len() as u64);
         let means = resampled_sums(&shares, seed).map(|(fresh, recovery)| (fresh / n, recovery / n));
         let means: Vec<(f64, f64)> = means.take(RESAMPLES).collect();

@@ -1,4 +1,4 @@
-//! Inherited errors: does a recovery run repeat the action on which the failed run failed last?
+//! Inherited errors: does a recovery run repeat the last failing action of the failed run?
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ impl Record for InheritancePair {
     }
 }
 
-/// The key by which actions are compared: name and arguments; for terminal input only the keystrokes.
+/// The key by which actions are compared: the normalized name, and a digest of the arguments.
 type Key = (String, Digest);
 
 impl CheckedCall {
@@ -43,14 +43,15 @@ impl CheckedCall {
         self.status == Status::Error
     }
 
-    /// Returns true if two actions have the same answer; a missing one equals none.
+    /// Returns true if two actions have the same normalized answer; a missing answer equals no other.
     fn same_observation(&self, other: &Self) -> bool {
         let answer = |action: &Self| action.observation.as_deref().map(|text| norm(Some(text)));
         answer(self).is_some_and(|own| answer(other) == Some(own))
     }
 }
 
-/// Returns the canonical arguments, without trailing line ends, and only keystrokes if there are any.
+/// Returns a digest of the arguments, with commands and keystrokes stripped of trailing line ends. If there
+/// are keystrokes, it covers only them.
 fn arguments(value: &Value) -> Digest {
     let Value::Object(given) = value else { return Digest::of_arguments(value) };
     let trimmed = |(key, value): (&String, &Value)| {
@@ -71,11 +72,11 @@ fn arguments(value: &Value) -> Digest {
 named! {
     /// How the last failing action recurs in a recovery run.
     pub enum InheritanceVerdict: "verdict" {
-        /// The action, with the same answer.
+        /// It recurs with the same answer.
         SameObservation = "same_observation",
-        /// The action, with another answer.
+        /// It recurs, but never with the same answer.
         SameAction = "same_action",
-        /// Nothing.
+        /// It does not recur.
         None = "none",
     }
 }
@@ -91,33 +92,33 @@ pub struct InheritanceReport {
     pub answer: Inherited,
 }
 
-/// Whether and how often a recovery run repeats the last failing action.
+/// Whether and how often a recovery run repeats the last failing action of the failed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Inherited {
-    /// Not defined.
+    /// There is no action to repeat.
     NotApplicable {
         /// The reason.
         #[serde(rename = "not_applicable")]
         reason: &'static str,
     },
-    /// Repeats of the last failing action in the recovery run.
+    /// The recurrence of the action.
     Judged {
         /// Step of the last failing action in the failed run.
         last_failing_step: i64,
         /// The kind of recurrence.
         verdict: InheritanceVerdict,
-        /// Position of the first repeat, counted from 1.
+        /// Position of the first repeat in the recovery run, counted from 1.
         first_position: Option<usize>,
-        /// Repeats.
+        /// Number of repeats.
         repeats: u64,
-        /// Repeats with the same answer.
+        /// Number of repeats with the same answer.
         repeats_same_observation: u64,
-        /// Distinct failing actions of the failed run.
+        /// Number of distinct failing actions of the failed run.
         failing_keys: u64,
         /// Number of these that recur.
         failing_keys_repeated: u64,
-        /// True if the same answer came at least twice.
+        /// True if the action recurs at least twice with the same answer.
         looped: bool,
     },
 }
@@ -130,11 +131,11 @@ pub struct Inheritance {
     pub pairs: Vec<InheritanceReport>,
     /// Pairs whose failed run has a failing action.
     pub applicable: u64,
-    /// Share of these whose action recurs, with any answer: the figure for terminals, whose observations are screens.
+    /// Share of these whose action recurs, with any answer. Use it for terminals, whose answers are screens.
     pub same_action_rate: Option<f64>,
-    /// Share of these with the same answer.
+    /// Share of these whose action recurs with the same answer.
     pub same_observation_rate: Option<f64>,
-    /// Share of these with the same answer at least twice.
+    /// Share of these whose action recurs at least twice with the same answer.
     pub looped_rate: Option<f64>,
 }
 

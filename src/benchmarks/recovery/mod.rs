@@ -1,4 +1,4 @@
-//! Recovery-Bench: failed trials, the commands that rebuild their state, and the cost of recovery.
+//! Recovery-Bench: failed trials, the commands that rebuild their state, and recovery against fresh starts.
 
 mod arms;
 mod commands;

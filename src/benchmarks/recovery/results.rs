@@ -1,4 +1,4 @@
-//! Result files of Terminal-Bench v1 and of Harbor, distinguished by their shape.
+//! Reads result files of Terminal-Bench v1 and of Harbor, distinguished by their shape.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ named! {
     pub enum TrialFormat: "format" {
         /// Terminal-Bench v1, `results.json`.
         TerminalBenchV1 = "terminal_bench_v1",
-        /// Harbor, `result.json` of a trial.
+        /// Harbor, the `result.json` of a trial.
         Harbor = "harbor",
     }
 }
@@ -35,25 +35,25 @@ pub struct Trial {
     pub trial: Option<String>,
     /// The number of the attempt, if the name has one.
     pub attempt: Option<u64>,
-    /// Whether the task was solved.
+    /// Whether the task was solved: for Harbor, whether the reward is positive.
     pub resolved: bool,
-    /// True if the trial was scored.
+    /// Whether the trial was scored.
     pub scored: bool,
     /// The reward, if the format has one.
     pub reward: Option<f64>,
     /// The failure mode in the source's words. It never overrides `resolved`.
     pub failure_mode: Option<String>,
-    /// The error of the trial itself.
+    /// The failure mode, unless it is `unset` or `none`, or Harbor's type of exception.
     pub error: Option<String>,
-    /// Tests that passed.
+    /// Number of passed tests.
     pub tests_passed: Option<u64>,
-    /// Tests.
+    /// Number of tests.
     pub tests: Option<u64>,
     /// Input tokens.
     pub input_tokens: Option<u64>,
     /// Output tokens.
     pub output_tokens: Option<u64>,
-    /// The first 8 hex digits of the instruction's SHA-256.
+    /// The first 8 hex digits of the instruction's SHA-256, if the file has the instruction.
     pub task_hash: Option<String>,
 }
 
@@ -61,7 +61,7 @@ named! {
     /// The reason why a result file holds no trials.
     #[non_exhaustive]
     pub enum SkippedFile: "reason" {
-        /// It sums up a job whose trials are separate files.
+        /// It is the summary of a job, whose trials are in separate files.
         HarborJobSummary = "harbor_job_summary",
         /// Its shape is unknown.
         Unknown = "unknown",
@@ -70,7 +70,7 @@ named! {
 
 /// The contents of a result file: trials, or the reason why there are none.
 ///
-/// In JSON either `{"trials": […]}` or `{"skipped": "why"}`.
+/// Serializes as `{"trials": […]}` or as `{"skipped": "why"}`.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Results {
@@ -78,7 +78,7 @@ pub enum Results {
     Trials {
         /// Trials that could be read.
         trials: Vec<Trial>,
-        /// Errors of the others, each with its position in the file's list.
+        /// Errors of the others, each with its position in the file's list, counted from 0.
         #[serde(skip)]
         errors: Vec<Error>,
     },
@@ -134,7 +134,7 @@ struct AgentResult {
     n_output_tokens: Option<u64>,
 }
 
-/// Reads a result file of Terminal-Bench v1 or of Harbor.
+/// Reads a result file of Terminal-Bench v1 or of Harbor. Files of other shapes are [`Results::Skipped`].
 ///
 /// ```
 /// use wrongturn::benchmarks::{Results, read_results};
@@ -147,8 +147,8 @@ struct AgentResult {
 /// ```
 ///
 /// # Errors
-/// If the file is not JSON, or a single trial in it has a field of the wrong type. Errors in single trials of a list
-/// are reported, and the rest is read.
+/// If the file is not JSON, or is a single trial with an invalid field. Errors in trials of a list are in
+/// [`Results::Trials`].
 pub fn read_results(file: &[u8]) -> Result<Results> {
     let value: Value = objects::from_slice(file)?;
     let has = |key: &str| value.get(key).is_some();
@@ -171,14 +171,15 @@ pub fn read_results(file: &[u8]) -> Result<Results> {
     Ok(Results::Skipped { why })
 }
 
-/// Reads a file that is one trial.
+/// Reads a file that is a single trial.
 fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
     let trial: T = objects::from_slice(file)?;
     Ok(Results::Trials { trials: vec![trial.into()], errors: Vec::new() })
 }
 
 impl Trial {
-    /// Returns true if the agent ended the trial itself, which declares the task done; `None` if it was not scored.
+    /// Returns whether the agent declared the task done, that is, the trial ended without an error; `None` if
+    /// it was not scored.
     #[must_use]
     pub fn declared_done(&self) -> Option<bool> {
         self.scored.then_some(self.error.is_none())
@@ -211,7 +212,7 @@ impl From<V1Trial> for Trial {
 
 impl From<HarborTrial> for Trial {
     fn from(wire: HarborTrial) -> Self {
-        // Value::as_f64 accepts numbers only: a boolean is not a reward.
+        // `Value::as_f64` accepts numbers only: a boolean is not a reward.
         let reward = wire.verifier_result.and_then(|result| result.rewards?.reward.as_f64());
         Self {
             format: TrialFormat::Harbor,
@@ -232,7 +233,7 @@ impl From<HarborTrial> for Trial {
     }
 }
 
-/// Returns the `i` of `.i-of-n` in the name of a trial, followed by a full stop or the end.
+/// Returns the `i` of the first `.i-of-n` in a name that is followed by a full stop or the end.
 fn attempt(name: &str) -> Option<u64> {
     name.match_indices('.').find_map(|(at, _)| {
         let (number, after) = digits(name.get(at + 1..)?)?;
@@ -241,7 +242,7 @@ fn attempt(name: &str) -> Option<u64> {
     })
 }
 
-/// Splits a text after the number at its start.
+/// Splits a text after the number at its start, if it has one.
 fn digits(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at_checked(end)?;

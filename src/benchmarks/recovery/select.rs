@@ -8,28 +8,28 @@ use super::super::read::Record;
 use super::results::Trial;
 use crate::names::named;
 
-/// Interactions that a trial needs.
+/// Number of interactions that a trial needs; by the paper, one more.
 const INTERACTIONS: u64 = 10;
 /// Limit of a recovery prompt, in UTF-8 bytes.
 const CONTEXT_BYTES: u64 = 64_000;
 
-/// A candidate for recovery.
+/// A trial to select from.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Candidate {
     /// Name of the trial.
     pub trial: String,
     /// The task.
     pub task: String,
-    /// Whether it was solved.
+    /// Whether the task was solved.
     pub resolved: bool,
-    /// Replies of the model, if known.
+    /// Number of replies of the model, if known.
     pub interactions: Option<u64>,
     /// Size of the recovery prompt with the whole transcript, in UTF-8 bytes, if known.
     pub context_bytes: Option<u64>,
 }
 
 impl Candidate {
-    /// Makes a candidate of a trial's result.
+    /// Makes a candidate from a trial's result. A trial without a name is named after its task.
     #[must_use]
     pub fn of(trial: &Trial, interactions: Option<u64>, context_bytes: Option<u64>) -> Self {
         Self {
@@ -56,9 +56,9 @@ named! {
         /// The paper: more than ten interactions.
         #[default]
         Paper = "paper",
-        /// The code of 2025: ten interactions or more, and per task the trial with most.
+        /// The code of 2025: at least ten interactions, and only the longest trial of each task.
         CodeV1 = "code_v1",
-        /// The code of 2026: a recovery prompt of at most 64,000 bytes.
+        /// The code of 2026: a recovery prompt of at most 64,000 bytes, or of unknown size.
         CodeV2 = "code_v2",
     }
 }
@@ -70,18 +70,18 @@ named! {
     pub enum LeftOut: "reason" {
         /// Its recovery prompt is too large.
         ContextTooLarge = "context_too_large",
-        /// Its length is unknown.
+        /// Its number of interactions is unknown.
         InteractionsUnknown = "interactions_unknown",
         /// It did not fail.
         Resolved = "resolved",
         /// Another failed trial of the task was longer, or as long and came first.
         ShorterDuplicate = "shorter_duplicate",
-        /// It was too short.
+        /// It had too few interactions.
         TooShort = "too_short",
     }
 }
 
-/// The selected trials, and why others were not selected, see [`select`].
+/// The selected trials, and the reasons against the others, see [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Selection {
@@ -111,7 +111,7 @@ pub struct Selection {
 /// ```
 #[must_use]
 pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
-    // Per task, position and length of the longest trial that is long enough; only one rule needs it.
+    // Per task, the position and length of the longest trial that is long enough; only `CodeV1` uses it.
     let mut longest: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
     for (place, candidate) in candidates.iter().enumerate() {
         if let Ok(Some(length)) = long_enough(candidate, SelectionRule::CodeV1) {
@@ -136,7 +136,7 @@ pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
     selection
 }
 
-/// Returns the length of a failed trial that is neither too short nor too long for the rule.
+/// Returns the number of interactions, if known, of a failed trial whose size suits the rule.
 fn long_enough(candidate: &Candidate, rule: SelectionRule) -> Result<Option<u64>, LeftOut> {
     if candidate.resolved {
         return Err(LeftOut::Resolved);

@@ -7,7 +7,7 @@ use super::super::read::null_as_default;
 use crate::error::{Error, Result};
 use crate::objects;
 
-/// What an agent did in a trial, in the form of its file.
+/// The contents of a trial's file.
 pub(super) enum Recorded {
     Trajectory(Trajectory),
     /// Ordered by episode.
@@ -55,18 +55,18 @@ pub(super) struct AtifStep {
 
 #[derive(Deserialize)]
 pub(super) struct AtifCall {
-    /// Arguments that are not an object name nothing.
+    /// Empty if the arguments are not an object.
     #[serde(default, deserialize_with = "object_or_nothing")]
     pub(super) arguments: Map<String, Value>,
 }
 
 impl AtifStep {
-    /// Returns the message, if it is a text.
+    /// Returns the message, or an empty text if it is not a string.
     pub(super) fn message(&self) -> &str {
         self.message.as_str().unwrap_or_default()
     }
 
-    /// Returns true if the step only repeats a tool's answer.
+    /// Returns true if the step has no calls and only repeats a tool's answer.
     fn is_result(&self) -> bool {
         let results = || self.observation.get("results").and_then(Value::as_array).into_iter().flatten();
         let repeats = || {
@@ -105,7 +105,7 @@ pub(super) struct WrittenCommand {
     pub(super) duration: Option<f64>,
 }
 
-/// Returns the commands of a text that is a JSON object with a list of them.
+/// Returns the commands of a text that is a JSON object with a list `commands`; none for other texts.
 pub(super) fn written_commands(text: &str) -> Vec<WrittenCommand> {
     let parsed: Option<Value> = serde_json::from_str(text).ok();
     let listed = parsed.as_ref().and_then(|object| object.get("commands")).and_then(Value::as_array);

@@ -1,14 +1,14 @@
-//! The transcript of a failed trial, which a recovery prompt may hold.
+//! The transcript of a failed trial for a recovery prompt.
 
 use serde::Serialize;
 
 use super::trajectory::{AtifStep, Recorded};
 use crate::error::Result;
 
-/// The bytes that the public code adds to a transcript: an introduction, headings, a stand-in for the task.
+/// The bytes that the public code adds to a transcript: an introduction, headings, a task placeholder.
 const FRAME: u64 = 276;
 
-/// The messages of a failed trial as text, as the public code gives them to the model that goes on.
+/// The messages of a failed trial as text, as the public code gives them to the recovering model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Transcript {
@@ -16,8 +16,8 @@ pub struct Transcript {
     pub text: String,
     /// Number of messages.
     pub messages: u64,
-    /// Size of the recovery prompt with this transcript, in UTF-8 bytes, by the estimate of the public code; 0 without
-    /// messages.
+    /// Size of the recovery prompt with this transcript, in UTF-8 bytes, by the estimate of the public code;
+    /// 0 without messages.
     pub prompt_bytes: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Transcript {
 /// ```
 ///
 /// # Errors
-/// If the file is not JSON, or has neither form.
+/// If the file is not JSON, has neither form, or has a field of the wrong type.
 pub fn transcript(file: &[u8]) -> Result<Transcript> {
     let messages: Vec<String> = match Recorded::read(file)? {
         Recorded::Replies(replies) => {

@@ -14,37 +14,37 @@ use crate::stats::{Interval, mean, ratio, ratio_bootstrap};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReflectionGroup {
-    /// Annotated episodes.
+    /// Number of annotated episodes.
     pub episodes: u64,
-    /// Those without a prediction.
+    /// Episodes without a prediction.
     pub without_prediction: u64,
-    /// Those without an answer on detection.
+    /// Episodes without an answer on detection.
     pub unanswered_detection: u64,
-    /// Share of episodes with the right answer.
+    /// Share of episodes with the correct answer on detection.
     pub detection_accuracy: Option<f64>,
     /// Episodes with annotated ranges.
     pub localized_episodes: u64,
-    /// Those of them without a predicted range.
+    /// Episodes with annotated but without predicted ranges.
     pub episodes_without_ranges: u64,
     /// Mean localization similarity over episodes with annotated ranges.
     pub similarity: Option<f64>,
     /// Mean localization recall over the same.
     pub recall: Option<f64>,
-    /// Mean similarity over those with at least one predicted range.
+    /// Mean similarity over those with predicted ranges.
     pub similarity_answered: Option<f64>,
-    /// Annotated failures.
+    /// Number of annotated failures.
     pub items: u64,
-    /// Those without a readable diagnosis.
+    /// Failures without a readable diagnosis.
     pub unanswered_items: u64,
-    /// Share of failures whose mode is right.
+    /// Share of failures with the correct mode.
     pub mode_accuracy: Option<f64>,
     /// Mean token F1 of the descriptions.
     pub token_f1: Option<f64>,
-    /// Failures with a judge's score.
+    /// Failures with a judge's score; by the paper, unanswered failures have the score 0.
     pub judged_items: u64,
     /// Mean score of the judge.
     pub judge: Option<f64>,
-    /// How the episodes end, by funnel.
+    /// The stages at which the episodes end, by funnel.
     pub funnel: BTreeMap<String, FunnelCounts>,
 }
 
@@ -58,9 +58,9 @@ pub struct FunnelCounts {
     pub localization: u64,
     /// At diagnosis.
     pub diagnosis: u64,
-    /// Those that pass.
+    /// With a pass.
     pub pass: u64,
-    /// Share of those that pass.
+    /// Share of episodes that pass.
     pub pass_rate: Option<f64>,
 }
 
@@ -68,15 +68,15 @@ named! {
     /// A score of reflection that is averaged over tasks.
     #[derive(PartialOrd, Ord)]
     pub enum Figure: "figure" {
-        /// Share of episodes with the right answer.
+        /// Share of episodes with the correct answer on detection.
         DetectionAccuracy = "detection_accuracy",
         /// Localization similarity.
         Similarity = "similarity",
         /// Localization recall.
         Recall = "recall",
-        /// Share of failures whose mode is right.
+        /// Share of failures with the correct mode.
         ModeAccuracy = "mode_accuracy",
-        /// Token F1 of descriptions.
+        /// Token F1 of the descriptions.
         TokenF1 = "token_f1",
         /// The judge's score.
         Judge = "judge",
@@ -107,7 +107,7 @@ impl Figure {
 /// The scores of reflection, averaged over tasks.
 pub type Averages = BTreeMap<Figure, Option<f64>>;
 
-/// The 95% bootstrap intervals of the scores of reflection, episodes drawn whole: [`Reflection::intervals`].
+/// The 95% bootstrap intervals of the scores of reflection, see [`Reflection::intervals`].
 pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
 
 impl FunnelCounts {
@@ -176,7 +176,7 @@ impl ReflectionGroup {
     }
 }
 
-/// Returns the means of the figures over tasks with these weights.
+/// Returns the weighted means of the figures over the tasks in which they are defined.
 pub(super) fn averages(
     tasks: &BTreeMap<String, ReflectionGroup>,
     weight: fn(&ReflectionGroup) -> f64,
@@ -195,9 +195,9 @@ pub(super) fn averages(
 }
 
 impl Reflection {
-    /// Returns the 95% percentile bootstrap intervals of the pooled figures of one task (`None`: of all).
+    /// Returns the 95% percentile bootstrap intervals of the pooled figures of a task, or of all for `None`.
     ///
-    /// Episodes are drawn whole with all their failures. The same seed gives the same intervals.
+    /// Episodes are drawn whole, with all their failures. The same seed gives the same intervals.
     ///
     /// ```
     /// use serde_json::json;

@@ -6,17 +6,17 @@ use serde::Serialize;
 
 use super::{Answer, GoldEpisode};
 
-/// The annotated episodes of one task.
+/// Counts of one task's annotated episodes and failures.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct DatasetGroup {
-    /// Episodes.
+    /// Number of episodes.
     pub episodes: u64,
     /// Episodes with a failure.
     pub with_failures: u64,
-    /// Failures by mode.
+    /// Number of failures by mode.
     pub modes: BTreeMap<String, u64>,
-    /// Steps inside of annotated failures; steps of several failures count once for each.
+    /// Number of steps in annotated failures; a step in several failures counts once for each.
     pub failing_steps: u64,
 }
 

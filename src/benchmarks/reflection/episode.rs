@@ -32,7 +32,7 @@ pub struct EpisodeScore {
     pub localization: Option<LocalizationScore>,
     /// Diagnosis of each failure.
     pub diagnosis: Vec<DiagnosisScore>,
-    /// Where each funnel ends.
+    /// The stage at which the episode ends, by funnel.
     pub funnel: BTreeMap<String, Stage>,
 }
 
@@ -40,25 +40,25 @@ pub struct EpisodeScore {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct DetectionScore {
-    /// The answer.
+    /// The answer; `None` if it is missing or could not be read.
     pub answer: Option<Answer>,
-    /// The right answer.
+    /// The annotated answer.
     pub gold: Answer,
-    /// True if the answer is correct.
+    /// True if the answer is the annotated one; by the code, if it is yes.
     pub correct: bool,
 }
 
-/// Match of a model's ranges with annotated ones.
+/// Match of a model's ranges with the annotated ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LocalizationScore {
-    /// Mean over predicted ranges of the best Jaccard index with an annotated one; 0 without predicted ranges.
+    /// Mean over predicted ranges of the best Jaccard index with an annotated one; 0 without predictions.
     pub similarity: f64,
     /// Mean over annotated ranges of the best Jaccard index with a predicted one.
     pub recall: f64,
-    /// Number of ranges that count.
+    /// Number of predicted ranges that count, at most three.
     pub ranges: usize,
-    /// Ranges beyond the third.
+    /// Number of predicted ranges beyond the third.
     pub ignored_ranges: usize,
     /// The best Jaccard index of any pair.
     #[serde(skip)]
@@ -69,15 +69,15 @@ pub struct LocalizationScore {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DiagnosisScore {
-    /// Position in the episode's list of failures.
+    /// Position in the episode's list of failures, counted from 0.
     pub failure: usize,
     /// True if mode and description could be read.
     pub answered: bool,
     /// True if the mode is the annotated one.
     pub mode_correct: bool,
-    /// Overlap of the descriptions' tokens.
+    /// Token F1 of the descriptions; 0 if unanswered.
     pub token_f1: f64,
-    /// The judge's score; `None` is left out of the mean.
+    /// The judge's score; by the paper, 0 if unanswered. The mean leaves out `None`.
     pub judge: Option<f64>,
 }
 

@@ -1,12 +1,12 @@
-//! Detectors as predictors: verdicts in the form of a model's predictions.
+//! Turns the verdicts of detectors into predictions like a model's.
 
 use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, StepRange};
 use crate::detect::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
-/// Returns the annotated episode of a trace with labelled failures: its core failures, in order.
+/// Returns the annotated episode of a trace with labelled failures. It has the core failures, in order.
 ///
-/// `None` for a trace without an id, or if a failure has no range or an inverted one.
+/// Returns `None` for a trace without an id, or if a core failure has no range or an inverted one.
 ///
 /// ```
 /// use serde_json::json;
@@ -40,9 +40,10 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
 
 /// Returns the findings of detectors as a prediction for the trace's annotated episode.
 ///
-/// Detection is "yes" iff there is a finding. Ranges are those of the findings, in the order of the detectors, each
-/// once. A failure with a given range is diagnosed by the finding with the nearest range: its mode and message. Without
-/// an overlapping finding it is unanswered. There is no judge.
+/// Detection is "yes" if there is a finding. The ranges are those of the findings, in the order of the
+/// detectors, without duplicates. The finding whose range overlaps that of a failure most, by the Jaccard
+/// index, diagnoses it with its mode and message. Without an overlapping finding, the failure is unanswered.
+/// There is no judge.
 ///
 /// ```
 /// use serde_json::json;

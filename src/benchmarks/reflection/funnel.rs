@@ -4,7 +4,7 @@ use super::episode::{DiagnosisScore, LocalizationScore};
 use crate::names::named;
 
 named! {
-    /// The stage at which an episode ends: the first that it fails, or a pass.
+    /// The stage at which an episode ends: the first that it fails, or `Pass`.
     #[derive(PartialOrd, Ord)]
     pub enum Stage: "stage" {
         /// Detection failed.
@@ -13,7 +13,7 @@ named! {
         Localization = "localization",
         /// Diagnosis failed.
         Diagnosis = "diagnosis",
-        /// All stages were passed.
+        /// The episode passed all stages.
         Pass = "pass",
     }
 }
@@ -21,27 +21,27 @@ named! {
 /// The condition of the localization stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LocalizationGate {
-    /// Some predicted range overlaps an annotated one by at least this Jaccard index, or none is annotated.
+    /// The best Jaccard index of predicted and annotated ranges is at least this. Passes without annotations.
     BestJaccard(f64),
-    /// Localization recall is at least this; fails without annotations.
+    /// Localization recall is at least this. Fails without annotations.
     Recall(f64),
 }
 
 /// The condition of the diagnosis stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiagnosisGate {
-    /// Every failure is judged 1 (also where there is none).
+    /// Every failure is judged 1. Passes without failures.
     Every,
-    /// At least one failure is judged 1.
+    /// At least one failure is judged 1. Fails without failures.
     Any,
 }
 
-/// The thresholds of a funnel.
+/// The conditions of a funnel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FunnelRule {
-    /// When localization passes.
+    /// The condition of localization.
     pub localization: LocalizationGate,
-    /// When diagnosis passes.
+    /// The condition of diagnosis.
     pub diagnosis: DiagnosisGate,
 }
 

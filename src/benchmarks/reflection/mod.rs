@@ -22,7 +22,7 @@ use super::read::{Lines, Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 use crate::stats::{float, grouped};
 
-/// Ranges beyond this number are dropped.
+/// Number of predicted ranges that count; the others are ignored.
 const MAX_RANGES: usize = 3;
 
 named! {
@@ -44,14 +44,14 @@ pub struct GoldEpisode {
     pub task: String,
     /// The game or setting within it.
     pub subtask: Option<String>,
-    /// True if there is a failure; by default, true if one is listed.
+    /// Whether there is a failure; by default, `yes` if one is listed.
     pub detection: Option<Answer>,
     /// The core failures, in order.
     pub failures: Vec<GoldFailure>,
 }
 
 impl GoldEpisode {
-    /// Returns the right answer on detection.
+    /// Returns the correct answer on detection.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.detection.unwrap_or(if self.failures.is_empty() { Answer::No } else { Answer::Yes })
@@ -78,16 +78,16 @@ pub struct GoldFailure {
     pub diagnosis: String,
 }
 
-/// A model's answers on the failures of one episode.
+/// A model's answers about the failures of one episode.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Id of the episode.
     pub episode: String,
     /// The model.
     pub model: Option<String>,
-    /// Detection; `None` if the answer could not be read.
+    /// Whether the model found a failure; `None` if its answer could not be read.
     pub detection: Option<Answer>,
-    /// Ranges of failures, best first.
+    /// Ranges of failures, best first; only three count.
     pub ranges: Option<Vec<StepRange>>,
     /// Diagnoses of failures with given ranges.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -108,7 +108,7 @@ pub struct PredictedDiagnosis {
 }
 
 impl PredictedDiagnosis {
-    /// Returns true if mode and description could be read.
+    /// Returns the mode and the description, if both could be read.
     fn answer(&self) -> Option<(&str, &str)> {
         self.mode.as_deref().zip(self.description.as_deref())
     }
@@ -136,8 +136,8 @@ impl Record for Prediction {
 }
 
 impl Lines<Prediction> {
-    /// Moves predictions to the errors if they diagnose a failure that their episode does not have, or name another
-    /// model than the first named one.
+    /// Turns predictions into errors if they diagnose a failure that their episode lacks, or name another
+    /// model than the first one named.
     pub fn check_against(&mut self, gold: &[GoldEpisode]) {
         let failures: BTreeMap<&str, usize> =
             gold.iter().map(|episode| (episode.id.as_str(), episode.failures.len())).collect();
@@ -161,18 +161,20 @@ impl Lines<Prediction> {
     }
 }
 
-/// Options of scoring.
+/// Options of [`reflect`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReflectOptions {
-    /// The rule.
+    /// The definition to score by.
     pub definition: Definition,
     /// The funnels, by name.
     pub funnels: BTreeMap<String, FunnelRule>,
 }
 
-/// The paper's definition, and the three funnels of the benchmark's code. `figure2`, the published figure: best Jaccard
-/// index 0.6, every failure judged 1. `cascade`: the same from 0.5. `table5`, for the comparison with avoided failures:
-/// recall 0.6, some failure judged 1.
+/// The paper's definition, and the three funnels of the benchmark's code:
+///
+/// - `figure2`, for the published figure: a best Jaccard index of at least 0.6, every failure judged 1.
+/// - `cascade`: the same with an index of at least 0.5.
+/// - `table5`, for the comparison with avoided failures: a recall of at least 0.6, some failure judged 1.
 impl Default for ReflectOptions {
     fn default() -> Self {
         let funnels = [
@@ -187,11 +189,11 @@ impl Default for ReflectOptions {
     }
 }
 
-/// Scores of one model's predictions, by episode, by task and overall, see [`reflect`].
+/// Scores of one model's predictions by episode, by task and overall, see [`reflect`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Reflection {
-    /// The reading that was followed.
+    /// The definition that was used.
     #[serde(rename = "mode")]
     pub definition: Definition,
     /// Every annotated episode, in order.
@@ -200,9 +202,9 @@ pub struct Reflection {
     pub tasks: BTreeMap<String, ReflectionGroup>,
     /// All episodes pooled.
     pub all: ReflectionGroup,
-    /// Predicted episodes that are not annotated.
+    /// Ids of predicted episodes that are not annotated.
     pub unknown_predictions: Vec<String>,
-    /// Means over tasks, weighted by their episodes.
+    /// Means over tasks, weighted by their number of episodes.
     pub episode_weighted: Averages,
     /// Plain means over tasks.
     #[serde(rename = "macro")]
@@ -211,9 +213,9 @@ pub struct Reflection {
 
 /// Scores one model's predictions against annotated episodes.
 ///
-/// An episode without a prediction counts as unanswered throughout. Of several predictions for an episode the first
-/// counts; [`read_lines`](super::read_lines) and [`Lines::check_against`] report those and other bad ones. The page of this
-/// [module](super) has an example.
+/// An episode without a prediction counts as unanswered. Of several predictions for an episode, the first
+/// counts. [`read_lines`](super::read_lines) and [`Lines::check_against`] report invalid predictions. The
+/// page of this [module](super) has an example.
 #[must_use]
 pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &ReflectOptions) -> Reflection {
     let mut by_episode: BTreeMap<&str, &Prediction> = BTreeMap::new();

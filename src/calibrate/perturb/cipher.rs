@@ -1,10 +1,10 @@
-//! Substitution of letters in names.
+//! Substitutes letters in names.
 
 use crate::detect::is_known_tool;
 use crate::stats::Rng;
 
-/// A substitution of letters without a fixed point, the same for both cases: equal names stay equal and different names
-/// different, also when trimmed and lower-cased.
+/// A substitution of ASCII letters that replaces every letter, in the same way in both cases. Equal names
+/// stay equal and different names stay different, also when trimmed and lower-cased.
 pub(super) struct Cipher([u8; 26]);
 
 impl Cipher {
@@ -20,7 +20,7 @@ impl Cipher {
         Self(table)
     }
 
-    /// Renames a tool, unless detectors know it by name.
+    /// Renames a tool unless detectors know its name.
     pub(super) fn rename(&self, tool: &str) -> String {
         if is_known_tool(tool) { tool.to_owned() } else { self.apply(tool) }
     }

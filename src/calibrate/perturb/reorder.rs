@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::stats::Rng;
 
-/// Returns the same JSON with reordered keys.
+/// Returns the same JSON with its keys in another order; text that is not JSON stays as it is.
 pub(super) fn reordered(json: &str, rng: &mut Rng) -> String {
     let Ok(value) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
     let mut text = String::new();
@@ -20,7 +20,7 @@ fn write_reordered(value: &Value, rng: &mut Rng, out: &mut String) {
             if let (Some((first, _)), 2..) = (entries.first(), entries.len())
                 && entries.iter().all(|(key, _)| key >= first)
             {
-                // Arguments mostly come with sorted keys, so sorting would not be a change.
+                // Keys are usually sorted already, so the smallest must not stay first.
                 entries.rotate_left(1);
             }
             out.push('{');

@@ -14,7 +14,7 @@ fn solved(model: &str, context: &str, count: usize) -> Vec<ComparedTrial> {
     (0..89).map(|task| trial(model, context, task, task < count)).collect()
 }
 
-/// The published percentages belong to whole numbers of 89 tasks, and to no others.
+/// Each published percentage corresponds to exactly one number of the 89 tasks.
 #[test]
 fn the_published_figure_follows_from_its_counts() {
     for (percent, count) in [(34.8, 31), (27.0, 24), (23.6, 21), (12.4, 11)] {
@@ -38,7 +38,7 @@ fn the_published_figure_follows_from_its_counts() {
     }
 }
 
-/// 28.3 and 13.1 percent, whatever was rounded, drop by 53.45% to 53.97%: the printed 51.8% is not among them.
+/// From 28.3% to 13.1%, however rounded, the drop is 53.45% to 53.97%, not the printed 51.8%.
 #[test]
 fn the_published_drop_does_not_follow_from_the_published_means() {
     let from_rounded = relative_drop(0.283, 0.131).unwrap();
