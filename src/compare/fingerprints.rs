@@ -1,4 +1,4 @@
-//! Distances between the behaviour of groups, and the distances expected by chance.
+//! Computes distances between the behaviour of groups, and the distances expected by chance.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ type Sides<'r> = [Vec<&'r Fingerprint>; 2];
 /// The runs of a group, by task.
 type RunsByTask<'r> = BTreeMap<&'r str, Vec<&'r Fingerprint>>;
 
-/// The number of a task's runs on the first side, and the edges of all its runs.
+/// The number of a task's runs on the first side, and the edges of all its runs with their counts.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
-/// Returns the distance of the pooled fingerprints, and its distribution if runs are exchanged within their task.
+/// Returns the distance between the pooled fingerprints of both sides, and the range of the distance if runs
+/// are exchanged within their task. `None` if the distance is undefined for the sides or for any exchange.
 pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<FingerprintComparison> {
     let mut numbers: BTreeMap<(&Node, &Node), usize> = BTreeMap::new();
     let mut tasks_by_edge: Vec<EdgeRuns> = Vec::new();
@@ -94,13 +95,14 @@ pub struct FingerprintGroup {
 pub struct FingerprintDistance {
     /// The names of the groups.
     pub groups: [String; 2],
-    /// Tasks that both groups tried. If there are any, only runs of these tasks count.
+    /// Number of tasks that both groups tried; only their runs count. 0 if there are none or these runs give
+    /// no distance; then all runs count.
     pub tasks: u64,
     /// The Jensen–Shannon distance, in [0, 1].
     pub distance: f64,
-    /// The distance expected by chance; `None` without a shared task.
+    /// The range of the distance expected by chance; `None` if `tasks` is 0.
     pub by_chance: Option<Interval>,
-    /// The share of exchanges with at least this distance.
+    /// The share of exchanges with at least this distance; `None` if `tasks` is 0.
     pub p: Option<f64>,
 }
 
@@ -129,11 +131,11 @@ pub struct FingerprintDistance {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FingerprintGroups {
-    /// The groups, by name.
+    /// The groups, sorted by name.
     pub groups: Vec<FingerprintGroup>,
     /// Each pair of groups with transitions, the farthest apart first.
     pub distances: Vec<FingerprintDistance>,
-    /// Exchanges drawn for each pair.
+    /// Number of exchanges drawn for each pair.
     pub resamples: usize,
     /// Their seed.
     pub seed: u64,

@@ -1,6 +1,7 @@
 //! Compares two agents, or two versions of one, on the same tasks.
 //!
-//! Runs are paired by task. Tasks that only one side tried do not count. Intervals come from resampling tasks.
+//! Runs are paired by task. Tasks that only one side tried do not count. Intervals of differences come from
+//! resampling tasks.
 
 mod fingerprints;
 mod run;
@@ -25,7 +26,7 @@ use crate::stats::{Interval, MeanDifference, Resampling, TwoSides, float, mean_d
 pub struct ComparedSide {
     /// The name of the side.
     pub label: String,
-    /// Its runs.
+    /// Number of its runs.
     pub runs: u64,
     /// Runs that count.
     pub counted: u64,
@@ -37,11 +38,12 @@ pub struct ComparedSide {
     pub of_other_tasks: u64,
     /// Successes among the runs that count.
     pub successes: u64,
-    /// The success rate's interval (Wilson), as if runs were independent.
+    /// The interval of the success rate (Wilson), as if runs were independent; `None` if no run counts.
     pub success_ci95: Option<Interval>,
 }
 
-/// Outcomes of the runs of both sides, paired by task and trial.
+/// Outcomes of the runs of both sides, paired within each task in the order of their trials. Surplus runs of
+/// one side are in no pair.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PairedOutcomes {
@@ -57,7 +59,7 @@ pub struct PairedOutcomes {
     pub p: Option<f64>,
 }
 
-/// How often a detector fires on one side of a comparison.
+/// How often a detector fires in the runs of one side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectionRate {
@@ -65,7 +67,7 @@ pub struct DetectionRate {
     pub detected: u64,
     /// Runs to which it applies, in tasks that have such runs on both sides.
     pub applicable: u64,
-    /// The rate's interval (Wilson), as if runs were independent.
+    /// The interval of the rate (Wilson), as if runs were independent; `None` if it never applies.
     pub ci95: Option<Interval>,
 }
 
@@ -77,19 +79,19 @@ impl DetectionRate {
     }
 }
 
-/// How often a detector fires on both sides of a comparison.
+/// How often a detector fires in the runs of both sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectorComparison {
-    /// The detector.
+    /// The id of the detector.
     pub detector: String,
     /// The first side.
     pub first: DetectionRate,
     /// The second side.
     pub second: DetectionRate,
-    /// Pairs of runs of the same task, by whether the detector fires in both, one or none.
+    /// Pairs of runs of the same task to which it applies, by whether it fires in both, one or none.
     pub paired: PairedOutcomes,
-    /// The second rate minus the first, by task; `None` if a side has no applicable run.
+    /// The second rate minus the first, by task; `None` if no task has applicable runs on both sides.
     pub difference: Option<MeanDifference>,
 }
 
@@ -112,11 +114,12 @@ pub struct MeasureComparison {
 pub struct FingerprintComparison {
     /// The Jensen–Shannon distance of the pooled fingerprints, in [0, 1].
     pub distance: f64,
-    /// The 95% range of the distance when runs are exchanged within their task, as if both sides were one agent.
+    /// The central range of the distance, by default 95%, when runs are exchanged within their task, as if
+    /// both sides were one agent.
     pub by_chance: Interval,
-    /// The share of exchanges with at least this distance.
+    /// The share of exchanges with at least this distance; the observed sides count as one exchange.
     pub p: f64,
-    /// Exchanges drawn.
+    /// Number of exchanges drawn.
     pub arrangements: u64,
 }
 
@@ -136,7 +139,7 @@ pub struct TaskDifference {
     pub flipped: bool,
 }
 
-/// Two agents, or one before and after a change, on the same tasks.
+/// The comparison of two agents, or of one before and after a change, on the same tasks.
 ///
 /// ```
 /// use wrongturn::stats::Resampling;
@@ -164,27 +167,27 @@ pub struct Comparison {
     pub first: ComparedSide,
     /// The second side.
     pub second: ComparedSide,
-    /// Tasks that both tried.
+    /// Number of tasks that both tried.
     pub tasks: u64,
-    /// Runs paired by task and trial.
+    /// The outcomes of pairs of runs.
     pub paired: PairedOutcomes,
     /// The success rates, by task; `None` without a shared task.
     pub success: Option<MeanDifference>,
-    /// The mean rewards, by task, of runs with a reward.
+    /// The mean rewards, by task, of runs with a reward; `None` if no task has such runs on both sides.
     pub reward: Option<MeanDifference>,
     /// The means of other measures, by task, of runs with the measure.
     pub measures: Vec<MeasureComparison>,
-    /// pass^1, pass^2, … of both sides over the shared tasks.
+    /// pass^1, pass^2 and so on, each of the first and of the second side, over the shared tasks.
     pub pass_k: Vec<(f64, f64)>,
-    /// The detectors.
+    /// The detectors, sorted by id.
     pub detectors: Vec<DetectorComparison>,
-    /// The fingerprints, if taken.
+    /// The comparison of the fingerprints; `None` if none were taken or the distance is undefined.
     pub fingerprints: Option<FingerprintComparison>,
     /// The tasks whose success rates differ, largest difference first.
     pub differing: Vec<TaskDifference>,
-    /// Resamples and exchanges.
+    /// Number of resamples of each bootstrap, and of exchanges of fingerprints.
     pub resamples: usize,
-    /// Their seed.
+    /// The seed of both.
     pub seed: u64,
 }
 
@@ -237,7 +240,7 @@ impl MeasureComparison {
     }
 }
 
-/// Returns the number of values of both sides.
+/// Returns the number of values of each side.
 fn counts(values: &[[Vec<f64>; 2]]) -> [u64; 2] {
     values
         .iter()

@@ -19,20 +19,21 @@ pub struct ComparedRun {
     pub reward: Option<f64>,
     /// Whether it ended in an infrastructure error. Such a run does not count.
     pub infrastructure_error: bool,
-    /// The verdict of each detector; `None` if it does not apply.
+    /// Whether each detector fires, by its id; `None` if it does not apply.
     pub detected: Vec<(String, Option<bool>)>,
-    /// Its known measures by name, from [`ComparedRun::MEASURES`].
+    /// Its known measures by name, of those in [`ComparedRun::MEASURES`].
     pub measures: Vec<(&'static str, f64)>,
     /// The fingerprint, if one was taken.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl ComparedRun {
-    /// The measures that are compared: recovery in runs with errors, counts, and the recorded cost.
+    /// The measures that are compared. `recovery_rate` is known only in runs with errors; it, `errors` and
+    /// `tool_calls` need the detector `tool_error_recovery`.
     pub const MEASURES: [&'static str; 7] =
         ["recovery_rate", "errors", "tool_calls", "steps", "seconds", "input_tokens", "output_tokens"];
 
-    /// Creates the run of a scan's record.
+    /// Creates the run from the record of a scan.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Self {
         let metadata = &record.metadata;

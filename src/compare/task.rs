@@ -1,9 +1,9 @@
-//! Names tasks alike across formats.
+//! Names tasks in the same way across formats.
 
 use crate::scan::TraceRecord;
 
-/// Returns the task of a run. An instance of SWE-bench is named by its id without a prefix such as `princeton/`. If a
-/// run has no task, the id is taken from its domain or file name.
+/// Returns the task of a run. An instance of SWE-bench is named by its id without a prefix such as
+/// `princeton/`. If a run has no task, the id is taken from its domain or file name.
 pub(super) fn task_of(record: &TraceRecord) -> Option<String> {
     let metadata = &record.metadata;
     let stem =
@@ -14,7 +14,8 @@ pub(super) fn task_of(record: &TraceRecord) -> Option<String> {
     }
 }
 
-/// Returns the id `owner__repository-number` at the end of a text, without what precedes it up to `_`, `/` or `:`.
+/// Returns the id `owner__repository-number` at the end of a text, without a prefix that ends in `_`, `/` or
+/// `:`.
 fn instance(text: &str) -> Option<&str> {
     let (before, after) = text.rsplit_once("__")?;
     let (repository, number) = after.rsplit_once('-')?;

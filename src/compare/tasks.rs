@@ -1,4 +1,4 @@
-//! Runs matched by task, and figures over the shared tasks.
+//! Matches runs by task, and computes figures over the shared tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use super::{ComparedRun, ComparedSide, PairedOutcomes};
 use crate::fingerprint::Fingerprint;
 use crate::stats::{TaskTrials, mcnemar, pass_hat_k};
 
-/// The runs of each task that both sides tried, by trial.
+/// The runs of both sides by task, sorted by trial.
 pub(super) struct Tasks<'r>(BTreeMap<TaskKey, [Vec<&'r ComparedRun>; 2]>);
 
 type TaskKey = (Option<String>, String);
 
 impl<'r> Tasks<'r> {
-    /// Matches the runs of both sides. A task without a domain takes the domain of the task of that name on the other
-    /// side, if there is exactly one.
+    /// Matches the runs of both sides, except those without a task or with an infrastructure error. A task
+    /// without a domain takes the domain of the task of that name on the other side, if there is exactly one.
     pub(super) fn matched(sides: [&'r [ComparedRun]; 2]) -> Self {
         let runs = |number: usize| {
             let runs = sides.get(number).copied().unwrap_or_default();
@@ -48,7 +48,8 @@ impl<'r> Tasks<'r> {
         Self(tasks)
     }
 
-    /// Removes the tasks that one side did not try, and counts the runs of both kinds in their sides.
+    /// Removes the tasks that only one side tried, and counts the runs that are kept and removed in their
+    /// sides.
     pub(super) fn keep_shared(&mut self, sides: &mut [ComparedSide; 2]) {
         self.0.retain(|_, runs| {
             let shared = runs.iter().all(|runs| !runs.is_empty());
@@ -72,7 +73,7 @@ impl<'r> Tasks<'r> {
         self.0.iter()
     }
 
-    /// Returns a value of the runs of both sides, for each task in which both sides have it.
+    /// Returns the values of the runs of both sides, for each task in which both sides have some.
     pub(super) fn values(&self, value: impl Fn(&ComparedRun) -> Option<f64>) -> Vec<[Vec<f64>; 2]> {
         let of = |runs: &Vec<&ComparedRun>| runs.iter().filter_map(|run| value(run)).collect::<Vec<f64>>();
         let tasks = self.0.values().map(|sides| sides.each_ref().map(of));
@@ -84,7 +85,8 @@ impl<'r> Tasks<'r> {
         self.0.values().filter_map(move |sides| sides.get(side)).flatten().copied()
     }
 
-    /// Counts pairs of runs of the same task by the outcomes of both. Pairs without an outcome are skipped.
+    /// Counts pairs of runs of the same task by the outcomes of both. Skips pairs in which a run has no
+    /// outcome.
     pub(super) fn paired(&self, outcome: impl Fn(&ComparedRun) -> Option<bool>) -> PairedOutcomes {
         let mut outcomes = PairedOutcomes::default();
         for [first, second] in self.0.values() {
@@ -102,7 +104,7 @@ impl<'r> Tasks<'r> {
         outcomes
     }
 
-    /// Returns pass^1, pass^2, … of both sides.
+    /// Returns pass^1, pass^2 and so on of both sides, as far as both are defined.
     pub(super) fn pass_k(&self) -> Vec<(f64, f64)> {
         let trials = |runs: &[&ComparedRun]| TaskTrials {
             trials: u32::try_from(runs.len()).unwrap_or(u32::MAX),

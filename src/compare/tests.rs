@@ -1,4 +1,4 @@
-//! Sides whose differences are known.
+//! Compares sides whose differences are known.
 
 use super::*;
 use crate::fingerprint::Fingerprint;
@@ -94,7 +94,7 @@ fn measures_are_compared_over_the_runs_that_have_them() {
     let second: Vec<ComparedRun> = (0..10)
         .map(|task| ComparedRun { measures: vec![("errors", 2.0)], ..run(task, 1.0, &["look"]) })
         .collect();
-    // Only the tasks in which both sides have the measure and a verdict count.
+    // Only tasks in which both sides have the measure or a verdict count.
     let apart = |task, measures, detected| ComparedRun {
         measures,
         detected: vec![("loop".to_owned(), detected)],

@@ -1,4 +1,4 @@
-//! How much was read of a file, or of many files together.
+//! How much of a file, or of many files together, was read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,16 +9,17 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{FileSummary, StoredPath};
 use crate::trace::Unpaired;
 
-/// The number of names and errors kept for a file.
+/// The greatest number of names, and of errors, kept for a file.
 const KEPT: usize = 10;
 
-/// The number of files with errors that sums still name.
+/// The greatest number of files with errors that sums name.
 const NAMED: usize = 100;
 
 /// The format name of a file with several formats.
 const SEVERAL: &str = "several";
 
-/// The position of a file in scan order: files that could not be opened come last.
+/// The position of a file in scan order: whether its path cannot be read, and the path. Paths that cannot be
+/// read come last.
 pub(super) type Place = (bool, PathBuf);
 
 /// Counts of a file, of parts of one, or of many files.
@@ -33,7 +34,7 @@ pub struct ReadCounts {
     pub runs_lost: u64,
     /// Runs that were read and have no action.
     pub runs_without_actions: u64,
-    /// Parts that were skipped, by reason.
+    /// Skipped elements by reason.
     pub passed_over: PassedOver,
     /// Calls that were not read.
     pub unread_calls: u64,
@@ -41,7 +42,8 @@ pub struct ReadCounts {
     pub unpaired: Unpaired,
     /// Errors.
     pub errors: u64,
-    /// Files, or parts of one, that were read in full, in part and not at all.
+    /// Files, or parts of one, that were read in full (without errors), in part and not at all (with errors
+    /// and no runs).
     pub parts: [u64; 3],
 }
 
@@ -135,8 +137,8 @@ pub(super) fn add_parts(sums: &mut [u64; 3], more: [u64; 3]) {
 }
 
 impl FileReport {
-    /// Creates the report of a scanned file from its summary, the text of its errors in order, and the number of errors
-    /// about content in an unknown format.
+    /// Creates the report of a scanned file from its summary, the text of its errors in order, and the number
+    /// of errors about content in an unknown format.
     #[must_use]
     pub fn of(summary: &FileSummary, errors: &[String], foreign: u64) -> Self {
         let format = match summary.format {
@@ -167,7 +169,7 @@ impl FileReport {
         }
     }
 
-    /// Returns the format that was recognised and is not read, if the first error names one.
+    /// Returns the format that was recognised but is not read, if the first error names one.
     pub(crate) fn unread_format(&self) -> Option<&str> {
         self.first_errors.texts().next()?.strip_suffix(": not read")?.rsplit(": ").next()
     }
@@ -180,12 +182,12 @@ impl FileReport {
         if named.next().is_some() { None } else { format }
     }
 
-    /// Returns the names of the first runs without actions.
+    /// Returns the ids of the first runs without actions, at most 10.
     pub fn without_actions(&self) -> impl Iterator<Item = &str> {
         self.without_actions.texts()
     }
 
-    /// Returns the first errors.
+    /// Returns the first errors, at most 10.
     pub fn first_errors(&self) -> impl Iterator<Item = &str> {
         self.first_errors.texts()
     }
@@ -199,7 +201,8 @@ impl FileReport {
 }
 
 impl FileSums {
-    /// Returns the first files with errors in scan order: the path, the number of errors, the first errors.
+    /// Returns the first hundred files with errors in scan order: the path, the number of errors and the
+    /// first error.
     pub fn faults(&self) -> impl Iterator<Item = (&Path, u64, Option<&str>)> {
         self.faults
             .iter()

@@ -11,7 +11,7 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{StoredPath, path_text};
 use crate::trace::Unpaired;
 
-/// The most files that are listed.
+/// The greatest number of files, or parts of files, that are listed.
 const MOST_LISTED: u64 = 100_000;
 
 /// The name of standard input, which several splits may read.
@@ -19,8 +19,9 @@ const STDIN: &str = "-";
 
 /// The files of a scan, in a form that merges.
 ///
-/// Up to 100,000 files are listed in scan order: by path, with files that could not be opened last. Larger scans keep
-/// sums and the first hundred files with errors. The result does not depend on how the files were divided.
+/// Up to 100,000 files are listed in scan order: by path, with paths that cannot be read last. Larger scans
+/// keep sums and the first hundred files with errors. The result does not depend on how the files were
+/// divided.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, merge::{FileReport, Files}, report::render_files, scan::ScanOptions};
@@ -87,8 +88,8 @@ impl Files {
     /// Adds the files of another split.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would count twice. This is
-    /// checked only while files are listed.
+    /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would count twice.
+    /// This is checked only while both sides list their files. `self` is unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
         if let (Form::Listed(own), Form::Listed(others)) = (&self.form, &other.form) {
             let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
@@ -105,7 +106,7 @@ impl Files {
                 }
             }
             Form::Summed(others) => {
-                // The other side has too many files to list, so the sum has as well.
+                // The other side has too many files to list, so both together have as well.
                 add(&mut self.parts, other.parts);
                 self.settle();
                 if let Form::Summed(sums) = &mut self.form {
@@ -128,7 +129,7 @@ impl Files {
         }
     }
 
-    /// Returns the sums if the files are not listed.
+    /// Returns the sums; `None` if the files are listed.
     #[must_use]
     pub fn sums(&self) -> Option<&FileSums> {
         match &self.form {
@@ -148,8 +149,8 @@ impl Files {
         }
     }
 
-    /// Returns the number of files that were read in full, in part and not at all. A file that was read in parts counts
-    /// once for each part.
+    /// Returns the number of files that were read in full, in part and not at all. A file that was read in
+    /// parts counts once for each part.
     #[must_use]
     pub fn read_counts(&self) -> [u64; 3] {
         match &self.form {
@@ -206,7 +207,7 @@ impl<'f> Input<'f> {
     }
 }
 
-/// The files in a partial state. Their number follows from the rest.
+/// The files in a partial state. Their number is not stored: it follows from the rest.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Written<L, S> {

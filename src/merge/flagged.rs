@@ -1,4 +1,4 @@
-//! A flagged run, and how a report draws it.
+//! Flagged runs, and their steps and findings as a report draws them.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -26,18 +26,18 @@ pub struct RunStrip {
 pub struct StripStep {
     /// The index in the source, which findings point to.
     pub index: u64,
-    /// Who acts or speaks.
+    /// The actor.
     pub actor: Actor,
     /// The tool; `None` for a message.
     pub tool: Option<String>,
-    /// How an action ended.
+    /// How the action ended; `None` for a message.
     pub status: Option<Status>,
-    /// The step as it was recorded.
+    /// The step as text: the message, or the call and its answer.
     pub raw: String,
 }
 
 impl StripStep {
-    /// Draws a step of a trace.
+    /// Creates one from a step of a trace.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let (tool, status, raw) = match step.event() {
@@ -64,22 +64,22 @@ impl StripStep {
 /// A finding in a [`RunStrip`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StripFinding {
-    /// The detector.
+    /// The id of the detector.
     pub detector: String,
     /// Index of the first step.
     pub first: u64,
     /// Index of the last step, inclusive.
     pub last: u64,
-    /// How sure the finding is.
+    /// The confidence of the finding.
     pub confidence: Confidence,
-    /// The message.
+    /// The message of the finding.
     pub message: String,
     /// The evidence, as JSON.
     pub evidence: String,
 }
 
 impl StripFinding {
-    /// Draws a finding.
+    /// Creates one from a finding of a verdict.
     #[must_use]
     pub fn of(finding: &Finding) -> Self {
         Self {
@@ -101,12 +101,13 @@ pub struct FlaggedRun {
     /// The file that holds the run.
     #[serde(serialize_with = "write_path", deserialize_with = "read_path")]
     pub file: Arc<Path>,
+    /// The 0-based position of the run in its file.
     pub(super) position: u64,
     /// The id of the run, see [`TraceRecord::trace_id`].
     pub run: String,
-    /// The model that drove the agent.
+    /// The model that drove the agent, if known.
     pub model: Option<Arc<str>>,
-    /// The reward of the run.
+    /// The reward of the run, if known.
     pub reward: Option<f64>,
     /// The number of steps of the run.
     pub steps: u64,
@@ -129,7 +130,7 @@ fn read_path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Path>, D:
 }
 
 impl FlaggedRun {
-    /// Returns the flagged run of a record; `None` if no detector found anything.
+    /// Returns the flagged run of a record; `None` if it has no findings.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
         let findings: Vec<StripFinding> = record
@@ -157,20 +158,20 @@ impl FlaggedRun {
         })
     }
 
-    /// Returns true unless the trace is known to be another one.
+    /// Returns true unless the digests show that the trace is another one.
     pub(super) fn is(&self, trace: &Trace) -> bool {
         let digest = || trace.steps().fold(Digest::of_nothing(), |digest, step| digest.with_step(&step));
         self.digest.is_none_or(|known| known == digest())
     }
 
-    /// Orders by steps inside findings (most first), then by findings (most first), then by scan order.
+    /// Returns a sort key: steps inside findings (most first), findings (most first), then scan order.
     pub(super) fn order(&self) -> impl Ord + '_ {
         let worst = Reverse((self.covered, self.findings.len()));
         (worst, &*self.file, self.position, &self.title, &self.findings)
     }
 }
 
-/// Returns how many step indices lie in at least one of the ranges.
+/// Returns how many step indices lie in at least one of the findings.
 pub(super) fn covered(findings: &[StripFinding]) -> u64 {
     union(findings.iter().map(|finding| (finding.first, finding.last)).collect())
 }

@@ -1,12 +1,13 @@
-//! Runs that share an id: several files may hold the same session, complete or in an earlier state.
+//! Counts runs that share an id: several files may hold the same session, complete or in an earlier state.
 //!
-//! Ids are kept as digests, at most the 50,000 smallest. The selection depends on the ids alone: an id among the smallest
-//! of a corpus is among the smallest of every part that contains it, so its counts are exact. The largest digest kept
-//! gives the number of ids: of n digests spread evenly over [0, 1), the k-th smallest lies near k/n.
+//! Ids are kept as digests, at most the 50,000 smallest. The selection depends on the ids alone: an id among
+//! the smallest of a corpus is among the smallest of every part that contains it, so no run with it is
+//! missed. If an id has more than 64 different runs, their number is estimated. The largest digest kept gives
+//! an estimate of the number of ids: of n digests spread evenly over [0, 1), the k-th smallest lies near k/n.
 //!
-//! Reference: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
-//! for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k - 1)/U, its error
-//! 1/sqrt(k - 2)).
+//! References: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al.,
+//! "On synopses for distinct-value estimation under multiset operations", SIGMOD 2007 (the estimate (k -
+//! 1)/U, its error 1/sqrt(k - 2)).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,39 +17,39 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::scan::TraceRecord;
 use crate::trace::{Digest, estimate};
 
-/// Counts of runs that share an id: [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
+/// Counts of runs that share an id, from [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
 ///
-/// All other counts treat each of them as a separate run.
+/// All other counts of a scan treat each of these as a separate run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repeats {
     /// Ids shared by several runs.
     pub ids: u64,
-    /// Runs with such an id that equal another run with it, step by step.
+    /// Runs with such an id whose content equals that of an earlier run with it.
     pub copies: u64,
-    /// Runs with such an id, after the first, that differ from all others with it: other states of a session, or runs
-    /// from a source whose ids are not unique.
+    /// Runs with such an id, after the first, whose content differs from that of all earlier ones with it:
+    /// other states of a session, or runs from a source whose ids are not unique.
     pub others: u64,
-    /// An estimate of the number of ids if there are more than 50,000. The other counts then cover 50,000 ids, selected by
-    /// digest.
+    /// An estimate of the number of ids if there are more than 50,000. The other counts then cover 50,000 of
+    /// these, selected by digest.
     pub of_about: Option<u64>,
 }
 
-/// The number of ids kept, which bounds memory.
+/// The greatest number of ids kept, which bounds memory.
 pub(crate) const MOST_IDS: usize = 50_000;
 
-/// The number of different runs kept for one id.
+/// The greatest number of different runs kept for one id.
 const MOST_RUNS: usize = 64;
 
-/// The smallest number of runs counted at once.
+/// The size of the smallest batch of runs that is counted at once.
 const FEW: usize = 4096;
 
 /// The runs seen with each id, for the ids with the smallest digests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     counted: Settled,
-    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and counted in
-    /// batches, because a search through all ids for each run is slow when runs are short.
+    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and
+    /// counted in batches, because a search through all ids for each run is slow when runs are short.
     waiting: Vec<(Digest, Digest)>,
 }
 
@@ -92,7 +93,7 @@ impl Runs {
         }
     }
 
-    /// Returns the number of different runs.
+    /// Returns the number of different runs, estimated if some were not kept.
     fn different(&self) -> u64 {
         let kept = self.different.len() as u64;
         match self.different.last_key_value() {
@@ -111,7 +112,7 @@ impl Ids {
 
     fn wait(&mut self, id: Digest, content: Digest) {
         self.waiting.push((id, content));
-        // Rarely enough that the total cost stays linear up to a logarithm.
+        // Settles rarely enough for the total cost to stay linear up to a logarithm.
         if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
             self.settle();
         }
@@ -156,7 +157,7 @@ impl PartialEq for Ids {
     }
 }
 
-/// Removes the largest digests beyond this number. Returns true if there are any.
+/// Removes the largest digests beyond this number. Returns true if any were removed.
 fn keep_smallest<T>(digests: &mut BTreeMap<Digest, T>, most: usize) -> bool {
     let before = digests.len();
     while digests.len() > most {

@@ -1,4 +1,4 @@
-//! A partial state: the results of some splits of a corpus, with the digests that make merging safe.
+//! Partial states: the results of some splits of a corpus, with the digests that make merging safe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,7 +35,7 @@ named! {
     }
 }
 
-/// The result of a scan of some splits: files, counts, worst runs, fingerprints.
+/// The result of a scan of some splits: files, counts, worst runs and fingerprints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -46,7 +46,8 @@ pub struct ScanPart {
     pub summary: ScanSummary,
     /// The worst of the flagged runs.
     pub worst: FlaggedRuns,
-    /// The fingerprints of all runs of each model, if requested. Runs without a known model have the empty name.
+    /// The fingerprints of all runs of each model, if requested. Runs without a known model have the empty
+    /// name.
     pub fingerprints: BTreeMap<String, Fingerprint>,
 }
 
@@ -80,19 +81,19 @@ impl ScanPart {
     }
 }
 
-/// The result of a replication over some splits: files and runs.
+/// The result of a replication over some splits: files and runs, or sums over runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReplicationPart {
     /// The files, with how much of each was read.
     pub files: Files,
-    /// The runs.
+    /// The runs, or sums over them.
     pub runs: ReplicationState,
 }
 
 impl ReplicationPart {
-    /// Creates an empty result that keeps at most this many runs.
+    /// Creates an empty result that keeps up to this many runs, and sums beyond.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { files: Files::default(), runs: ReplicationState::new(most_rows) }
@@ -175,8 +176,8 @@ struct Written<O, S> {
 }
 
 impl PartialState {
-    /// Creates the state of one split. `options` is a JSON value with everything except the split that the content
-    /// depends on. States with different options do not merge.
+    /// Creates the state of one split. `options` is a JSON value with everything but the split on which the
+    /// content depends. States with different options do not merge.
     ///
     /// # Errors
     /// [`ErrorKind::Partial`] if the content cannot be serialized.
@@ -218,9 +219,9 @@ impl PartialState {
     /// Adds the results of other splits. A split that is in both states counts once.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] if the states differ in kind or options, if they hold the same split with different content,
-    /// if each holds splits that the other lacks while they share some, or if a file is in several splits. `self` is
-    /// unchanged in that case.
+    /// [`ErrorKind::Partial`] if the states differ in kind or options, if they hold the same split with
+    /// different content, if each holds splits that the other lacks while they share some, or if a file is in
+    /// several splits. `self` is unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let refuse = |what: String| Err(Error::new(ErrorKind::Partial, what));
         if self.kind() != other.kind() {
@@ -293,9 +294,10 @@ impl PartialState {
     /// Parses a state.
     ///
     /// # Errors
-    /// [`ErrorKind::Version`] if another version wrote it; [`ErrorKind::Partial`] if it is damaged or not a state.
+    /// [`ErrorKind::Version`] if another version of the format or of this crate wrote it;
+    /// [`ErrorKind::Partial`] if it is damaged or not a state.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
-        /// The members that decide whether the rest can be parsed.
+        /// The members that show whether the rest can be parsed.
         #[derive(Deserialize)]
         struct Head {
             wrongturn: Option<String>,
@@ -347,7 +349,7 @@ fn edited() -> Error {
     Error::new(ErrorKind::Partial, what)
 }
 
-/// The error for an input that does not begin like a state.
+/// The error message for an input that is not a state.
 const NO_STATE: &str = "this is not a partial state (wrongturn check --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {

@@ -1,4 +1,5 @@
-//! Counts of a scan: runs, flagged runs, and how often each detector fires on each model, with the cost.
+//! Counts of a scan: runs, flagged runs, and how often each detector fires in the runs of each model, with
+//! the cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +25,12 @@ use crate::scan::TraceRecord;
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
-/// Summaries merge: the result does not depend on the order or the split in which runs were counted.
+/// Summaries merge: the result does not depend on the order in which runs were counted, or on their split.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScanSummary {
     runs: u64,
     flagged: u64,
-    /// The steps inside a finding of any detector, and all steps.
+    /// The steps inside findings of any detector, and all steps.
     steps: CostPart,
     ids: Ids,
     pub(crate) counts: BTreeMap<DetectorOfModel, Counts>,
@@ -38,13 +39,14 @@ pub struct ScanSummary {
     models: BTreeSet<Arc<str>>,
 }
 
-/// The most models counted separately: the first by name, so the choice does not depend on the merge order.
+/// The greatest number of models counted separately: the first by name, so the choice does not depend on the
+/// order of merging.
 const MOST_MODELS: usize = 1000;
 
 /// The name for the runs of all other models.
 const OTHER: &str = "(other)";
 
-/// A detector and the model of the runs that it examined.
+/// The id of a detector, and the model of the runs that it judged.
 pub(crate) type DetectorOfModel = (Cow<'static, str>, Option<Arc<str>>);
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +158,8 @@ impl ScanSummary {
         self.counts.entry((detector, model)).or_default()
     }
 
-    /// Returns the model name under which a run is counted. A model that sorts before a counted one replaces it.
+    /// Returns the model name under which a run is counted. If there are too many models, one that sorts
+    /// before the last replaces it.
     fn counted_as(&mut self, model: Option<&Arc<str>>) -> Option<Arc<str>> {
         let model = model?;
         if &**model == OTHER || self.models.contains(model) {
@@ -201,13 +204,13 @@ impl ScanSummary {
         self.flagged
     }
 
-    /// Returns the steps inside a finding of any detector, and all steps.
+    /// Returns the number of steps inside findings of any detector, and that of all steps.
     #[must_use]
     pub fn steps(&self) -> (u64, u64) {
         self.steps.into()
     }
 
-    /// Returns, for each detector, the runs that it flags and the runs to which it applies.
+    /// Returns, for each detector, the number of runs that it flags and of runs to which it applies.
     #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
         let counts = |(detector, counts): (_, Counts)| (detector, (counts.detected, counts.applicable));
@@ -223,7 +226,7 @@ impl ScanSummary {
         totals
     }
 
-    /// Returns counts of runs that share an id, if the scan takes digests
+    /// Returns counts of runs that share an id. All are 0 unless the scan takes digests
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)).
     #[must_use]
     pub fn repeats(&self) -> Repeats {

@@ -1,4 +1,4 @@
-//! Files in numbers that no program test writes.
+//! Merges more files than the tests of the program write.
 
 use std::path::Path;
 
@@ -32,13 +32,13 @@ fn many_files_are_summed_up_and_the_first_faults_are_named() {
     assert_eq!(sums.counts.runs, 119_760);
     assert_eq!(sums.faults().count(), 100);
     assert_eq!(sums.faults().next().unwrap().0, Path::new("000007.json"));
-    // Both are few enough to be listed; together they are not.
+    // Each half is short enough to be listed; the whole is not.
     let mut merged = files(&mut (0..most / 2).rev());
     let other = files(&mut (most / 2..most));
     assert!(merged.listed().is_some() && other.listed().is_some());
     merged.merge(&other).unwrap();
     assert_eq!(merged, whole);
-    // One of them is not.
+    // One part is already too long to be listed.
     let mut merged = files(&mut (0..1000));
     merged.merge(&files(&mut (1000..most).rev())).unwrap();
     assert_eq!(merged, whole);

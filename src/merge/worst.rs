@@ -12,13 +12,13 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, read_files, read_joined};
 use crate::trace::Trace;
 
-/// The number of runs kept for a report.
+/// The greatest number of runs kept for a report.
 pub(crate) const WORST_RUNS: usize = 50;
 
-/// The worst runs of a scan, at most as many as a report draws.
+/// The worst runs of a scan, at most 50: those that a report draws.
 ///
-/// Runs are ranked by steps inside findings, then by findings, then by scan order. A scan does not keep steps:
-/// [`FlaggedRuns::read`] reads the files of these runs again.
+/// Runs are ranked by steps inside findings, then by findings, then by scan order. A scan does not keep
+/// steps: [`FlaggedRuns::read`] reads the files of these runs again.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_document, scan::{ScanEvent, ScanOptions}};
@@ -42,7 +42,7 @@ pub struct FlaggedRuns {
 }
 
 impl Extend<FlaggedRun> for FlaggedRuns {
-    /// Adds runs, in any order.
+    /// Adds runs, in any order, and keeps the worst.
     fn extend<I: IntoIterator<Item = FlaggedRun>>(&mut self, runs: I) {
         for run in runs {
             let place = self.worst.partition_point(|before| before.order() <= run.order());
@@ -78,8 +78,8 @@ impl FlaggedRuns {
         &self.worst
     }
 
-    /// Reads the steps of these runs from their files and returns the runs, worst first. A run has no steps if its file
-    /// no longer holds it, or if it was read from a pipe.
+    /// Reads the steps of these runs from their files and returns the runs, worst first. A run has no steps
+    /// if its file no longer holds it, or if it was read from a pipe.
     #[must_use]
     pub fn read(self, options: &ReadOptions) -> Vec<RunStrip> {
         let mut files: Vec<Arc<Path>> = self.wanted().into_keys().map(|(file, _)| file).collect();
@@ -89,8 +89,9 @@ impl FlaggedRuns {
         })
     }
 
-    /// Like [`FlaggedRuns::read`], for a scan of these paths with
-    /// [`ScanOptions::join`](crate::scan::ScanOptions::join): all of them are read again.
+    /// Like [`FlaggedRuns::read`], but for a scan of these paths with
+    /// [`ScanOptions::join`](crate::scan::ScanOptions::join): reads all of them again. Returns nothing if
+    /// there are no runs.
     #[must_use]
     pub fn read_joined<I>(self, paths: I, options: &ReadOptions) -> Vec<RunStrip>
     where
@@ -105,7 +106,7 @@ impl FlaggedRuns {
         })
     }
 
-    /// Returns the runs by file and position.
+    /// Returns the indices, by file and position, of the runs whose files can be read again.
     fn wanted(&self) -> BTreeMap<(Arc<Path>, u64), usize> {
         let mut wanted = BTreeMap::new();
         for (place, run) in self.worst.iter().enumerate() {
@@ -126,7 +127,7 @@ impl FlaggedRuns {
         let mut drawn = vec![Vec::new(); self.worst.len()];
         let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
         let mut file: Arc<Path> = Arc::from(Path::new(""));
-        // A file with spans and other runs is read twice.
+        // A file with spans and other runs is reported twice, with positions that continue.
         let mut positions: BTreeMap<Arc<Path>, u64> = BTreeMap::new();
         read(&options, &mut |event| {
             match event {
@@ -156,7 +157,8 @@ impl FlaggedRuns {
     }
 }
 
-/// Returns true unless the path is standard input, a pipe or a device. A directory may be one run in many files.
+/// Returns true if the path is a file or a directory, and not standard input, a pipe or a device. A directory
+/// may be one run in many files.
 fn can_be_read_again(path: &Path) -> bool {
     path.is_file() || path.is_dir()
 }

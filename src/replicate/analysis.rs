@@ -23,7 +23,7 @@ pub struct ReplicationOptions {
     pub cluster: ClusterBy,
     /// The least number of runs with errors and a reward that a pair of model and domain needs to be ranked.
     pub min_n: u64,
-    /// Whether all copies of a run count ([`mark_duplicates`]).
+    /// Whether all copies of a run count. If not, only one does ([`mark_duplicates`]).
     pub keep_duplicates: bool,
     /// Resamples, seed and confidence.
     pub resampling: Resampling,
@@ -64,8 +64,8 @@ pub struct PairAssociations {
     pub associations: Vec<Association>,
 }
 
-/// The correlation of a measure with the reward within pairs of model and domain: measure and reward are centred on the
-/// means of their pair.
+/// The correlation of a measure with the reward within pairs of model and domain: measure and reward are
+/// centred on the means of their pair.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinRelation {
@@ -77,13 +77,14 @@ pub struct WithinRelation {
     pub clustered: ClusteredInterval,
 }
 
-/// The correlation of a measure with the reward, pooled over pairs of model and domain in a random-effects model.
+/// The correlation of a measure with the reward, pooled over pairs of model and domain in a random-effects
+/// model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PooledRelation {
     /// The measure.
     pub relation: Relation,
-    /// The pooled correlation.
+    /// The pooled correlation; `None` if fewer than two pairs have one that can be pooled.
     #[serde(flatten)]
     pub effects: Option<RandomEffects>,
 }
@@ -124,7 +125,7 @@ pub struct Associations {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplicationAnalysis {
-    /// The tables of the published note ([`Replication`]), without pairs whose model or domain is unknown.
+    /// The tables of the published note ([`Replication`]), without groups whose model or domain is unknown.
     #[serde(flatten)]
     pub tables: Replication,
     /// The runs that count. Not in JSON.
@@ -132,7 +133,7 @@ pub struct ReplicationAnalysis {
     pub runs: Vec<SimulationRow>,
     /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
-    /// Runs left out because another copy of them counts.
+    /// Runs left out because other copies of them count.
     pub duplicates: Vec<Duplicate>,
     /// The unit of resampling.
     pub cluster: ClusterBy,
@@ -142,18 +143,19 @@ pub struct ReplicationAnalysis {
     pub min_n: u64,
     /// Resamples of each bootstrap, and arrangements of each permutation test that is not exact.
     pub resamples: usize,
-    /// Their seed.
+    /// The seed of both.
     pub seed: u64,
     /// The correlations of each measure with the reward.
     pub associations: Associations,
-    /// Which of two measures predicts the reward better: recovery rate or error count, over all runs and over those
-    /// with errors; goals reached or recovery rate, over the same two sets.
+    /// Which of two measures predicts the reward better: recovery rate or error count and, if the default
+    /// rule ran, goals reached or recovery rate. Each is compared over all runs and over those with errors.
     pub contrasts: Vec<Contrast>,
-    /// Within pairs.
+    /// The correlations within pairs of model and domain.
     pub within: Vec<WithinRelation>,
-    /// Pooled over pairs.
+    /// The correlations pooled over pairs.
     pub pooled: Vec<PooledRelation>,
-    /// The pairs in which recovery correlates with reward, strongest evidence first.
+    /// The correlations of recovery with reward in pairs with at least `min_n` runs with errors, strongest
+    /// evidence first.
     pub signals: Vec<Signal>,
     /// Correlations whose significance changes with clustering.
     pub changes: Vec<SignificanceChange>,

@@ -1,4 +1,4 @@
-//! One measure against the reward, with its intervals and tests.
+//! Correlates one measure with the reward, with intervals and tests.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::stats::{
     cluster_bootstrap, pearson, permutation_test, spearman, within_group,
 };
 
-/// With fewer clusters, bootstrap intervals are doubtful.
+/// Below this number of clusters, bootstrap intervals are doubtful.
 const FEW_CLUSTERS: u64 = 20;
 
 /// The intervals of a correlation from resampling whole clusters of runs.
@@ -27,8 +27,9 @@ pub struct ClusteredInterval {
 }
 
 impl ClusteredInterval {
-    /// Returns the interval that verdicts use: percentile, widened for the number of clusters. `None` with fewer than
-    /// five clusters, or if r was undefined in 1% of the resamples.
+    /// Returns the interval that conclusions rest on: the percentile interval, widened for the number of
+    /// clusters. `None` with fewer than five clusters, or if the statistic was undefined in at least 1% of
+    /// the resamples.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.bootstrap.widened
@@ -41,7 +42,7 @@ impl ClusteredInterval {
     }
 }
 
-/// A measure against the reward, with its intervals and tests.
+/// The correlation of a measure with the reward, with its intervals and tests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Association {
@@ -49,12 +50,13 @@ pub struct Association {
     pub relation: Relation,
     /// Pearson's r. Its interval and p-value assume that runs are independent.
     pub pearson: Coefficient,
-    /// Intervals of r over clusters, the chosen clusters first.
+    /// Intervals of r from resampling clusters, the chosen kind of clusters first.
     pub clustered: Vec<ClusteredInterval>,
-    /// The correlation that `permutation` tests: within model, domain and cluster. Runs that are alone in their cluster
-    /// are compared with each other.
+    /// The correlation that `permutation` tests: within model, domain and cluster. In each model and domain,
+    /// runs that are alone in their cluster are compared with each other.
     pub within: Coefficient,
-    /// p-value of the association within model and domain, from permuting rewards among comparable runs.
+    /// The test of `within`, which permutes rewards among comparable runs. `None` if no set of comparable
+    /// runs varies in both the measure and the reward.
     pub permutation: Option<PermutationTest>,
     /// Its p-value, adjusted for the number of tests in the table (Benjamini and Hochberg).
     pub q: Option<f64>,

@@ -1,4 +1,4 @@
-//! Clusters of dependent runs.
+//! Divides runs into clusters of dependent runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,8 +11,8 @@ named! {
     #[derive(PartialOrd, Ord, Default)]
     #[non_exhaustive]
     pub enum ClusterBy: "cluster" {
-        /// The task within its domain or, without a domain, among files with the same tasks. A run without a task is a
-        /// cluster of its own.
+        /// The task within its domain or, without a domain, among files with the same tasks. A run without a
+        /// task is a cluster of its own.
         #[default]
         Task = "task",
         /// The file.
@@ -25,7 +25,7 @@ named! {
 }
 
 impl ClusterBy {
-    /// Returns true if a run names its cluster.
+    /// Returns false if the clusters are tasks and the run has none.
     pub(super) fn is_named(self, row: &SimulationRow) -> bool {
         match self {
             Self::Task => row.task.is_some(),
@@ -33,7 +33,7 @@ impl ClusterBy {
         }
     }
 
-    /// Returns the cluster of each run, numbered from 0 in the order of names.
+    /// Returns the number of each run's cluster. Numbers start at 0 and follow the order of the names.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
         numbered(rows.iter().enumerate().map(|(place, row)| {
             match (self, &row.domain, &row.task, &row.model) {
@@ -47,8 +47,9 @@ impl ClusterBy {
     }
 }
 
-/// Returns the strata within which rewards may be permuted: the runs of one cluster in one model and domain, and, for
-/// each model and domain, the runs that are alone in their cluster.
+/// Returns the number of each run's stratum, within which rewards may be permuted. A stratum holds the runs
+/// of one cluster in one model and domain or, for each model and domain, the runs that are alone in their
+/// cluster.
 pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     let pair = |row: &&SimulationRow| (row.model.clone(), row.domain.clone());
     let keys: Vec<_> = rows.iter().map(pair).zip(cluster).collect();
@@ -60,7 +61,7 @@ pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     numbered(keys.iter().map(|key| (&key.0, together(key).then_some(key.1))))
 }
 
-/// Sets the digest of the tasks of its file in each row.
+/// Sets `tasks_of_file` in each row.
 pub(super) fn set_tasks_of_files(rows: &mut [SimulationRow]) {
     let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in &*rows {

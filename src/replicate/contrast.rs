@@ -1,4 +1,4 @@
-//! Whether one measure predicts reward better than another.
+//! Tests whether one measure predicts reward better than another.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::row::SimulationRow;
 use crate::error::Result;
 use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampling, pearson, within_group};
 
-/// Two measures against the reward, on the same runs.
+/// A comparison of how two measures predict the reward, on the same runs.
 ///
-/// A measure that should lower the reward, such as the error count, enters with the sign of its r reversed. The
-/// difference is smooth in both correlations, as the bootstrap needs. (The difference of absolute values is not:
-/// resamples push an r near 0 away from it.)
+/// A measure that should lower the reward, such as the error count, enters with the sign of its r reversed.
+/// The difference is smooth in both correlations, as the bootstrap needs. (The difference of absolute values
+/// is not: resamples push an r near 0 away from it.)
 ///
 /// ```
 /// use std::sync::Arc;
@@ -35,33 +35,34 @@ use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampli
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Contrast {
-    /// The measure.
+    /// The first measure.
     pub measure: Relation,
-    /// The other measure.
+    /// The second measure.
     pub against: Relation,
-    /// Runs.
+    /// Number of runs that are compared.
     pub runs: u64,
-    /// r of the measure and reward.
+    /// r of the first measure and the reward.
     pub r: Coefficient,
-    /// r of the other measure and reward.
+    /// r of the second measure and the reward.
     pub r_against: Coefficient,
     /// `r` minus `r_against`, each with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
-    /// Intervals of the difference from resampling clusters, the chosen clusters first. Each resample gives both
-    /// correlations. Of two kinds of clusters that divide the runs alike, one is left out.
+    /// Intervals of the difference from resampling clusters, the chosen kind of clusters first. Each resample
+    /// gives both correlations. Of two kinds of clusters that divide the runs alike, one is left out.
     pub clustered: Vec<ClusteredInterval>,
-    /// The same within pairs of model and domain; `None` if there is only one pair.
+    /// The same comparison within pairs of model and domain; `None` if there is at most one pair.
     pub within: Option<WithinContrast>,
 }
 
-/// The difference of two correlations within pairs of model and domain: measures and rewards are centred on the means of
-/// their pair, so differences between models do not count.
+/// The difference of two correlations within pairs of model and domain: measures and rewards are centred on
+/// the means of their pair, so differences between models do not count. Runs of an unknown model or domain
+/// are grouped by file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WithinContrast {
-    /// r of the measure and reward; `None` if undefined.
+    /// r of the first measure and the reward; `None` if undefined.
     pub r: Option<f64>,
-    /// r of the other measure and reward.
+    /// r of the second measure and the reward; `None` if undefined.
     pub r_against: Option<f64>,
     /// The difference, each r with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
@@ -69,12 +70,12 @@ pub struct WithinContrast {
     pub clustered: ClusteredInterval,
 }
 
-/// Which of two measures predicts reward better.
+/// Which of two measures predicts reward better, by an interval of their difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
-    /// The interval lies above 0.
+    /// The first: the interval lies above 0.
     First,
-    /// The interval lies below 0.
+    /// The second: the interval lies below 0.
     Second,
     /// The interval contains 0.
     Neither,
@@ -92,7 +93,7 @@ impl Contrast {
         let Columns { rows, x, y } = measure.columns(rows);
         let other = against.columns(&rows).x;
         let [r, r_against] = [&x, &other].map(|x| Coefficient(pearson(x, &y)));
-        // With the sign of its effect reversed, a measure that should lower the reward should raise it.
+        // Reversed in sign, a measure that should lower the reward should raise it.
         let signed = |sign: f64, x: &[f64]| x.iter().map(|x| sign * x).collect::<Vec<f64>>();
         let (x, other) = (signed(measure.expected_sign(), &x), signed(against.expected_sign(), &other));
         let signs = (measure.expected_sign(), against.expected_sign());
@@ -126,15 +127,16 @@ impl Contrast {
         })
     }
 
-    /// Returns the answer for the chosen clusters.
+    /// Returns the better measure by the interval over the chosen clusters.
     #[must_use]
     pub fn better(&self) -> Better {
         self.clustered.first().map_or(Better::Unknown, Better::of)
     }
 }
 
-/// Returns the kinds of clusters that divide the runs differently, with the number of each run's cluster. Pairs of model
-/// and domain replace files, unless files are the first kind.
+/// Returns the kinds of clusters that divide the runs differently, with the number of each run's cluster. If
+/// pairs of model and domain divide the runs as files do, they replace files, unless files are the first
+/// kind.
 fn distinct(by: &[ClusterBy], rows: &[&SimulationRow]) -> Vec<(ClusterBy, Vec<usize>)> {
     let mut kinds: Vec<(ClusterBy, Vec<usize>)> = Vec::new();
     for by in by {
@@ -156,7 +158,7 @@ fn divides_alike(one: &[usize], other: &[usize]) -> bool {
 }
 
 impl Better {
-    /// Returns the answer of an interval.
+    /// Returns the better measure by the interval over these clusters.
     #[must_use]
     pub fn of(clustered: &ClusteredInterval) -> Self {
         match clustered.interval() {
@@ -173,7 +175,7 @@ mod tests {
     use super::super::tests::row;
     use super::*;
 
-    /// 24 tasks: reward follows recovery in all but one, and has nothing to do with how many errors there are.
+    /// 24 tasks: reward follows recovery in all but one, and does not depend on the number of errors.
     fn rows() -> Vec<SimulationRow> {
         (0..96)
             .map(|number| {
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn errors_count_against_reward() {
-        // The more errors the less reward, exactly.
+        // The more errors, the less reward, exactly.
         let mut rows = rows();
         for row in &mut rows {
             row.errors = if row.reward == Some(1.0) { 1 } else { 2 };
@@ -238,7 +240,7 @@ mod tests {
         assert!((found.r_against.r().unwrap() + 1.0).abs() < 1e-12);
         assert!((found.difference.unwrap() - (found.r.r().unwrap() - 1.0)).abs() < 1e-12);
         assert!(found.clustered[0].interval().unwrap().high <= 1e-9, "{found:?}");
-        // The more errors the more reward: they predict it worse than nothing would.
+        // The more errors, the more reward: the sign is not the expected one.
         for row in &mut rows {
             row.errors = if row.reward == Some(1.0) { 2 } else { 1 };
         }
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn differences_between_models_do_not_count_within_them() {
-        // Of each model, runs that recover are rewarded; the model that recovers more is rewarded less.
+        // In each model, runs that recover are rewarded more; the model that recovers more is rewarded less.
         let rows: Vec<SimulationRow> = (0..80)
             .map(|number| {
                 let (other, task) = (number % 2 == 1, number / 4);

@@ -1,4 +1,4 @@
-//! Recovery by the default rule, for comparison with the published rate.
+//! Measures recovery by the default rule, for comparison with the published rate.
 
 use std::borrow::Cow;
 
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::scan::TraceRecord;
 use crate::trace::{Actors, RouteStatus};
 
-/// The default rule of [`ToolErrorRecovery`] under another name, to run next to the published one.
+/// The default rule of [`ToolErrorRecovery`] under another id, to run next to the published rule.
 ///
-/// Under the published rule, any later success of a tool recovers its failures, even if the tool is a shell that ran
-/// another program. The default rule measures recovery by program and the share of goals reached.
+/// Under the published rule, any later success of a tool recovers its failures, even if the tool is a shell
+/// that ran another program. The default rule measures recovery by program and the share of goals reached.
 ///
 /// ```
 /// use serde_json::json;
@@ -33,7 +33,7 @@ use crate::trace::{Actors, RouteStatus};
 pub struct DefaultRecovery(ToolErrorRecovery);
 
 impl DefaultRecovery {
-    /// The name under which it runs.
+    /// The id of the detector.
     pub const ID: &'static str = "tool_error_recovery_default";
 
     /// Returns the detector for the actions of these actors.
@@ -66,14 +66,14 @@ impl Detector for DefaultRecovery {
     }
 }
 
-/// The measures of [`DefaultRecovery`] for a run. Calls and errors are those of the published rule.
+/// The measures of [`DefaultRecovery`] for a run. Its calls and errors equal those of the published rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DefaultMeasures {
     /// Errors followed by a success of the same program.
     #[serde(rename = "recovered_by_program")]
     pub recovered: u64,
-    /// `recovered` over the errors; 1 without errors.
+    /// `recovered / errors`; 1 without errors.
     #[serde(rename = "recovery_rate_by_program")]
     pub recovery_rate: f64,
     /// Goals in which a call failed.

@@ -1,4 +1,4 @@
-//! Runs that were recorded more than once.
+//! Finds runs that were recorded more than once.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ pub struct Duplicate {
 
 /// Marks copies of runs in [`SimulationRow::duplicate_of`] and returns them.
 ///
-/// Two rows are one run if they have the same UUID as id, or equal messages and tasks, and do not conflict: agent,
-/// model, domain, task and trial are equal or absent on one side, and ids within one file do not differ. The copy with
-/// the most metadata counts, or the first of several.
+/// Two rows are one run if they have the same UUID as id, or equal digests and tasks, and do not conflict:
+/// agent, model, domain, task and trial are equal or absent on one side, and ids within one file do not
+/// differ. The copy with the most metadata counts; of several, the first.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, mark_duplicates}, scan::ScanOptions};
@@ -74,7 +74,7 @@ pub fn mark_duplicates(rows: &mut [SimulationRow]) -> Vec<Duplicate> {
     duplicates
 }
 
-/// A key that two rows of one run share.
+/// A key that two rows of one run can share.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Uuid(String),
@@ -89,7 +89,7 @@ impl Key {
     }
 }
 
-/// Counts the metadata of a row.
+/// Returns the number of known facts in a row.
 fn named(row: &SimulationRow) -> usize {
     [
         row.model.is_some(),
@@ -140,7 +140,7 @@ mod tests {
         SimulationRow { file: file.to_owned(), ..row }
     }
 
-    /// Returns the kept copy of each row.
+    /// Returns the name of the copy that counts in place of each row, if it is another.
     fn copies(mut rows: Vec<SimulationRow>) -> Vec<Option<String>> {
         mark_duplicates(&mut rows);
         rows.into_iter().map(|row| row.duplicate_of).collect()
@@ -169,7 +169,7 @@ mod tests {
         let bare = SimulationRow { model: None, id: None, ..in_file("a.json", run("m", 1)) };
         let full = in_file("b.json", run("m", 1));
         assert_eq!(copies(vec![bare.clone(), full.clone()]), [Some("b.json#m-1".to_owned()), None]);
-        // A copy without metadata joins one of two models that behaved alike, and these stay apart.
+        // A copy without metadata is assigned to one of two models that behaved alike; these stay apart.
         let other = in_file("c.json", run("n", 1));
         assert_eq!(copies(vec![bare, full, other]), [Some("b.json#m-1".to_owned()), None, None]);
     }

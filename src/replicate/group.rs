@@ -1,4 +1,4 @@
-//! The figures of groups of runs, as the note has them.
+//! The figures of groups of runs, as in the note.
 
 use serde::{Serialize, Serializer};
 
@@ -45,10 +45,10 @@ pub struct Group {
     pub recovered: u64,
     /// Calls of the chosen actors.
     pub tool_calls: u64,
-    /// Runs without a call, which count with a recovery rate of 1 and no error. Not in JSON.
+    /// Runs without a call, which count as having a recovery rate of 1 and no errors. Not in JSON.
     #[serde(skip)]
     pub sims_without_calls: u64,
-    /// Mean reward of the runs with a reward.
+    /// Mean reward of the runs with a reward; `None` if there are none.
     pub mean_reward: Option<f64>,
     /// Mean reward of the runs with a reward and errors.
     pub mean_reward_with_errors: Option<f64>,
@@ -112,7 +112,7 @@ pub struct PairGroup {
     pub group: Group,
 }
 
-/// How many pairs of model and domain have a correlation with the expected sign.
+/// Number of pairs of model and domain whose correlation has a given sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct SignCount {
     /// Pairs whose correlation has the sign.
@@ -128,7 +128,7 @@ impl SignCount {
     }
 }
 
-/// The directions of the correlations over the pairs of model and domain.
+/// The signs of the correlations over the pairs of model and domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Direction {

@@ -1,4 +1,4 @@
-//! The replication over chosen groups, with recovery by program next to the published rule.
+//! Computes the replication over chosen groups, with recovery by program next to the published rule.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -43,12 +43,13 @@ impl GroupBy {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NamedGroup {
-    /// The names, in the order of the keys; null if unknown.
+    /// The value of each key, in the order of the keys; null if unknown.
     pub names: Vec<Option<String>>,
     /// The figures of the published rule.
     #[serde(flatten)]
     pub group: Group,
-    /// Errors recovered, by program.
+    /// Errors recovered, by program; 0 if [`DefaultRecovery`](super::DefaultRecovery) was not among the
+    /// detectors.
     pub recovered_by_program: u64,
     /// Recovery rate by program against reward, all runs with a reward.
     pub r_recovery_by_program_reward: Coefficient,
@@ -66,11 +67,11 @@ pub struct GroupedReplication {
     pub by: Vec<GroupBy>,
     /// Recovery, by both rules, against the reward over all runs that count.
     pub overall: Vec<Association>,
-    /// The groups, sorted by their names.
+    /// The groups, sorted by their names. Without keys, one group holds all runs.
     pub groups: Vec<NamedGroup>,
 }
 
-/// The measures that are correlated with the reward over all runs.
+/// The measures of `overall`.
 const RELATIONS: [Relation; 4] = [
     Relation::Recovery,
     Relation::RecoveryByProgram,

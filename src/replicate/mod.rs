@@ -1,12 +1,13 @@
-//! Does recovering from tool errors track reward better than making few of them does?
+//! Tests whether recovery from tool errors predicts reward better than a low number of errors does.
 //!
-//! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama, 2026-05-27) for
-//! any corpus: per group of runs the Pearson correlations of recovery rate, error count and call count with the reward.
-//! [`ReplicationAnalysis`] adds intervals and tests, because runs of one task are alike, runs may be recorded twice,
-//! and some of many pairs of model and domain look strong by chance.
+//! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama,
+//! 2026-05-27) for any corpus: for each group of runs, the Pearson correlations of recovery rate, error count
+//! and call count with the reward. [`ReplicationAnalysis`] adds intervals and tests, because runs of one task
+//! are alike, and because some of many pairs of model and domain look strong by chance. It also leaves out
+//! runs that were recorded twice.
 //!
-//! A [`ReplicationState`] holds the runs of a part of a corpus and merges with those of other parts. Beyond its limit
-//! it keeps sums instead of runs, from which [`SummedReplication`] is computed.
+//! A [`ReplicationState`] holds the runs of one part of a corpus and can be merged with the states of other
+//! parts. Beyond a limit it keeps sums instead of runs; [`SummedReplication`] is computed from these.
 
 mod analysis;
 mod association;

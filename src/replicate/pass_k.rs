@@ -11,10 +11,10 @@ use super::state::TaskOfPair;
 use super::sums::GroupSums;
 use crate::stats::{TaskTrials, grouped, pass_hat_k};
 
-/// tau-bench's pass^k of one model in one domain (arXiv:2406.12045): [`pass_k_by_pair`].
+/// tau-bench's pass^k of one model in one domain (arXiv:2406.12045), from [`pass_k_by_pair`].
 ///
-/// Runs without a model are grouped by agent, or else by file, because runs of different agents are not trials of one.
-/// A run succeeds if its reward is within 1e-6 of 1; a run without a reward fails.
+/// Runs without a model are grouped by agent or, without an agent, by file: runs of different agents are not
+/// trials of one agent. A run succeeds if its reward is within 1e-6 of 1; a run without a reward fails.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PassK {
@@ -28,19 +28,20 @@ pub struct PassK {
     pub file: Option<String>,
     /// The domain; null if unknown.
     pub domain: Option<String>,
-    /// Tasks that count.
+    /// Tasks with at least one run that counts.
     pub tasks: u64,
-    /// Runs that count.
+    /// Runs that count: those with a task, except infrastructure errors.
     pub runs: u64,
-    /// pass^1, pass^2, … up to the smallest number of trials of a task.
+    /// pass^1, pass^2 and so on, up to the smallest number of trials of a task; empty without tasks.
     pub pass: Vec<f64>,
     /// Runs left out because they ended in an infrastructure error.
     pub infrastructure_errors: u64,
-    /// Runs left out because they have no task.
+    /// Other runs left out because they have no task.
     pub without_task: u64,
 }
 
-/// Returns pass^k of every model (or agent, or file) in every domain, sorted by both.
+/// Returns pass^k for every model (or agent, or file) in every domain, sorted by model, agent, file and
+/// domain.
 ///
 /// [`SimulationRow`] has an example of how to read the runs.
 #[must_use]
@@ -69,7 +70,7 @@ impl PassK {
         Self { model: model.map(str::to_owned), domain: domain.map(str::to_owned), ..Self::default() }
     }
 
-    /// Returns the model, or else the agent, or else the file.
+    /// Returns the model or, if it is unknown, the agent or the file.
     #[must_use]
     pub fn name(&self) -> &str {
         self.model.as_ref().or(self.agent.as_ref()).or(self.file.as_ref()).map_or("", String::as_str)
@@ -81,7 +82,7 @@ impl PassK {
             if row.ended_by_infrastructure() {
                 self.infrastructure_errors += 1;
             } else if let Some(task) = row.task.as_deref() {
-                // Two benchmarks without a domain may both have a task 1.
+                // Two benchmarks without a domain may both have a task `1`.
                 let key = (row.tasks_of_file.filter(|_| row.domain.is_none()), task);
                 let trials = tasks.entry(key).or_insert(TaskTrials { trials: 0, successes: 0 });
                 trials.trials += 1;
@@ -100,8 +101,8 @@ impl PassK {
     }
 }
 
-/// Like [`pass_k_by_pair`], from sums by task. Runs without a model are left out, because sums do not keep their files
-/// apart.
+/// Like [`pass_k_by_pair`], but from sums by task. Sums do not keep files apart, so runs without a model are
+/// left out, and without a domain, equal names are one task.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
     for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {

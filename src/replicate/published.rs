@@ -1,4 +1,4 @@
-//! The note's tables: overall, by model, by model and domain.
+//! The tables of the note: overall, by model, and by model and domain.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::group::{Direction, Group, ModelGroup, PairGroup};
 use super::row::SimulationRow;
 use crate::stats::grouped;
 
-/// The tables of the note over a corpus: overall, by model, by model and domain.
+/// The tables of the note over a corpus: overall, by model, and by model and domain.
 ///
 /// [`SimulationRow`] has an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,8 +25,8 @@ pub struct Replication {
 }
 
 impl Replication {
-    /// Creates the replication of these runs as the note does: every run counts, and runs without a model or a domain
-    /// form pairs of their own.
+    /// Creates the replication of these runs as the note does: every run counts, and runs without a model or
+    /// a domain form groups of their own.
     #[must_use]
     pub fn of(rows: &[SimulationRow]) -> Self {
         let all: Vec<&SimulationRow> = rows.iter().collect();
@@ -50,7 +50,7 @@ impl Replication {
         Self { overall, by_model, by_model_domain, direction }
     }
 
-    /// Returns the replication with groups of known models and domains only.
+    /// Drops the groups of unknown models and domains.
     pub(super) fn known(mut self) -> Self {
         self.by_model.retain(|group| group.model.is_some());
         self.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());

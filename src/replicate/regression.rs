@@ -1,4 +1,4 @@
-//! The reward by recovery, errors and calls together.
+//! Regresses the reward on recovery, errors and calls together.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,17 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::stats::{Effect, Interval, Regression, StatsError, linear_regression, logistic_regression};
 
-/// The columns of the regressions.
+/// The measures whose effects the regressions estimate.
 const MEASURES: [Relation; 3] = [Relation::Recovery, Relation::ErrorCount, Relation::CallCount];
 
 /// Rewards of at least this are successes. A reward of 1 may fall short by rounding.
 const SUCCESS: f64 = 1.0 - 1e-6;
 
-/// The reward by recovery rate, error count and call count together.
+/// Regressions of the reward on recovery rate, error count and call count together.
 ///
-/// A correlation looks at one measure. A regression shows how the reward changes with one measure while the others stay
-/// the same. Each pair of model and domain has its own intercept, and standard errors are cluster-robust.
+/// A correlation involves one measure. A regression shows how the reward changes with one measure while the
+/// others stay the same. Each pair of model and domain has its own intercept, and standard errors are
+/// cluster-robust. Runs of an unknown model or domain are grouped by file.
 ///
 /// [`SimulationRow`] has an example of how to read the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,9 +28,9 @@ const SUCCESS: f64 = 1.0 - 1e-6;
 pub struct RewardRegression {
     /// The unit of clustering.
     pub cluster: ClusterBy,
-    /// The log odds of success, a reward of at least 1.
+    /// The model of the log odds of success, a reward of at least 1.
     pub logistic: RewardModel,
-    /// The reward.
+    /// The model of the reward.
     pub linear: RewardModel,
 }
 
@@ -39,15 +40,15 @@ pub struct RewardRegression {
 pub struct RewardModel {
     /// Runs that count.
     pub runs: u64,
-    /// Clusters of these runs.
+    /// Number of clusters of these runs.
     pub clusters: u64,
-    /// Pairs of model and domain, each with its own intercept.
+    /// Number of pairs of model and domain, each with its own intercept.
     pub groups: u64,
     /// Runs left out because all or none of the runs of their pair succeed. Logistic only.
     pub left_out: u64,
-    /// The effects of one unit; empty if undefined.
+    /// The effects of one unit of each measure; empty if undefined.
     pub effects: Vec<MeasureEffect>,
-    /// The reason if the effects are undefined.
+    /// Why the effects are undefined; `None` if they are defined.
     pub undefined: Option<String>,
 }
 
@@ -57,7 +58,7 @@ pub struct RewardModel {
 pub struct MeasureEffect {
     /// The measure.
     pub measure: Relation,
-    /// Its coefficient.
+    /// Its coefficient, with its standard error and interval.
     #[serde(flatten)]
     pub effect: Effect,
     /// The factor by which the odds of success change, with its 95% interval. Logistic only.
@@ -65,7 +66,8 @@ pub struct MeasureEffect {
 }
 
 impl RewardRegression {
-    /// Fits both regressions to the runs with a reward. Uses only `cluster` and `keep_duplicates` of the options.
+    /// Fits both regressions to the runs with a reward. Uses only `cluster` and `keep_duplicates` of the
+    /// options.
     #[must_use]
     pub fn of(rows: &[SimulationRow], options: &ReplicationOptions) -> Self {
         let kept = counted_runs(rows, options).0;
@@ -109,7 +111,7 @@ impl Columns<'_> {
         })
     }
 
-    /// Fits the kept runs: three measures, and an indicator for each group.
+    /// Fits the kept runs by three measures and an indicator of each group.
     fn model(
         &self,
         kept: &[bool],

@@ -51,12 +51,12 @@ impl Relation {
         }
     }
 
-    /// Returns the sign that r has if the measure predicts reward: errors and calls should lower it.
+    /// Returns the sign that r should have: −1 for errors and calls, which should lower the reward, else 1.
     pub(super) fn expected_sign(self) -> f64 {
         if matches!(self, Self::ErrorCount | Self::CallCount) { -1.0 } else { 1.0 }
     }
 
-    /// Returns true if only runs with errors count.
+    /// Returns true if the measure is taken only over runs with errors.
     #[must_use]
     pub fn is_of_errors(self) -> bool {
         matches!(
@@ -65,7 +65,7 @@ impl Relation {
         )
     }
 
-    /// Returns the measure and the reward of a run; `None` if the run does not count.
+    /// Returns the measure and the reward of a run; `None` if either is unknown or the run does not count.
     pub(super) fn pair(self, row: &SimulationRow) -> Option<(f64, f64)> {
         let reward = row.reward.filter(|_| !self.is_of_errors() || row.errors > 0)?;
         let measure = match self {
@@ -98,7 +98,7 @@ impl Relation {
     }
 }
 
-/// The runs of a relation, with both columns.
+/// The runs that count for a relation, with their measures `x` and their rewards `y`.
 #[derive(Debug)]
 pub(super) struct Columns<'r> {
     pub(super) rows: Vec<&'r SimulationRow>,

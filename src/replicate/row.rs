@@ -30,9 +30,9 @@ use crate::trace::Digest;
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct SimulationRow {
-    /// The file.
+    /// The path of the file.
     pub file: String,
-    /// The 0-based place of the run in its file. Not in JSON.
+    /// The 0-based position of the run in its file. Not in JSON.
     #[serde(skip)]
     pub position: u64,
     /// The id in the source.
@@ -51,7 +51,7 @@ pub struct SimulationRow {
     pub tool_calls: u64,
     /// Failed calls.
     pub errors: u64,
-    /// Failed calls whose tool succeeded later.
+    /// Failed calls whose tool succeeded later, as `tool_error_recovery` counts them.
     pub recovered: u64,
     /// `recovered / errors`; 1 without errors.
     pub recovery_rate: f64,
@@ -64,20 +64,22 @@ pub struct SimulationRow {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub default_rule: Option<DefaultMeasures>,
     /// The digest of messages and actions, if the scan takes digests
-    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)). It identifies copies of a run.
+    /// ([`ScanOptions::digests`](crate::scan::ScanOptions)) and the run has steps. It identifies copies of a
+    /// run. Not in JSON.
     #[serde(skip)]
     pub digest: Option<Digest>,
-    /// The copy that counts instead, as `file#id` ([`mark_duplicates`](super::mark_duplicates)).
+    /// The copy that counts instead, as `file#id`, or `file#position` if it has no id
+    /// ([`mark_duplicates`](super::mark_duplicates)).
     pub duplicate_of: Option<String>,
     #[serde(skip)]
     pub(super) termination: Option<String>,
-    /// The digest of the names of all tasks of the file.
+    /// The digest of the names of all tasks in the file.
     #[serde(skip)]
     pub(super) tasks_of_file: Option<Digest>,
 }
 
 impl SimulationRow {
-    /// Returns the row of a scanned run; `None` if `tool_error_recovery` was not among the detectors.
+    /// Returns the row of a scanned run; `None` if `tool_error_recovery` did not judge it.
     #[must_use]
     pub fn of(record: &TraceRecord) -> Option<Self> {
         let verdict = record.verdict("tool_error_recovery")?;
@@ -114,14 +116,14 @@ impl SimulationRow {
         }
     }
 
-    /// Returns true if the run succeeded: a reward within 1e-6 of 1.
+    /// Returns true if the run succeeded: its reward is within 1e-6 of 1.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         is_success(self.reward)
     }
 
-    /// Compares by scan order: by path, then by position. Several processes may read standard input and give equal
-    /// positions; everything else that is recorded breaks such ties.
+    /// Compares in scan order: by path, then by position. Rows of standard input from several processes may
+    /// have equal positions; their other values break such ties.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         let (one, two) = (self, other);
         if one.file == two.file {

@@ -1,4 +1,4 @@
-//! The correlations that stand out, adjusted for the number of tests.
+//! Ranks the correlations of recovery with reward, and adjusts p-values for the number of tests.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::association::Association;
 use super::relation::Relation;
 use crate::stats::{Interval, benjamini_hochberg};
 
-/// A pair of model and domain in which recovery correlates with reward.
+/// The correlation of recovery with reward in one pair of model and domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Signal {
@@ -15,14 +15,15 @@ pub struct Signal {
     pub model: String,
     /// The domain.
     pub domain: String,
-    /// The distance from 0 to the interval over clusters; 0 if the interval contains 0.
+    /// The distance from 0 to the interval over clusters; 0 if the interval contains 0 or is undefined.
     pub at_least: f64,
-    /// The association.
+    /// The correlation, with `q` adjusted for the number of tests among all signals.
     #[serde(flatten)]
     pub association: Association,
 }
 
-/// Returns the signals of recovery in pairs with at least `min_n` runs with errors, strongest evidence first.
+/// Returns the signals in pairs with at least `min_n` runs with errors and a reward, strongest evidence
+/// first.
 pub(super) fn strongest(pairs: &[PairAssociations], min_n: u64) -> Vec<Signal> {
     let mut signals: Vec<Signal> = pairs
         .iter()
@@ -47,7 +48,7 @@ fn distance_from_zero(interval: Interval) -> f64 {
     interval.low.max(-interval.high).max(0.0)
 }
 
-/// Adjusts the p-values of one table's tests.
+/// Sets `q` of these associations: their p-values, adjusted for the number of tests among them.
 pub(super) fn adjust<'a>(associations: impl Iterator<Item = &'a mut Association>) {
     let mut tested: Vec<&mut Association> = associations.filter(|one| one.permutation.is_some()).collect();
     let p_values: Vec<f64> = tested.iter().filter_map(|one| one.permutation.map(|test| test.p)).collect();

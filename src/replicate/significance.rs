@@ -1,4 +1,4 @@
-//! Correlations whose significance depends on clustering.
+//! Finds correlations whose significance depends on clustering.
 
 use serde::Serialize;
 
@@ -17,13 +17,13 @@ pub struct SignificanceChange {
     pub relation: Relation,
     /// r, with the interval for independent runs.
     pub r: Correlation,
-    /// The intervals over clusters.
+    /// The intervals over clusters, the chosen kind of clusters first.
     pub clustered: Vec<ClusteredInterval>,
 }
 
 impl SignificanceChange {
-    /// Returns the change if Fisher's interval and one over clusters disagree about 0. An interval over few clusters
-    /// can only revoke significance.
+    /// Returns the change if Fisher's interval and one over clusters disagree about 0. An interval over few
+    /// clusters can only remove significance, not add it.
     fn of(scope: &str, association: &Association) -> Option<Self> {
         let r = *association.pearson.0.as_ref().ok()?;
         let independent = excludes_zero(r.ci95?);
@@ -35,7 +35,8 @@ impl SignificanceChange {
         })
     }
 
-    /// Returns the first interval over clusters that disagrees with the interval for independent runs about 0.
+    /// Returns the first interval over clusters that disagrees with the interval for independent runs about
+    /// 0.
     #[must_use]
     pub fn differing(&self) -> Option<&ClusteredInterval> {
         let independent = excludes_zero(self.r.ci95?);
@@ -43,7 +44,8 @@ impl SignificanceChange {
     }
 }
 
-/// Returns true if an interval disagrees about 0 with that of independent runs, and is reliable enough to do so.
+/// Returns true if an interval over clusters disagrees about 0 with Fisher's, which excludes 0 if
+/// `independent`, and is reliable enough to do so.
 fn differs(one: &ClusteredInterval, independent: bool) -> bool {
     one.interval().is_some_and(|interval| excludes_zero(interval) != independent)
         && (independent || !one.is_doubtful())
@@ -53,7 +55,7 @@ fn excludes_zero(interval: Interval) -> bool {
     interval.low > 0.0 || interval.high < 0.0
 }
 
-/// Returns the changed verdicts: of all runs, of models, of pairs.
+/// Returns the changes: those over all runs, then those of models, then those of pairs.
 pub(super) fn changes(
     overall: &[Association],
     models: &[ModelAssociations],

@@ -1,4 +1,4 @@
-//! The runs of a replication, or sums over them, in a form that can be merged.
+//! Keeps the runs of a replication, or sums over them, in a form that can be merged.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,11 @@ use super::sums::GroupSums;
 use crate::detect::recovery_rate;
 use crate::trace::{Digest, Distinct};
 
-/// The runs of a replication over one part of a corpus. The states of several parts can be merged.
+/// The runs of a replication over one part of a corpus. States of several parts can be merged.
 ///
-/// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit it keeps sums by model,
-/// domain and task, from which [`SummedReplication`](super::SummedReplication) is computed. The state does not depend
-/// on how the runs were divided or on the order in which they were added.
+/// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit it keeps sums by
+/// model, domain and task; [`SummedReplication`](super::SummedReplication) is computed from these. The state
+/// does not depend on how the runs were divided or on the order in which they were added.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationState, SimulationRow}, scan::ScanOptions};
@@ -52,12 +52,12 @@ enum Form {
 /// The sums kept beyond the limit.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Sums {
-    /// The smallest digests of the runs' contents, from which distinct contents are counted.
+    /// The smallest digests of the runs' contents, which suffice to count or estimate distinct contents.
     pub(super) contents: Distinct,
     pub(super) groups: BTreeMap<TaskOfPair, GroupSums>,
 }
 
-/// A model, a domain, and a task of that domain.
+/// A model, a domain and a task; `None` for an unknown one.
 pub(super) type TaskOfPair = (Option<Arc<str>>, Option<Arc<str>>, Option<String>);
 
 impl Sums {
@@ -87,13 +87,13 @@ impl ReplicationState {
         Self { most_rows, runs: 0, form: Form::Rows(Vec::new()) }
     }
 
-    /// Returns the number of runs.
+    /// Returns the number of runs added.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Adds the runs of another part. The smaller of the two limits applies.
+    /// Adds the runs of another state. From then on, the smaller of the two limits applies.
     pub fn merge(&mut self, other: &Self) {
         self.most_rows = self.most_rows.min(other.most_rows);
         match &other.form {
@@ -178,7 +178,7 @@ fn sorted(rows: &[SimulationRow]) -> Vec<&SimulationRow> {
     rows
 }
 
-/// The state in JSON: rows by file, as lists; or sums by model, domain and task.
+/// The state in JSON: rows by file, as lists; or the sketch of contents, and sums by model, domain and task.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Written<'s> {
@@ -189,8 +189,8 @@ enum Written<'s> {
 /// Model, domain, task, sums.
 type WrittenGroup<'s> = (Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>);
 
-/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, the default rule's recovered, goals and
-/// reached, whether detected; agent, content, termination.
+/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, the default rule's recovered,
+/// goals and reached, whether detected; agent, digest, termination.
 #[derive(Serialize, Deserialize)]
 struct WrittenRow<'s>(Who<'s>, Option<f64>, Counts, Rest<'s>);
 type Counts = (u64, u64, u64, Option<(u64, u64, u64)>, bool);
@@ -309,7 +309,7 @@ impl<'de> Deserialize<'de> for ReplicationState {
                     let key = (names.shared(model), names.shared(domain), task.map(Cow::into_owned));
                     sums.groups.entry(key).or_default().merge(&more);
                 }
-                // With fewer runs the state would not hold sums.
+                // With fewer runs, the state would not hold sums.
                 state.runs = runs.max(most_rows.saturating_add(1));
                 state.form = Form::Sums(Box::new(sums));
             }

@@ -1,4 +1,4 @@
-//! The replication of more runs than memory holds.
+//! Computes the replication of more runs than memory holds.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::stats::{PearsonAccumulator, Resampling};
 use crate::trace::DistinctCount;
 
-/// A measure against the reward, from sums.
+/// The correlation of a measure with the reward, from sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedAssociation {
@@ -26,11 +26,11 @@ pub struct SummedAssociation {
     pub relation: Relation,
     /// Pearson's r.
     pub pearson: Coefficient,
-    /// Its interval over clusters, if these are tasks or pairs of model and domain.
+    /// Its interval over clusters; `None` unless these are tasks or pairs of model and domain.
     pub clustered: Option<ClusteredInterval>,
 }
 
-/// Recovery against reward in the runs with errors of one model in one domain, from sums.
+/// The correlation of recovery with reward over the runs with errors of one model in one domain, from sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedPair {
@@ -38,18 +38,19 @@ pub struct SummedPair {
     pub model: String,
     /// The domain.
     pub domain: String,
-    /// Recovery rate against reward.
+    /// Recovery rate against reward, over runs with errors.
     #[serde(flatten)]
     pub association: SummedAssociation,
 }
 
-/// The replication from sums by task, model and domain, for more runs than a [`ReplicationState`] keeps.
+/// The replication from sums by model, domain and task, for more runs than a [`ReplicationState`] keeps.
 ///
-/// Counts and pass^k are exact. Means are exact to 1e-12, and correlations to about 1e-12 divided by the standard
-/// deviation of the values, because rewards and measures are rounded to multiples of 2^-42. Intervals over clusters
-/// come from the same bootstrap; runs without a task or a domain share a cluster with others of their model instead of
-/// each being its own. Every run counts: copies cannot be identified, only the number of different runs estimated.
-/// Ranks, permutations and tables by groups need the runs.
+/// Counts are exact, and so is pass^k for runs with a model and a domain. Means are exact to 1e-12, and
+/// correlations to about 1e-12 divided by the standard deviation of the values, because rewards and measures
+/// are rounded to multiples of 2^-42. Intervals over clusters come from the same bootstrap, but if the
+/// clusters are tasks, a run without a task or a domain is clustered by its model and whichever of the two is
+/// known. Every run counts: copies cannot be identified, although the number of different runs can be
+/// estimated. Rank correlations, permutation tests and tables by other groups need the runs.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
@@ -70,17 +71,18 @@ pub struct SummedPair {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedReplication {
-    /// The tables of the note, with pairs of known model and domain only.
+    /// The tables of the note, with groups of known models and domains only.
     #[serde(flatten)]
     pub tables: Replication,
-    /// The tables as the note has them: runs without a model or a domain form pairs of their own.
+    /// The tables as in the note: runs without a model or a domain form groups of their own. Not in JSON.
     #[serde(skip)]
     pub published: Replication,
     /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
-    /// Runs with a reward or a count beyond 2^20, which are left out of means and correlations.
+    /// Runs with a reward that are left out of means and correlations, because the reward or a count is
+    /// beyond ±2^20.
     pub out_of_range: u64,
-    /// The number of different contents among the runs with a digest.
+    /// The number of different contents among the runs with a digest, estimated if it is large.
     pub different_contents: DistinctCount,
     /// The unit of resampling.
     pub cluster: ClusterBy,
@@ -88,11 +90,11 @@ pub struct SummedReplication {
     pub resamples: usize,
     /// Their seed.
     pub seed: u64,
-    /// The measures against the reward, over all runs.
+    /// The correlations of the measures in [`Relation::ALL`] with the reward, over all runs.
     pub overall: Vec<SummedAssociation>,
-    /// By model and domain.
+    /// The correlations of recovery with reward, by known model and domain.
     pub pairs: Vec<SummedPair>,
-    /// pass^k, by model and domain.
+    /// pass^k by model and domain, without runs of an unknown model. Not in JSON.
     #[serde(skip)]
     pub pass_k: Vec<PassK>,
 }
@@ -232,7 +234,7 @@ mod tests {
         state
     }
 
-    /// Returns true if figures agree: counts exactly, means and correlations to 1e-11.
+    /// Returns true if figures agree: counts exactly, means and correlations within 1e-11.
     fn agree(one: &serde_json::Value, other: &serde_json::Value) -> bool {
         use serde_json::Value::{Array, Number, Object};
         match (one, other) {

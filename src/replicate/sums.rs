@@ -1,4 +1,4 @@
-//! The figures of groups from sums, for corpora with too many runs to keep.
+//! Computes the figures of groups from sums, for corpora with too many runs to keep.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::relation::Relation;
 use super::row::SimulationRow;
 use crate::stats::{PearsonAccumulator, float};
 
-/// The sums over the runs of one task of a model in a domain.
+/// The sums over runs, such as those of one task, model and domain.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GroupSums {
@@ -18,13 +18,16 @@ pub(super) struct GroupSums {
     tool_calls: u64,
     /// Runs without actions of the chosen actors.
     idle: u64,
-    /// For pass^k: runs that count, those that succeeded, and runs that ended in an infrastructure error.
+    /// For pass^k: the runs that count.
     pub(super) trials: u64,
+    /// Those of them that succeeded.
     pub(super) successes: u64,
+    /// Runs that ended in an infrastructure error, which do not count.
     pub(super) infrastructure_errors: u64,
-    /// Runs with a reward or a count beyond 2^20, which are left out of means and correlations.
+    /// Runs with a reward that are left out of means and correlations, because the reward or a count is
+    /// beyond ±2^20.
     pub(super) out_of_range: u64,
-    /// The measures of [`Relation::ALL`] and the reward.
+    /// The sums of each measure of [`Relation::ALL`] and the reward.
     relations: [PearsonAccumulator; 4],
 }
 
@@ -70,7 +73,7 @@ impl GroupSums {
         }
     }
 
-    /// Returns the sums of a measure and the reward; empty for relations by program.
+    /// Returns the sums of a measure and the reward, empty for a measure that is not in [`Relation::ALL`].
     pub(super) fn pairs(&self, relation: Relation) -> PearsonAccumulator {
         let place = Relation::ALL.iter().position(|one| *one == relation);
         place.and_then(|place| self.relations.get(place)).cloned().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Tests on rows with known answers.
+//! Tests on rows whose results are known.
 
 use super::*;
 use crate::stats::Resampling;
@@ -21,7 +21,7 @@ pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> Simul
     }
 }
 
-/// Eight equal trials of each of 24 tasks: 192 runs that know no more than 24.
+/// Eight equal trials of each of 24 tasks: 192 runs with the information of 24.
 fn repeated(model: &str) -> Vec<SimulationRow> {
     (0..24)
         .flat_map(|task| {
@@ -50,12 +50,12 @@ fn what_only_repeats_is_not_significant() {
     assert!(fisher.low > 0.0 && interval.low < 0.0, "{fisher:?} {interval:?}");
     assert_eq!(one.clustered[0].by, ClusterBy::Task);
     assert_eq!(one.clustered[0].bootstrap.clusters, 24);
-    // One file is one cluster, and no interval.
+    // One file is one cluster, which gives no interval.
     assert_eq!(one.clustered[1].interval(), None);
     assert!(inference.changes.iter().any(|change| change.relation == one.relation
         && change.scope == "all runs"
         && change.differing().unwrap().by == ClusterBy::Task));
-    // Within a task nothing varies, so nothing can be permuted.
+    // Nothing varies within a task, so nothing can be permuted.
     assert_eq!((one.permutation, one.q), (None, None));
 
     let options = ReplicationOptions { cluster: ClusterBy::None, ..ReplicationOptions::default() };
@@ -73,7 +73,7 @@ fn few_runs_are_not_ranked_however_strong() {
     assert!(inference.signals.iter().all(|signal| signal.model == "many"));
     let options = ReplicationOptions { min_n: 3, ..ReplicationOptions::default() };
     let all = ReplicationAnalysis::of(&rows, &options).unwrap();
-    // Ranked, but by what is sure of it: three clusters give no interval.
+    // Ranked, but as an effect of at least 0: three clusters give no interval.
     assert!(all.signals.iter().filter(|signal| signal.model == "few").all(|signal| signal.at_least == 0.0));
 }
 
@@ -138,7 +138,7 @@ fn pooled_and_within_follow_the_pairs() {
         |relation| inference.pooled.iter().find(|one: &&PooledRelation| one.relation == relation).unwrap();
     let effects = of(Relation::RecoveryWithErrors).effects.unwrap();
     let r = errors_only(&inference).pearson.r().unwrap();
-    // Both pairs are alike, and so is what is pooled of them.
+    // Both pairs are alike, so the pooled correlation equals theirs.
     assert!((effects.r - r).abs() < 1e-12 && effects.i2 == 0.0, "{effects:?} {r}");
     let within = inference.within.iter().find(|one| one.relation == Relation::RecoveryWithErrors).unwrap();
     assert!((within.r.r().unwrap() - r).abs() < 1e-12);
@@ -183,7 +183,7 @@ fn runs_without_an_action_are_named() {
 
 #[test]
 fn the_test_within_pairs_has_its_own_r() {
-    // Within each model, recovery correlates with reward, but the model that recovers more is rewarded less.
+    // Recovery correlates with reward within each model, but the model that recovers more is rewarded less.
     let rows: Vec<SimulationRow> = (0..80)
         .map(|task| {
             let weak = task % 2 == 0;

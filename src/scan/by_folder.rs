@@ -1,13 +1,13 @@
-//! A value shared by all files of a directory.
+//! A cache of values that the files of a directory share.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A cache of one value per directory. Files of a directory mostly follow one another.
+/// A cache of one value per directory.
 #[derive(Debug)]
 pub(super) struct ByFolder<T> {
     all: BTreeMap<PathBuf, T>,
-    /// The last directory and its value.
+    /// The last directory and its value: the files of a directory mostly follow one another.
     last: Option<(PathBuf, T)>,
 }
 
@@ -18,7 +18,7 @@ impl<T> Default for ByFolder<T> {
 }
 
 impl<T: Clone> ByFolder<T> {
-    /// Returns the value for the directory of this file, making it on first use.
+    /// Returns the value for this directory. Makes it on first use.
     pub(super) fn of(&mut self, folder: &Path, make: impl FnOnce() -> T) -> T {
         if let Some((_, shared)) = self.last.as_ref().filter(|(last, _)| last == folder) {
             return shared.clone();

@@ -1,4 +1,4 @@
-//! Sidecar files of runs: the reward and the task of a trial.
+//! Sidecar files of runs: the reward, the task and the exception of a trial.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use super::by_folder::ByFolder;
 use crate::read::{ReadSummary, reward};
 use crate::trace::RunSummary;
 
-/// Results of trials are small; a larger file is something else.
+/// The size limit in bytes. Results of trials are small; a larger file is something else.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// The sidecar files of a corpus, read once per directory.
@@ -19,7 +19,7 @@ pub(super) struct Companions(ByFolder<Arc<Companion>>);
 impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
-        // A file that may be a sidecar itself has none.
+        // A file that may itself be a sidecar does not share: it is not its own sidecar.
         match run.parent().filter(|_| !reward::is_place(run)) {
             Some(folder) => self.0.of(folder, new),
             None => new(),
@@ -27,7 +27,7 @@ impl Companions {
     }
 }
 
-/// The sidecar files of one file, read if a run of it lacks something.
+/// The sidecar files of the runs in a directory, read when a run first lacks something.
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,
@@ -39,7 +39,7 @@ impl Companion {
         Self { run, found: OnceLock::new() }
     }
 
-    /// Fills what the run does not record.
+    /// Fills in what the run does not record.
     pub(super) fn complete(&self, ending: &mut RunSummary) {
         let metadata = &ending.metadata;
         if ending.reward.is_some() && metadata.task.is_some() && metadata.termination.is_some() {
@@ -57,7 +57,7 @@ fn find(run: &Path) -> Option<reward::Outside> {
 
 fn read(place: &Path) -> Option<reward::Outside> {
     let name = place.file_name()?.to_str()?;
-    // Checked before opening: opening a pipe would block until somebody writes.
+    // Checked before opening, which would block on a pipe until it has a writer.
     let metadata = fs::metadata(place).ok()?;
     (metadata.is_file() && metadata.len() <= MOST_BYTES).then_some(())?;
     let mut bytes = Vec::new();
@@ -65,7 +65,8 @@ fn read(place: &Path) -> Option<reward::Outside> {
     reward::read(name, &bytes)
 }
 
-/// Returns the summary of a file that is the result of a trial and holds no run, or `None` for any other file.
+/// Returns the summary of a file that is the result of a trial and holds no run, or `None` for any other
+/// file.
 pub(super) fn result_of_trial(path: &Path) -> Option<ReadSummary> {
     (path.file_name()?.to_str()? == reward::RESULT).then(|| read(path)).flatten()?;
     let passed_over = [("results of trials, which tell the rewards of runs beside them".into(), 1)];

@@ -1,5 +1,5 @@
-//! Directories that hold one run in many files: OpenHands writes a file for each event, OpenCode one for each message
-//! and each part of it. Such a run is read as one input that is composed of its files.
+//! Directories that hold one run in many files: OpenHands writes a file for each event, OpenCode one for each
+//! message and one for each part of a message. Such a run is read as one input that is composed of its files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -70,14 +70,14 @@ fn above(path: &Path, levels: usize) -> &Path {
     path.ancestors().nth(levels).unwrap_or(Path::new(""))
 }
 
-/// Returns the number of an event file: `events/40.json` or `events/event-00040-<id>.json`.
+/// Returns the number of an event file: 40 for `events/40.json` and for `events/event-00040-<id>.json`.
 fn event_number(path: &Path) -> Option<u64> {
     let stem = name(path).split('.').next()?;
     let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
     (name(above(path, 1)) == "events").then(|| digits.parse().ok())?
 }
 
-/// The role of a file in a store of OpenCode, with the id that it belongs to.
+/// The role of a file in a store of OpenCode, with the id of its session, or of its message for a part.
 enum Stored {
     Session(String),
     Message(String),
@@ -98,7 +98,7 @@ fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     Some((root, stored))
 }
 
-/// Combines files that are one run into one input, in the same order.
+/// Combines the files of one run into one input. Returns inputs sorted by path.
 pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     let mut rest: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
     let mut events: BTreeMap<PathBuf, Vec<(u64, FoundFile)>> = BTreeMap::new();
@@ -118,7 +118,7 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
         let mut files: Vec<_> = files.into_iter().map(|(_, file)| file).collect();
         if files.len() > 1 {
             let session = above(&folder, 1);
-            // Pages of the same events.
+            // The event cache holds pages of the same events.
             let cache = session.join("event_cache");
             rest.retain(|path, _| above(path, 1) != cache);
             files.splice(0..0, rest.remove(&session.join("base_state.json")));
@@ -140,7 +140,7 @@ enum Part {
     File(FoundFile),
 }
 
-/// Makes a run at this path from these parts.
+/// Makes one input at this path from these parts.
 fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
     let mut size = 0;
     let pieces = parts.into_iter().map(|part| match part {
@@ -171,7 +171,8 @@ impl Store {
         }
     }
 
-    /// Composes each session as OpenCode exports it. Its ids sort by time.
+    /// Composes each session as OpenCode exports it. Its ids sort by time, so files sorted by path are in
+    /// order. Sessions without messages and parts without a message stay files of their own.
     fn join(mut self) -> Vec<FoundFile> {
         let mut joined = Vec::new();
         for (id, messages) in self.messages {

@@ -1,4 +1,4 @@
-//! Folds over the runs of a file: detectors, fingerprint, digest.
+//! Runs the detectors over the runs of a file, and computes fingerprints and digests.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -17,19 +17,19 @@ use crate::live::Monitor;
 use crate::read::Format;
 use crate::trace::{Digest, Event, RouteStatus, RunSource, RunSummary, Status, Step, StepSink};
 
-/// Number of runs and errors that are kept before they are emitted. A small batch reuses memory that is still in cache:
-/// with 64, runs of 3 KB take a tenth more time.
+/// The number of runs and errors in a full batch. A small batch reuses memory that is still in cache: with
+/// 64, runs of 3 KB take a tenth more time.
 const MOST_KEPT: usize = 4;
 
-/// Records and errors that were not emitted, in order.
+/// Records and errors that are not emitted yet, in order.
 pub(super) type Kept = Vec<Result<TraceRecord>>;
 
-/// Runs the detectors over one run after the other, and keeps records and errors.
+/// Runs the detectors over one run after another, and keeps records and errors.
 pub(super) struct Sink<'s> {
     folding: Folding<'s>,
     pub(super) kept: Rc<RefCell<Kept>>,
-    /// Takes the kept items when there are many, with a lower bound of the number of positions. `None` keeps
-    /// everything.
+    /// Emits the kept items when a batch is full. Its argument is a lower bound on the number of positions
+    /// read since the last piece. `None` keeps everything.
     hand_on: Option<&'s dyn Fn(u64)>,
 }
 
@@ -38,7 +38,7 @@ impl<'s> Sink<'s> {
         Self { folding: Folding::new(scanner, path, companion), kept: Rc::default(), hand_on: None }
     }
 
-    /// Returns the same, with a receiver of full batches.
+    /// Sets the function that emits full batches.
     pub(super) fn handing_on<'h>(self, hand_on: &'h dyn Fn(u64)) -> Sink<'h>
     where
         's: 'h,
@@ -46,7 +46,7 @@ impl<'s> Sink<'s> {
         Sink { hand_on: Some(hand_on), ..self }
     }
 
-    /// Emits the batch if it is full, with this lower bound of positions.
+    /// Emits the batch if it is full. `positions` is a lower bound, as for `hand_on`.
     fn hand_on_much(&self, positions: u64) {
         let is_much = self.kept.borrow().len() >= MOST_KEPT;
         if is_much && let Some(hand_on) = self.hand_on {
@@ -92,11 +92,11 @@ struct Folding<'s> {
     position: u64,
     actions: u64,
     errors: u64,
-    /// Takes one run after the other.
+    /// Reused for each run in turn.
     monitor: Option<Monitor>,
     fingerprint: Option<FingerprintBuilder>,
     digest: Option<Digest>,
-    /// The addresses of the texts of each step, if places are wanted.
+    /// The index of each step and the addresses of its texts in memory, if places are wanted.
     addresses: Vec<(u64, [usize; 3])>,
 }
 

@@ -1,4 +1,4 @@
-//! Metadata of runs from a table next to the recordings.
+//! Metadata of runs from a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -10,11 +10,13 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::trace::RunSummary;
 
-/// Metadata of runs by file, run id or task, from a table next to the recordings.
+/// Metadata of runs by file, run id or task, from a table.
 ///
-/// A row names its runs by `file` (a path or its end), `run` (the id) or, without either, by `task`, together with
-/// `trial` if both have one. `model`, `domain`, `task`, `reward` and `trial` fill what a run does not record; any other
-/// column is a label. Rows by file come before rows by id and by task, and the first row with a value counts.
+/// A row names its runs by `file` (a path or its last parts), by `run` (the id), by both, or, without either,
+/// by `task`, together with `trial` if the row and the run have one. `model`, `domain`, `task`, `reward` and
+/// `trial` fill in what a run does not record; any other column is a label. Rows by file come before rows by
+/// id, and these before rows by task; the first row with a value counts. `path`, `run_id`, `id`, `trace`,
+/// `task_id` and `score` are other names of these columns.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -31,9 +33,11 @@ use crate::trace::RunSummary;
 #[derive(Debug, Default)]
 pub struct RunTable {
     rows: Vec<Row>,
-    /// The rows by the last part of their path, by run id, by task.
+    /// The indices of rows with a file, by file name.
     by_file: BTreeMap<OsString, Vec<usize>>,
+    /// The indices of other rows with a run id, by this id.
     by_run: BTreeMap<String, Vec<usize>>,
+    /// The indices of the remaining rows, by task.
     by_task: BTreeMap<String, Vec<usize>>,
     overrides: bool,
     aliases: BTreeMap<String, String>,
@@ -57,8 +61,8 @@ impl RunTable {
     /// Reads CSV with a header line. Empty cells are missing values.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row has no key, more cells than the header or a value of
-    /// another kind.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row names no file, run or task, has more cells than
+    /// the header, or has a reward or trial that is not a number.
     pub fn from_csv(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
@@ -88,7 +92,7 @@ impl RunTable {
         Ok(table)
     }
 
-    /// Reads JSON lines, an object in each. Null is a missing value.
+    /// Reads JSON lines, each an object. Null is a missing value.
     ///
     /// # Errors
     /// See [`RunTable::from_csv`], and if a line is not an object.
@@ -103,13 +107,13 @@ impl RunTable {
         Ok(table)
     }
 
-    /// Sets whether rows replace recorded values.
+    /// Sets whether rows replace recorded values. By default, they do not.
     #[must_use]
     pub fn overriding(self, overrides: bool) -> Self {
         Self { overrides, ..self }
     }
 
-    /// Renames a model in all runs.
+    /// Renames a model, recorded or from a row, in all runs.
     #[must_use]
     pub fn with_alias(mut self, model: impl Into<String>, name: impl Into<String>) -> Self {
         self.aliases.insert(model.into(), name.into());
@@ -122,7 +126,8 @@ impl RunTable {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
     }
 
-    /// Returns the number of runs without a row so far. Sub-agents do not count.
+    /// Returns the number of runs so far that matched no row, or 0 if there are no rows. Sub-agents do not
+    /// count.
     #[must_use]
     pub fn unmatched_runs(&self) -> u64 {
         self.unmatched_runs.load(Ordering::Relaxed)
@@ -183,7 +188,7 @@ impl RunTable {
         }
     }
 
-    /// Returns the rows of a run.
+    /// Returns the rows of a run: by file, by id, by task.
     fn rows_of(&self, file: &Path, ending: &RunSummary) -> Vec<&Row> {
         let known = &ending.metadata;
         let by_file = self.by_file.get(file.file_name().unwrap_or(OsStr::new("")));
@@ -199,12 +204,12 @@ impl RunTable {
     }
 }
 
-/// Returns true if two trials may be the same: either may be unknown.
+/// Returns true if two trials are equal or one is unknown.
 fn fit(one: Option<u64>, other: Option<u64>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
 }
 
-/// Parses a number, or whether the run succeeded.
+/// Parses a finite number, or a Boolean as 1 or 0.
 fn reward(text: &str) -> Option<f64> {
     match text.trim() {
         "true" | "True" => Some(1.0),
@@ -214,8 +219,8 @@ fn reward(text: &str) -> Option<f64> {
 }
 
 impl Row {
-    /// Sets missing values, or with `overrides` all values that no earlier row set. The reward is that of a whole run,
-    /// not of its sub-agents.
+    /// Sets missing values. With `overrides`, replaces all values that no earlier row set, and all labels. A
+    /// sub-agent gets no reward: the reward is that of the whole run.
     fn complete(&self, ending: &mut RunSummary, overrides: bool, set: &mut BTreeSet<&'static str>) {
         let mut takes = |name, is_known: bool| if overrides { set.insert(name) } else { !is_known };
         let known = &mut ending.metadata;

@@ -1,7 +1,6 @@
 //! Scans files and directories in parallel.
 //!
-//! [`Scanner`] runs detectors over every run and gives a [`TraceRecord`] for each, in the order of the sources. This is
-//! the only module that knows paths and threads.
+//! [`Scanner`] runs detectors over every run and returns a [`TraceRecord`] for each, in source order.
 
 mod by_folder;
 mod companion;

@@ -1,4 +1,4 @@
-//! Opens files and decompresses them by the ending of their names.
+//! Opens files, and decompresses those whose names end in `.gz` or `.zst`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "compression")]
 use crate::read::Frames;
 
-/// Endings of input files in a directory, compressed or not.
+/// The name endings of inputs; if compressed, before `.gz` or `.zst`.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
 /// The compression of a file, by the ending of its name.
@@ -34,7 +34,7 @@ impl Compression {
     }
 }
 
-/// Returns true if a directory's file of this name is an input.
+/// Returns true if a scan of a directory reads a file of this name.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
@@ -45,7 +45,7 @@ pub(super) fn is_input(path: &Path) -> bool {
     }
 }
 
-/// Opens the bytes of a file.
+/// Opens a file for reading, decompressed. `-` is standard input, which is read as it is.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
@@ -67,10 +67,11 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
-/// The limit of decompression to reach an offset.
+/// The greatest offset, in bytes, to which input is read and discarded.
 const MOST_PASSED: u64 = 8 << 20;
 
-/// Opens the bytes of a file at an offset, or returns `None` if that fails or would take long.
+/// Opens a file at an offset in its decompressed bytes. Returns `None` if that fails, or if a compressed file
+/// would have to be read beyond [`MOST_PASSED`].
 pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     if Compression::of(path) == Compression::None {
         let mut file = File::open(path).ok()?;
@@ -80,7 +81,7 @@ pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     pass(open(path).ok()?, offset)
 }
 
-/// Reads up to an offset, or returns `None` if that fails or would take long.
+/// Skips the first `offset` bytes. Returns `None` if that fails or the offset exceeds [`MOST_PASSED`].
 pub(super) fn pass(mut input: Box<dyn Read>, offset: u64) -> Option<Box<dyn Read>> {
     if offset > MOST_PASSED {
         return None;

@@ -1,5 +1,5 @@
-//! Puts results of threads into source order, and limits how far threads run ahead. Spans of several files wait until
-//! all files have been read.
+//! Puts the results of threads into source order, and limits how far threads run ahead. Spans to be joined
+//! wait until all files have been read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,42 +9,44 @@ use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
 use crate::read::{ReadSummary, SpanBatch, SpanPool};
 
-/// The position of a batch: the file, and the part of it.
+/// The position of a batch: the index of its file, and its number within the file.
 pub(super) type Key = (usize, u64);
 
-/// A run or an error of a batch.
+/// A run or an error of a batch. `name` is that of a run without actions, for the summary.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
     Error(Error),
 }
 
-/// The results of one part of a file.
+/// The results of a part of a file.
 #[derive(Debug)]
 pub(super) struct Batch<T> {
     pub(super) path: Arc<Path>,
     pub(super) items: Vec<Item<T>>,
     pub(super) reading: ReadSummary,
-    /// The size of the file, with its last part.
+    /// The size of the file in bytes, set in its last batch.
     pub(super) last: Option<u64>,
 }
 
+/// Takes batches in any order and emits their events in source order.
 pub(super) struct Order<T, F, P> {
     state: Mutex<State<T, F>>,
     changed: Condvar,
     progress: P,
-    /// Limit of batches that wait for earlier ones.
+    /// The number of waiting batches above which threads hold back.
     most_waiting: usize,
 }
 
 struct State<T, F> {
-    /// Threads that wait for a change.
+    /// The number of threads that wait for a change.
     waiters: usize,
+    /// The key of the next batch to emit.
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
-    /// Positions of the first unfinished file whose results were emitted.
+    /// The number of positions in the emitted batches of the file at the front.
     before: u64,
-    /// Positions of the other parts of unfinished files.
+    /// The numbers of positions in batches that are counted but not emitted.
     counts: BTreeMap<Key, u64>,
     each: F,
     summary: Option<FileSummary>,
@@ -76,15 +78,15 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the number of positions of a part.
+    /// Records the number of positions in a batch.
     pub(super) fn count(&self, key: Key, positions: u64) {
         let mut state = self.lock();
         state.counts.insert(key, positions);
         self.wake(state);
     }
 
-    /// Returns the number of positions before this part, or `None` if not all are counted yet. Call it before this part
-    /// is delivered.
+    /// Returns the number of positions in the file before this batch, or `None` if an earlier batch is not
+    /// counted yet. Must be called before this batch is delivered.
     pub(super) fn base(&self, (file, part): Key) -> Option<u64> {
         let state = self.lock();
         let (from, before) = if file == state.front.0 { (state.front.1, state.before) } else { (0, 0) };
@@ -94,20 +96,21 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         (parts == part).then_some(sum)
     }
 
-    /// Returns true if too much waits for earlier parts to begin something new.
+    /// Returns true if no other file should be begun: too many batches wait for earlier ones.
     pub(super) fn is_crowded(&self) -> bool {
         self.lock().waiting.len() > self.most_waiting
     }
 
-    /// Returns true if this part should wait: too much waits already, and not for it.
+    /// Returns true if the thread that makes this batch should hold back: too many batches wait, and not for
+    /// this one.
     pub(super) fn is_too_early(&self, key: Key) -> bool {
         let state = self.lock();
         state.waiting.len() > self.most_waiting && state.front != key
     }
 
-    /// Waits for a change, or for a short time.
+    /// Waits for a change, but only for a short time.
     pub(super) fn wait(&self) {
-        /// Long enough to be free, short enough for pieces that are queued meanwhile.
+        /// Long enough to cost nothing, short enough to notice pieces that are queued in the meantime.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
         let mut state = self.lock();
         state.waiters += 1;
@@ -124,7 +127,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         }
     }
 
-    /// Takes the results of a part, and emits what is next in order.
+    /// Takes a batch, and emits all batches that are next in order.
     pub(super) fn deliver(&self, key: Key, batch: Batch<T>) {
         let mut guard = self.lock();
         let state = &mut *guard;
@@ -140,7 +143,8 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.wake(guard);
     }
 
-    /// Emits the runs of files whose spans were set aside. `read` returns the runs of a file, numbered from a position.
+    /// Emits the runs of the spans that were set aside, file by file. `read` takes the index of a file and
+    /// the position of its first such run.
     pub(super) fn join(
         &self,
         mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, ReadSummary),
@@ -171,7 +175,7 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
     fn hand_on(&mut self, mut batch: Batch<T>) {
         let (file, part) = self.front;
         self.joined.take(file, batch.reading.set_aside.take());
-        // A file that holds only spans is reported with its runs.
+        // A file that holds only spans is reported later, with its runs.
         let waits = part == 0 && batch.last.is_some() && self.joined.holds_spans && batch.is_without_runs();
         let each = &mut self.each;
         let summary = self.summary.get_or_insert_with(|| FileSummary::new(Arc::clone(&batch.path)));
@@ -237,19 +241,19 @@ impl<T> Item<T> {
 struct Joined<T> {
     pool: SpanPool,
     files: Vec<JoinedFile<T>>,
-    /// True if the current file holds spans.
+    /// True if spans of the file at the front were set aside.
     holds_spans: bool,
 }
 
-/// A file whose spans were set aside. It is reported when its runs are known.
+/// A file whose spans were set aside. It is reported once their runs are known.
 #[derive(Debug)]
 struct JoinedFile<T> {
     /// Its index among the files.
     file: usize,
     summary: FileSummary,
-    /// Number of its runs that are not spans.
+    /// Number of its other runs, readable or not: the position of the first joined run.
     positions: u64,
-    /// Its events that were not reported yet.
+    /// Its items that were not reported yet.
     unreported: Vec<T>,
 }
 
@@ -260,7 +264,7 @@ impl<T> Default for Joined<T> {
 }
 
 impl<T> Joined<T> {
-    /// Takes spans of a file. Files come in order.
+    /// Adds the spans of a file. Files must come in order.
     fn take(&mut self, file: usize, spans: Option<SpanBatch>) {
         if let Some(spans) = spans {
             self.pool.add(file, spans);
@@ -268,8 +272,8 @@ impl<T> Joined<T> {
         }
     }
 
-    /// Ends the file, with its events that were not reported. Returns the summary if it is final: the file holds no
-    /// spans, or it holds other runs as well, which it counts.
+    /// Ends a file. `unreported` is `None` if its beginning was reported. Returns the summary if it is final:
+    /// the file holds no spans, or they get another summary.
     fn end(&mut self, file: usize, summary: FileSummary, unreported: Option<Vec<T>>) -> Option<FileSummary> {
         if !std::mem::take(&mut self.holds_spans) {
             return Some(summary);

@@ -1,4 +1,4 @@
-//! Work of one thread on a file: it reads runs and cuts off pieces for other threads.
+//! The work of one thread on a file: it reads runs and cuts off pieces for other threads.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,11 +19,11 @@ pub(super) struct Part<'w, 's, T, M, F, P> {
     kept: Rc<RefCell<Kept>>,
     /// The number of the next batch.
     next: u64,
-    /// The first batch of the runs that are being read.
+    /// The number of the first batch since the last piece.
     since: u64,
-    /// The number of their positions that were emitted.
+    /// The number of positions since the last piece that are already counted.
     handed_on: u64,
-    /// The number of positions before them, once known.
+    /// The number of positions in the file up to the last piece, once known.
     base: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ where
         let again = |offset| source.open_at(offset);
         let context = source.context(&again, options, work.scanner.options.join);
         let cut = work.threads > 1 && !window.is_whole();
-        // The sink emits full batches; pieces are preceded by everything before them.
+        // The sink emits full batches. Everything read before a piece is emitted before it.
         let shared = RefCell::new(self);
         let hand_on = |positions: u64| shared.borrow_mut().hand_on(positions);
         let mut sink = sink.handing_on(&hand_on);
@@ -63,7 +63,7 @@ where
         }
     }
 
-    /// Emits everything read so far, with a lower bound of the positions since the last piece.
+    /// Emits everything read so far. `positions` is a lower bound on the positions since the last piece.
     fn hand_on(&mut self, positions: u64) {
         let positions = positions.max(self.handed_on);
         let key = (self.file, self.next);
@@ -78,13 +78,15 @@ where
         self.make_room();
     }
 
-    /// Returns the number of positions before the current runs. Called before the first of them is emitted.
+    /// Returns the number of positions in the file up to the last piece. First called before a batch after
+    /// that piece is emitted.
     fn base(&mut self) -> u64 {
         let (work, key) = (self.work, (self.file, self.since));
         *self.base.get_or_insert_with(|| work.base(key, 0))
     }
 
-    /// Waits, or reads pieces, while too much waits for earlier parts. A part that all others wait for does not wait.
+    /// Reads pieces, or waits, while too many batches wait for earlier ones. Does not wait if they wait for
+    /// this file's next batch.
     fn make_room(&self) {
         let next = (self.file, self.next);
         while self.work.threads > 1 && self.work.order.is_too_early(next) {

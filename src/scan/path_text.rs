@@ -1,4 +1,4 @@
-//! Paths as text, without a loss if they are not UTF-8.
+//! Paths as text, even if they are not UTF-8.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Returns a path or a part of one as text. Bytes that are not UTF-8 are written as `\xff`.
+/// Returns a path, or a part of one, as text. A byte that is not UTF-8 becomes an escape such as `\xff`.
 #[must_use]
 pub fn path_text(path: &OsStr) -> Cow<'_, str> {
     match path.to_str() {
@@ -27,7 +27,8 @@ fn escaped(path: &OsStr) -> String {
     text
 }
 
-/// A path in a partial state. One that is not UTF-8 is a NUL, which no path contains, and its bytes in hexadecimal.
+/// A path in a partial state. If it is not UTF-8, it is stored as a NUL, which no path contains, and its
+/// bytes in hexadecimal.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredPath<P: AsRef<Path> = PathBuf>(pub(crate) P);
 

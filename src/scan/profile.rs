@@ -1,4 +1,4 @@
-//! Detectors for the runs of one service, agent, model and the like.
+//! Profiles: detectors for the runs that a filter selects, such as those of one service or model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,8 +11,9 @@ use crate::detect::Detector;
 use crate::read::Format;
 use crate::trace::Metadata;
 
-/// Conditions on a run that must all hold. Each is a pattern for the whole text: `*` matches any characters and `?`
-/// matches one.
+/// Conditions on a run that must all hold; without conditions, every run matches. Each is a pattern for the
+/// whole value: `*` matches any number of characters and `?` matches one. A condition on a value that the run
+/// lacks does not hold.
 ///
 /// ```
 /// use wrongturn::{Metadata, scan::RunFilter};
@@ -28,7 +29,7 @@ use crate::trace::Metadata;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RunFilter {
-    /// The name of the service, `service.name` of its resource attributes.
+    /// The name of the service, from the resource attribute `service.name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// The name of the agent.
@@ -46,12 +47,12 @@ pub struct RunFilter {
     /// The path of the file, as the scan names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Labels by name.
+    /// A pattern for each label, by the name of the label.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub label: BTreeMap<String, String>,
 }
 
-/// The label with the name of a service.
+/// The label that holds the name of the service.
 const SERVICE: &str = "resource.service.name";
 
 impl RunFilter {
@@ -81,7 +82,7 @@ impl RunFilter {
 /// Returns true if a pattern matches the whole text.
 fn is_match(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // Where to go on if the last `*` takes one more character.
+    // Where to resume if the last `*` matches one more character.
     let mut retry = None;
     loop {
         let rest = text.clone();
@@ -107,9 +108,9 @@ fn is_match(pattern: &str, text: &str) -> bool {
 /// Detectors for the runs that a filter matches.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The runs.
+    /// Selects the runs.
     pub filter: RunFilter,
-    /// All detectors that judge them.
+    /// The detectors that judge them, in place of the scanner's own.
     pub detectors: Vec<Arc<dyn Detector>>,
 }
 

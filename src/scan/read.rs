@@ -1,4 +1,4 @@
-//! Reads files as traces, one after the other.
+//! Reads files as traces, one after another.
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::read::{ReadOptions, ReadSummary, Window, read_window};
 use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollector};
 
-/// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. `each` can stop the reading with an
-/// error.
+/// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. An error of `each` stops
+/// the reading.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, scan::{ScanEvent, read_files}};
@@ -28,7 +28,7 @@ use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollecto
 /// ```
 ///
 /// # Errors
-/// Errors of `each`. Unreadable input is an event.
+/// The first error of `each`. Unreadable input is not an error but an event.
 pub fn read_files<I, E>(
     paths: I,
     options: &ReadOptions,
@@ -40,9 +40,9 @@ where
     read_paths(paths, options, false, &mut each)
 }
 
-/// Like [`read_files`], with all files as one source of spans and log records: parts of a trace are joined across
-/// files. A trace belongs to the first file that has a part of it, and files of spans come last, as in a scan with
-/// [`ScanOptions::join`](crate::scan::ScanOptions::join).
+/// Like [`read_files`], but reads all files as one source of spans and log records, as a scan does with
+/// [`ScanOptions::join`](crate::scan::ScanOptions::join): parts of a trace are joined across files. A trace
+/// belongs to the first file that has a part of it, and files of spans come last.
 ///
 /// # Errors
 /// See [`read_files`].
@@ -68,7 +68,7 @@ where
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, unread, .. } = discover(paths.collect::<Vec<PathBuf>>());
-    // After an error of the caller, nothing more is emitted.
+    // After an error of `each`, nothing more is emitted.
     let failed = RefCell::new(None);
     let emit = |event| {
         let mut failed = failed.borrow_mut();

@@ -1,4 +1,4 @@
-//! Results of a scan: records of runs, summaries of files, progress.
+//! Results of a scan: records of runs, summaries of files, and progress.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 /// The results for one run.
 ///
 /// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
-/// "fingerprint"?}`, where `trace` is the source's id, or else `<file stem>#<position>`. Reading it back leaves all
-/// other fields at their defaults.
+/// "fingerprint"?}`, where `trace` is [`TraceRecord::trace_id`]. A record that is read back has that as its
+/// id, its verdicts sorted by detector, and all other fields at their defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRecord {
@@ -33,26 +33,27 @@ pub struct TraceRecord {
     pub position: u64,
     /// Its metadata.
     pub metadata: Metadata,
-    /// Its reward; finite.
+    /// Its reward, if known; finite.
     pub reward: Option<f64>,
     /// Counts of unpaired calls and answers.
     pub unpaired: Unpaired,
     /// Number of actions, of all actors.
     pub actions: u64,
-    /// Number of actions that failed, as recorded.
+    /// Number of actions with the status `error`.
     pub errors: u64,
-    /// The verdicts, in the order of the detectors.
+    /// The verdicts by the id of the detector, in the order of the detectors.
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// The cost of the whole run, as far as it is recorded.
     pub cost: Cost,
     /// For each detector with findings, the cost of the steps inside them, each step once.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
-    /// The digest of the content of the run, if requested: who said and did what, with which answers, in order. Ids,
-    /// names, rewards and times do not count.
+    /// The digest of the content of the run, if requested: its messages and actions in order, with actors,
+    /// arguments and answers. Statuses, metadata, rewards and times do not count.
     pub digest: Option<Digest>,
     /// The fingerprint, if requested.
     pub fingerprint: Option<Fingerprint>,
-    /// The places of the last steps of findings, if [`ReadOptions::places`](crate::ReadOptions::places) asks for them.
+    /// The places in the file of the last steps of findings, by step index, if
+    /// [`ReadOptions::places`](crate::ReadOptions::places) asks for them and the format allows it.
     pub places: BTreeMap<u64, SourcePlace>,
 }
 
@@ -66,12 +67,12 @@ impl TraceRecord {
             .unwrap_or_else(|| format!("{}#{}", path_text(stem(&self.file)), self.position))
     }
 
-    /// Returns the name of a run without an action.
+    /// Returns the id of the run if it has no action.
     pub(super) fn without_action(&self) -> Option<String> {
         (self.actions == 0).then(|| self.trace_id())
     }
 
-    /// Returns the verdict of a detector.
+    /// Returns the verdict of the detector with this id, or `None` if it did not judge the run.
     #[must_use]
     pub fn verdict(&self, detector: &str) -> Option<&Verdict> {
         self.verdicts.iter().find(|(id, _)| id == detector).map(|(_, verdict)| verdict)
@@ -136,7 +137,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
     }
 }
 
-/// Returns the name of a file without its ending and that of its compression.
+/// Returns the name of a file without its ending, or its two endings if it is compressed.
 fn stem(file: &Path) -> &OsStr {
     let stem = file.file_stem().unwrap_or_default();
     match Compression::of(file) {
@@ -145,7 +146,7 @@ fn stem(file: &Path) -> &OsStr {
     }
 }
 
-/// Number of names of runs without an action in a summary.
+/// The greatest number of runs without an action that a summary names.
 const NAMED: usize = 10;
 
 /// Summary of one file.
@@ -162,18 +163,18 @@ pub struct FileSummary {
     /// True if its lines are documents, and at least one should be readable.
     #[serde(skip)]
     wants_document: bool,
-    /// False if the file could not be found. Such files come last in a scan.
+    /// False if the path cannot be read or is a directory without inputs. Such paths come last in a scan.
     #[serde(skip)]
     pub is_reachable: bool,
     /// Number of runs that were read.
     pub runs: u64,
     /// Number of those without an action.
     pub runs_without_actions: u64,
-    /// Names of the first of those.
+    /// The ids of the first 10 of those.
     pub without_actions: Vec<String>,
     /// Number of errors.
     pub errors: u64,
-    /// Number of errors that lost a run.
+    /// Number of errors that each lost a run.
     pub runs_lost: u64,
     /// Skipped elements by reason.
     pub passed_over: PassedOver,
@@ -207,12 +208,12 @@ impl FileSummary {
         self.is_mixed
     }
 
-    /// Makes the summary of a path that cannot be reached.
+    /// Makes the summary of a path that cannot be read, with one error.
     pub(super) fn unreachable(path: Arc<Path>) -> Self {
         Self { is_reachable: false, errors: 1, ..Self::new(path) }
     }
 
-    /// Adds the name of a run without an action, if few are named.
+    /// Adds the id of a run without an action, unless enough are named.
     pub(super) fn name_without_action(&mut self, name: Option<String>) {
         self.without_actions.extend(name.filter(|_| self.without_actions.len() < NAMED));
     }
@@ -223,13 +224,13 @@ impl FileSummary {
         self.runs_lost += u64::from(error.run().is_some());
     }
 
-    /// Returns the error of a file that should have documents and has none in any part.
+    /// Returns an error if a line of the file should have been a document and none was.
     pub(super) fn lacks_document(&self) -> Option<Error> {
         let is_unread = self.format.is_none() && !self.is_mixed && self.errors == 0;
         (self.wants_document && is_unread).then(no_document)
     }
 
-    /// Adds the summary of another part of the file.
+    /// Adds the summary of another part of the file, except its errors.
     pub(super) fn add(&mut self, reading: ReadSummary) {
         self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
@@ -245,26 +246,27 @@ impl FileSummary {
     }
 }
 
-/// Events of a scan, in source order.
+/// An event of a scan or of reading files. Events come in source order.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScanEvent<T = TraceRecord> {
     /// A file begins.
     Begin(Arc<Path>),
-    /// A run of it, or what the caller made of the run.
+    /// A run of the file: a record, a trace, or the value that the caller mapped the record to.
     Record(T),
-    /// An error in it.
+    /// An error in the file, or about it.
     Error(Error),
     /// The file ends.
     End(FileSummary),
-    /// Files of a directory that are not read, since their names do not end like inputs. Comes after all files.
+    /// Files of a given directory that are not read because their names do not end like those of inputs.
+    /// Comes after all files that are read.
     NotRead {
         /// The directory.
         directory: Arc<Path>,
         /// Number of files.
         files: u64,
-        /// Numbers by ending of the name. Files without a plain ending, and endings beyond the first hundred, are under
-        /// the empty string.
+        /// Number of files by ending of the name. Files without a plain ending, and those with endings beyond
+        /// the first hundred, are under the empty string.
         endings: BTreeMap<String, u64>,
     },
 }
@@ -286,7 +288,7 @@ pub struct FileScan {
 }
 
 impl FileScan {
-    /// Collects events into files.
+    /// Adds an event to the results of the last file, or begins another.
     pub(super) fn collect(files: &mut Vec<Self>, event: ScanEvent) {
         match event {
             ScanEvent::Begin(path) => files.push(Self {
@@ -313,13 +315,13 @@ impl FileScan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Bytes of finished files.
+    /// Size of the finished files on disk, in bytes.
     pub bytes: u64,
-    /// Bytes of all files whose sizes are known in advance.
+    /// Size of all files, in bytes, as far as it is known in advance.
     pub bytes_total: u64,
     /// Number of finished files.
     pub files: u64,
-    /// Number of finished runs.
+    /// Number of runs in finished files and pieces of files.
     pub traces: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The parallel scan: runs detectors over all runs of all files, with results in source order.
+//! Runs detectors over the runs of many files in parallel, with results in source order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Format, InputContext, ReadOptions, Window, read_window};
 use crate::trace::Metadata;
 
-/// The limit of threads.
+/// The greatest number of threads.
 const MOST_THREADS: usize = 1024;
 
-/// Options of a scan. Fields may be added: end with `..ScanOptions::default()`.
+/// Options of a scan. Fields may be added: write `..ScanOptions::default()` after those that you set.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, Scanner, default_detectors, scan::ScanOptions};
@@ -45,20 +45,21 @@ pub struct ScanOptions {
     pub fingerprints: bool,
     /// Whether to compute the digest of each run's content, to recognise repeated runs.
     pub digests: bool,
-    /// A table with metadata of runs.
+    /// A table that completes the metadata of runs.
     pub run_table: Option<Arc<RunTable>>,
-    /// Number of threads; `None` for one per core.
+    /// Number of threads, from 1 to 1,024; `None` for one per core.
     pub threads: Option<usize>,
-    /// Files up to this size, in bytes, are read whole by one thread. Larger ones are streamed, and cut into pieces
-    /// that threads share.
+    /// Uncompressed files up to this size, in bytes, are read whole by one thread. Other files are streamed
+    /// and, if their format allows it, cut into pieces that threads share.
     pub whole_file_limit: u64,
-    /// The approximate size of a piece in bytes; a larger run is a piece of its own.
+    /// The approximate size of a piece in bytes. Runs are not divided: a piece with a larger run is larger.
     pub piece_bytes: usize,
-    /// Whether all files are one source of spans and log records: parts of a trace are joined across files. A trace
-    /// then belongs to the first file that has a part of it, and files of spans come last. Their spans are held until
-    /// every file has been read.
+    /// Whether all files are one source of spans and log records: parts of a trace are joined across files. A
+    /// trace then belongs to the first file that has a part of it, and files of spans come last. A file that
+    /// also holds other runs is reported twice. Spans are held until every file has been read.
     pub join: bool,
-    /// Other detectors for some runs. The first profile that matches a run replaces the detectors of the scanner.
+    /// Other detectors for some runs: those of the first profile that matches a run replace the scanner's
+    /// own.
     pub profiles: Vec<Profile>,
 }
 
@@ -78,7 +79,7 @@ impl Default for ScanOptions {
     }
 }
 
-/// Runs detectors over corpora.
+/// Runs detectors over files and directories of recorded runs.
 ///
 /// ```no_run
 /// use wrongturn::{Scanner, default_detectors, scan::{ScanEvent, ScanOptions}};
@@ -95,19 +96,20 @@ impl Default for ScanOptions {
 pub struct Scanner {
     /// The detectors of the scanner and of all profiles, each once.
     pub(super) detectors: Vec<Arc<dyn Detector>>,
-    /// The places in that list of the scanner's own detectors, and of those of each profile.
+    /// The indices in `detectors` of the scanner's own.
     pub(super) own: Vec<usize>,
+    /// For each profile, the indices in `detectors` of its own.
     pub(super) of_profiles: Vec<Vec<usize>>,
     pub(super) options: ScanOptions,
 }
 
 impl Scanner {
-    /// Makes a scanner with these detectors. Unless the options say otherwise, argument texts are kept if a detector
-    /// reads them.
+    /// Makes a scanner with these detectors. Unless the options say otherwise, argument texts are kept if a
+    /// detector reads them.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`] if two detectors share an id, an id is not `snake_case`, or more than 1,024 threads are
-    /// requested.
+    /// [`ErrorKind::Config`] if two detectors of the scanner or of one profile share an id, an id is not
+    /// `snake_case`, or the number of threads is 0 or above 1,024.
     pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
         check_ids(&detectors)?;
         let own = (0..detectors.len()).collect();
@@ -127,18 +129,20 @@ impl Scanner {
         Ok(Self { detectors: all, own, of_profiles, options })
     }
 
-    /// Returns the places of the detectors that judge a run.
+    /// Returns the indices of the detectors that judge a run.
     pub(super) fn judges(&self, file: &Path, format: Option<Format>, metadata: &Metadata) -> &[usize] {
         let mut profiles = self.options.profiles.iter().zip(&self.of_profiles);
         let found = profiles.find(|(profile, _)| profile.filter.matches(file, format, metadata));
         found.map_or(&self.own, |(_, places)| places)
     }
 
-    /// Scans files and directories. `each` gets all events in source order, the sorted order of the paths, at any
-    /// number of threads. `progress` is called after every file, and within large ones.
+    /// Scans files and directories. `each` takes the events in source order, whatever the number of threads:
+    /// files sorted by path, then joined files of spans, then directories with files that are not inputs,
+    /// then paths that cannot be read. `progress` is called whenever results are emitted, possibly of several
+    /// files at once.
     ///
     /// # Errors
-    /// If threads cannot be started. Unreadable input is an event.
+    /// [`ErrorKind::Io`] if threads cannot be started. Unreadable input is not an error but an event.
     ///
     /// # Panics
     /// If a detector or callback panics: the other threads stop, and the panic continues in the caller.
@@ -196,7 +200,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Like [`Scanner::scan`], but returns everything at once.
+    /// Like [`Scanner::scan`], but returns the results of all files at once, without [`ScanEvent::NotRead`].
     ///
     /// # Errors
     /// See [`Scanner::scan`].
@@ -209,7 +213,7 @@ impl Scanner {
         Ok(files)
     }
 
-    /// Scans a file in memory, called `path` in the results.
+    /// Scans an uncompressed file in memory, called `path` in the results. Reads no sidecar files.
     #[must_use]
     pub fn scan_slice(&self, path: &Path, bytes: &[u8]) -> FileScan {
         let path: Arc<Path> = path.into();
@@ -235,7 +239,7 @@ impl Scanner {
     }
 }
 
-/// Returns the place of a detector in a list, after adding it if it is not there.
+/// Returns the index of a detector in a list, and adds it if it is not there.
 fn place_in(all: &mut Vec<Arc<dyn Detector>>, detector: &Arc<dyn Detector>) -> usize {
     all.iter().position(|known| Arc::ptr_eq(known, detector)).unwrap_or_else(|| {
         all.push(Arc::clone(detector));

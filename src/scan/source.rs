@@ -21,17 +21,17 @@ pub(super) struct SourceFile {
     pub(super) path: Arc<Path>,
     /// Size in bytes; 0 if unknown.
     pub(super) size: u64,
-    /// True if it can be opened again and has the same bytes.
+    /// True if it can be opened again and then has the same bytes.
     pub(super) is_regular: bool,
     pub(super) role: Role,
-    /// The files that it is composed of, if any.
+    /// The pieces that it is composed of; `None` for a single file.
     pieces: Option<Arc<[Piece]>>,
     /// Its sidecar files.
     pub(super) companion: Option<Arc<Companion>>,
 }
 
 impl SourceFile {
-    /// Opens the bytes of the file.
+    /// Opens the file for reading, decompressed.
     pub(super) fn open(&self) -> Result<Box<dyn Read>> {
         match &self.pieces {
             Some(pieces) => Ok(Box::new(Composed::new(Arc::clone(pieces)))),
@@ -39,7 +39,8 @@ impl SourceFile {
         }
     }
 
-    /// Opens the bytes of the file at an offset, or returns `None` if that fails or would take long.
+    /// Opens the file at an offset in its decompressed bytes. Returns `None` if that fails or would take
+    /// long.
     pub(super) fn open_at(&self, offset: u64) -> Option<Box<dyn Read>> {
         match &self.pieces {
             Some(pieces) => pass(Box::new(Composed::new(Arc::clone(pieces))), offset),
@@ -47,7 +48,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns the context of its reader. `again` opens it once more, at an offset.
+    /// Returns the context for its reader. `again` opens the file once more, at an offset.
     pub(super) fn context<'b>(
         &'b self,
         again: &'b dyn Fn(u64) -> Option<Box<dyn Read>>,
@@ -64,7 +65,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns the header of the directory that it is a run of.
+    /// Returns the header of its tau2 directory, if it is a run of one.
     pub(super) fn header(&self, options: &ReadOptions) -> Option<&Header> {
         match &self.role {
             Role::RunOf(shared) => Some(shared.get(options)),
@@ -92,7 +93,8 @@ pub(super) struct SharedHeader {
 }
 
 impl SharedHeader {
-    /// Returns the header. Its errors are reported where the file itself is read.
+    /// Returns the header, empty if it cannot be read. Errors are reported only if the file is itself an
+    /// input.
     fn get(&self, options: &ReadOptions) -> &Header {
         self.header
             .get_or_init(|| open(&self.path).map(|input| read_companion(input, options)).unwrap_or_default())
@@ -101,19 +103,20 @@ impl SharedHeader {
 
 /// Facts about a file before it is opened.
 pub(super) struct FoundFile {
-    /// The path as given.
+    /// The path, with links unresolved.
     pub(super) path: PathBuf,
     pub(super) size: u64,
     pub(super) is_regular: bool,
-    /// The files that it is composed of, if any.
+    /// The pieces that it is composed of; `None` for a single file.
     pub(super) pieces: Option<Arc<[Piece]>>,
 }
 
-/// The directory's description of an entry that is not a link.
+/// An entry of a directory that is not a symbolic link.
 struct Entry {
+    /// Its path with links resolved.
     place: PathBuf,
     is_directory: bool,
-    /// Read only if the name is that of an input.
+    /// Its metadata, read only if its name is that of an input.
     target: Option<io::Result<Metadata>>,
 }
 
@@ -121,31 +124,31 @@ struct Entry {
 #[derive(Default)]
 struct Found {
     files: Vec<FoundFile>,
-    /// The identities of those files: each is read once, however it is spelled.
+    /// The paths of those files with links resolved: a file is read once, however its path is spelled.
     places: HashSet<PathBuf>,
-    /// Their directories and the ancestors of these.
+    /// The directories above those files, at all levels.
     folders: HashSet<PathBuf>,
-    /// Files of the current directory that are not inputs, by ending.
+    /// The number of files below the current given path that are not inputs, by ending.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
 }
 
-/// The limit of endings that are counted separately.
+/// The greatest number of endings that are counted separately.
 const MOST_ENDINGS: usize = 100;
 
-/// The contents of the given paths.
+/// The files found at the given paths, and those not read.
 pub(super) struct Discovered {
     pub(super) files: Vec<SourceFile>,
-    /// The places of those files, with links resolved.
+    /// The paths of those files, and of the pieces of composed ones, with links resolved.
     places: HashSet<PathBuf>,
     pub(super) unread: Unread,
 }
 
-/// Files in the given paths that are not read.
+/// Paths and files that are not read.
 pub(super) struct Unread {
-    /// Paths that could not be reached.
+    /// One error for each path that cannot be read and each given directory without inputs.
     errors: Vec<Error>,
-    /// Given directories with files that are not inputs, with their numbers by ending.
+    /// Given directories with files that are not inputs, and the number of those files by ending.
     directories: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -167,15 +170,15 @@ impl Unread {
     }
 }
 
-/// Returns the places of all files that a scan of these paths reads, with links resolved: the inputs, and the headers and
-/// results of trials next to them. A program must not write to any of them.
+/// Returns the paths of all files that a scan of these paths may read, with links resolved: the inputs, and
+/// the headers and results of trials near them. A program must not write to any of them.
 pub fn input_places<I>(paths: I) -> BTreeSet<PathBuf>
 where
     I: IntoIterator<Item: AsRef<Path>>,
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, mut places, .. } = discover(paths);
-    // Mostly the same for all files of a directory.
+    // Collected into a set first: they are mostly the same for all files of a directory.
     let next_to = files.iter().flat_map(|file| {
         let header = file.path.parent().and_then(Path::parent).map(|folder| folder.join("results.json"));
         reward::places(&file.path).into_iter().chain(header)
@@ -185,13 +188,13 @@ where
     places.into_iter().collect()
 }
 
-/// Returns the files of the given paths, sorted, each once. Directories give the files that are named like inputs. `-`
-/// is standard input.
+/// Returns the files at the given paths, sorted, each once. Of a directory, returns the files at all levels
+/// that are named like inputs. `-` is standard input.
 pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
     let mut directories = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
-    // Sorted: of two paths to a file, the same one is always taken.
+    // Sorted: of two paths to a file, the same one is taken in whatever order they are given.
     sorted.sort();
     sorted.dedup();
     for path in sorted {
@@ -236,8 +239,9 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
 }
 
 impl Found {
-    /// Finds the files of a path. An unreachable path is recorded and skipped; a directory that links lead back to is
-    /// visited once. `entry` is its description in its directory.
+    /// Finds the files at a path. Records an error for a path that cannot be read. Visits a directory once,
+    /// even if links lead back to it. `asked_for` is true for a given path, which may also be a pipe or a
+    /// device.
     fn visit(
         &mut self,
         path: PathBuf,
@@ -265,7 +269,7 @@ impl Found {
         }
     }
 
-    /// Returns true if this file was not found before, and records it.
+    /// Records the file at this resolved path. Returns true if it was not found before.
     fn is_new(&mut self, place: PathBuf) -> bool {
         for folder in place.ancestors().skip(1) {
             if self.folders.contains(folder) {
@@ -317,13 +321,13 @@ impl Found {
         *self.others.entry(if is_one_more { String::new() } else { ending }).or_default() += 1;
     }
 
-    /// Returns true if files of a directory were found before, by another path.
+    /// Returns true if files below a directory were found before, by other paths.
     fn has_any_below(&self, path: &Path) -> bool {
         self.folders.contains(&fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
     }
 }
 
-/// Returns the `results.json` of the directory whose runs lie in this one.
+/// Returns the header of a tau2 directory, `results.json`, if this is its directory of runs.
 fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
     let path = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
     path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))

@@ -1,4 +1,4 @@
-//! Threads of a scan: they take files, read or cut them, and read pieces.
+//! The threads of a scan: each takes files, reads or cuts them, and reads pieces.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -20,10 +20,10 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 
-/// The limit of nested pieces that a thread reads while it waits for one that takes long.
+/// How many later pieces a thread reads, one inside the other, while it waits for an earlier one.
 const MOST_AHEAD: usize = 4;
 
-/// Buffers of pieces kept for reuse, per thread. Fresh memory must be cleared first.
+/// Number of piece buffers kept for reuse, per thread. The system clears fresh memory, which takes time.
 const BUFFERS_KEPT: usize = 4;
 
 /// A piece of a file that waits for a thread.
@@ -42,20 +42,20 @@ pub(super) struct Work<'s, T, M, F, P> {
     pub(super) threads: usize,
     next_file: AtomicUsize,
     queue: Mutex<Queue>,
-    /// Signals that the queue got a piece, or gets none any more.
+    /// Signals that a piece was queued, a thread finished a file, or a thread panicked.
     queued: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Threads that may still cut a file.
+    /// The number of threads that may still cut a file.
     cutting: usize,
-    /// Threads that wait for a piece.
+    /// The number of threads that wait for a piece.
     waiters: usize,
-    /// Buffers of finished pieces.
+    /// Buffers of finished pieces, for reuse.
     buffers: Vec<Vec<u8>>,
-    /// The payload of the first panic of a detector or callback. All threads stop then.
+    /// The payload of the first panic of a detector or callback. Once it is set, all threads stop.
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -85,7 +85,7 @@ where
         }
     }
 
-    /// Works until nothing is left. A panic ends the work of all threads.
+    /// Like [`Work::run`], but keeps a panic for [`Work::resume_panic`] and stops all threads.
     pub(super) fn run_beside_others(&self) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
             self.lock().panic.get_or_insert(panic);
@@ -101,7 +101,7 @@ where
         }
     }
 
-    /// Works until nothing is left.
+    /// Reads files and pieces until none are left.
     pub(super) fn run(&self) {
         let mut buffer = Vec::new();
         loop {
@@ -113,7 +113,7 @@ where
                 self.order.wait();
                 continue;
             }
-            // Counted before a file is taken: threads must not leave while it may still be cut.
+            // Counted before a file is taken: other threads must not leave while it may still be cut.
             self.lock().cutting += 1;
             let file = self.next_file.fetch_add(1, Ordering::Relaxed);
             if let Some(source) = self.files.get(file) {
@@ -146,7 +146,8 @@ where
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a piece. If other threads are too slow, the calling thread reads the oldest piece itself.
+    /// Queues a piece. If more pieces wait than there are threads, returns the oldest, for the caller to
+    /// read.
     pub(super) fn queue_job(&self, job: Job) -> Option<Job> {
         let mut queue = self.lock();
         queue.jobs.push_back(job);
@@ -156,8 +157,8 @@ where
         oldest
     }
 
-    /// Takes the oldest of the pieces that meet a condition. Waiting threads call it: they end if another thread
-    /// panicked.
+    /// Takes the oldest queued piece that meets a condition, if any. Panics if another thread has panicked,
+    /// to end threads that wait.
     pub(super) fn take_job(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {
@@ -173,7 +174,7 @@ where
         self.next_file.load(Ordering::Relaxed) == 0
     }
 
-    /// Waits for a piece, or returns false if there will be none.
+    /// Waits until a piece is queued. Returns false if none will be, or if a thread has panicked.
     fn wait_for_job(&self) -> bool {
         let mut queue = self.lock();
         while queue.jobs.is_empty() {
@@ -187,7 +188,7 @@ where
         true
     }
 
-    /// Reads a file or cuts it.
+    /// Reads a file, or cuts it into pieces.
     fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
         let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let mut part = Part::new(self, file, source, Rc::clone(&sink.kept));
@@ -209,7 +210,7 @@ where
         part.end(reading);
     }
 
-    /// Reads a small file into the buffer, or opens a larger one.
+    /// Reads a small uncompressed file into the buffer. Opens any other as a stream.
     fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
         let mut input = source.open()?;
         let small = source.is_regular
@@ -222,13 +223,14 @@ where
         Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
     }
 
-    /// Returns the number of positions before this part. Reads pieces until it is known, inside this many nested ones.
+    /// Returns the number of positions in the file before this batch, and reads other pieces until it is
+    /// known. `depth` is the number of pieces that the thread is reading around this batch.
     pub(super) fn base(&self, key: Key, depth: usize) -> u64 {
         loop {
             if let Some(base) = self.order.base(key) {
                 return base;
             }
-            // Pieces before this one must be read in any case.
+            // Earlier pieces are read at any depth: this one waits for them.
             match self.take_job(|job| depth < MOST_AHEAD || job.key < key) {
                 Some(job) => self.read_job(job, depth + 1),
                 None => self.order.wait(),
@@ -236,7 +238,7 @@ where
         }
     }
 
-    /// Reads a piece, inside this many nested ones.
+    /// Reads a piece, at this depth of nesting.
     pub(super) fn read_job(&self, Job { key, piece, file }: Job, depth: usize) {
         let Some(source) = self.files.get(file) else { return };
         let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
@@ -255,12 +257,12 @@ where
         self.order.deliver(key, Batch { path: Arc::clone(&source.path), items, reading, last: None });
     }
 
-    /// Returns a buffer for a piece, if any was kept.
+    /// Returns a kept buffer for a piece, or a new one.
     pub(super) fn take_buffer(&self) -> Vec<u8> {
         self.lock().buffers.pop().unwrap_or_default()
     }
 
-    /// Keeps a buffer for reuse, unless there are enough or it is unusually large.
+    /// Keeps a buffer for reuse, unless enough are kept or it is more than twice the size of a piece.
     fn keep_buffer(&self, buffer: Vec<u8>) {
         let mut queue = self.lock();
         if queue.buffers.len() < BUFFERS_KEPT * self.threads
@@ -270,7 +272,7 @@ where
         }
     }
 
-    /// Adds positions and paths to the results, and maps them.
+    /// Shifts the positions of results by `base`, maps records, and adds the path to errors.
     pub(super) fn finished(&self, kept: &mut Kept, base: u64, path: &Arc<Path>) -> Vec<Item<T>> {
         let finish = |item: Result<TraceRecord>| match item {
             Ok(mut record) => {
@@ -288,14 +290,14 @@ where
     }
 }
 
-/// A file to be read.
+/// An opened file.
 enum Opened<'b> {
     Held(&'b [u8]),
     Stream(Box<dyn Read>),
 }
 
-/// Reads a whole input into the start of a buffer. `size` was found before: asking the system again takes as long as
-/// reading a small file.
+/// Reads a whole input into the start of a buffer. `size` is the size found before: asking the system again
+/// takes as long as reading a small file.
 fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> std::io::Result<&'b [u8]> {
     let mut filled = 0;
     loop {
