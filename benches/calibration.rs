@@ -1,4 +1,4 @@
-//! Calibration on the bundled golden sets, and the bootstrap by itself.
+//! Benchmarks calibration on the bundled golden sets, and the bootstrap alone.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 

@@ -1,4 +1,4 @@
-//! Command lines of the measuring programs.
+//! Shared code of the measuring programs: their command lines and output.
 
 #![allow(dead_code, reason = "not every program uses all of it")]
 
@@ -8,7 +8,7 @@ use std::process::ExitCode;
 /// An error that ends the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
-/// Parses the command line and runs a program with it. Help texts fit 80 columns.
+/// Parses the command line and runs a program with it. The exit status is 2 for wrong usage and errors.
 pub(crate) fn run<A: clap::Parser>(run: impl FnOnce(&A) -> Result<u8, Failure>) -> ExitCode {
     let matches = A::command().max_term_width(80).try_get_matches();
     match matches.and_then(|matches| A::from_arg_matches(&matches)) {

@@ -1,8 +1,8 @@
 //! Simulates how often confidence intervals contain the true correlation.
 //!
-//! Draws clustered samples with a known correlation, computes Fisher's interval and those of the cluster bootstrap for
-//! each, and counts how often each contains the true value. Then checks that p-values of the permutation test are
-//! uniform if there is no association. All draws are seeded.
+//! Draws clustered samples with a known correlation, and counts how often Fisher's interval and those of the
+//! cluster bootstrap contain the true value. Then checks that p-values of the permutation test are uniform if
+//! there is no association. All draws are seeded.
 //!
 //! `cargo run --release -p wrongturn-benches --bin coverage -- --help`
 
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     common::run(run)
 }
 
-/// The true correlation of the normal columns. Half of each variance is between clusters, correlated at 0.6, and half
-/// within, correlated at 0.2.
+/// The true correlation of the normal columns. Half of each variance is between clusters, with a correlation
+/// of 0.6; the other half is within them, with a correlation of 0.2.
 const NORMAL_R: f64 = 0.4;
 
 fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
@@ -86,7 +86,8 @@ fn normal(random: &mut Random, clusters: usize) -> Sample {
     sample
 }
 
-/// Columns like those of tool traces: a recovery rate of one to four errors, and success or failure.
+/// Draws columns like those of tool traces: the recovery rate from one to four errors, and success or
+/// failure.
 fn rate_and_success(random: &mut Random, clusters: usize) -> Sample {
     let mut sample = Sample::default();
     for cluster in 0..clusters {
@@ -106,7 +107,7 @@ fn rate_and_success(random: &mut Random, clusters: usize) -> Sample {
     sample
 }
 
-/// The correlation of the second kind of columns, from two million runs.
+/// Estimates the true correlation of the second kind of columns, from two million runs.
 fn r_of_many_runs() -> Result<f64, common::Failure> {
     let sample = rate_and_success(&mut Random::new(1), 500_000);
     Ok(pearson(&sample.x, &sample.y)?.r)
@@ -142,7 +143,8 @@ fn coverage(draw: Draw, truth: f64, clusters: usize, arguments: &Arguments) -> [
     })
 }
 
-/// The Kolmogorov-Smirnov distance of the p-values from uniform, and the distance exceeded in 1% of cases.
+/// Returns the Kolmogorov-Smirnov distance of the p-values from uniform, and the distance exceeded in 1% of
+/// cases.
 fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
     let one = |number: u32| {
         let mut random = Random::new(u64::from(number) << 20 | 7);
@@ -166,11 +168,11 @@ fn uniformity(arguments: &Arguments) -> Result<(f64, f64), common::Failure> {
         .zip(1_u32..)
         .map(|(p, place)| (f64::from(place) / n - p).max(p - (f64::from(place) - 1.0) / n))
         .fold(0.0, f64::max);
-    // p-values are multiples of 1/(resamples + 1); this step can add as much to the distance.
+    // p-values are multiples of 1/(resamples + 1), which adds at most this step to the distance.
     Ok((distance, 1.628 / n.sqrt() + 1.0 / f64::from(arguments.resamples)))
 }
 
-/// A small seeded generator for the simulation: `SplitMix64`, and normal deviates by Box and Muller.
+/// A seeded generator: `SplitMix64`, with normal deviates by the method of Box and Muller.
 struct Random(u64);
 
 impl Random {
@@ -189,7 +191,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// In (0, 1).
+    /// Returns a number in (0, 1).
     fn uniform(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "52 bits")]
         let bits = (self.next() >> 12) as f64;

@@ -1,5 +1,6 @@
-//! Each detector alone on traces of 10^3 to 10^6 steps: a repeating cycle, and distinct keys. The cost of a step must
-//! not grow with the trace; on distinct keys it may grow like insertion into the map.
+//! Benchmarks each detector alone on traces of 10^3 to 10^6 steps, with a repeating cycle or with distinct
+//! keys. The cost of a step must not grow with the trace; on distinct keys, it may grow like that of an
+//! insertion into a map.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
@@ -12,7 +13,7 @@ use wrongturn::{Trace, default_detectors};
 
 const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// The map type that the detectors use. Keys are hashes already.
+/// A hasher like that of the maps that the detectors use, whose keys are hashes already.
 #[derive(Default)]
 struct TakeHalf(u64);
 

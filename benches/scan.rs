@@ -1,4 +1,5 @@
-//! Reading and scanning generated tau2 results, against the floor of ignoring every value.
+//! Benchmarks reading and scanning of generated tau2 results, against the floor: parsing and ignoring every
+//! value.
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use wrongturn::{Scanner, default_detectors, scan::ScanOptions};
 
-/// As many files as keep two threads busy.
+/// Enough files to keep two threads busy.
 const FILES: u64 = 8;
 const RUNS: u64 = 60;
 
@@ -53,7 +54,7 @@ fn scan(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Lines of no known format, which every signature is tried on.
+/// Benchmarks lines of an unknown format, on which every signature is tried.
 fn recognise(criterion: &mut Criterion) {
     let line = |number| {
         format!("{{\"user_id\":\"u{number}\",\"name\":\"Ann\",\"reviews\":{number},\"useful\":3}}\n")

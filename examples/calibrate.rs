@@ -20,7 +20,7 @@ fn main() {
             let report = calibrate(&golden, &detectors, &CalibrationOptions::default());
             print!("{}", calibration_document(&report, &[]).text(Detail::Short));
         }
-        // All faults of the labels at once, each with its file and line.
+        // The errors of all golden entries, each with its file and line.
         Err(errors) => errors.iter().for_each(|error| eprintln!("error: {error}")),
     }
 }

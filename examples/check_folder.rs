@@ -1,4 +1,5 @@
-//! Scans a folder of recorded runs of any format and prints what is found: `cargo run --example check_folder [PATHS…]`.
+//! Scans a folder of recorded runs of any format and prints the findings:
+//! `cargo run --example check_folder [PATHS…]`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -14,7 +15,7 @@ fn main() -> wrongturn::Result<()> {
     }
     let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let (mut runs, mut flagged) = (0, 0);
-    // Events come in the order of the paths, whatever the number of threads.
+    // Events come in the order of the paths, with any number of threads.
     scanner.scan(
         &paths,
         |_| {},
@@ -29,7 +30,7 @@ fn main() -> wrongturn::Result<()> {
                     println!("{run}, steps {first}-{last}: {}: {}", finding.detector, finding.message);
                 }
             }
-            // One bad run never stops a scan.
+            // A run that cannot be read does not stop the scan.
             ScanEvent::Error(error) => eprintln!("error: {error}"),
             _ => {}
         },

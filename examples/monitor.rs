@@ -1,4 +1,5 @@
-//! Watches two runs whose steps arrive interleaved, and stops an agent that loops: `cargo run --example monitor`.
+//! Watches two runs whose steps arrive interleaved, and stops an agent that loops:
+//! `cargo run --example monitor`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -35,7 +36,7 @@ fn main() -> wrongturn::Result<()> {
     Ok(())
 }
 
-/// One agent asks the same question over and over, the other repeats a refused booking.
+/// One agent asks the same question over and over; the other repeats a refused booking.
 fn recorded() -> Vec<(&'static str, &'static str, Value, Status, &'static str)> {
     (0..5)
         .flat_map(|_| {

@@ -1,4 +1,5 @@
-//! A detector of your own, next to the bundled ones: runs with too many calls. `cargo run --example own_detector`.
+//! Adds a custom detector, which flags runs with too many calls, to the bundled ones:
+//! `cargo run --example own_detector`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -45,7 +46,7 @@ impl Fold for Calls {
         }
     }
 
-    /// Nothing is reported before the run ends: the finding would still grow.
+    /// Nothing is confirmed before the run ends, because each further call extends the finding.
     fn certain(&self) -> &[Finding] {
         &[]
     }

@@ -1,7 +1,8 @@
-//! Does recovering from tool errors predict reward better than making few of them?
+//! Tests whether recovery from tool errors predicts reward better than making few of them.
 //!
-//! Reads tau2-bench result files, by default the bundled runs of scripted policies, and prints the tables of the
-//! replication: `cargo run --release --example replicate_tau2 [PATHS…]`. `wrongturn replicate` has the options.
+//! Reads tau2-bench result files, by default the bundled runs of scripted policies, and prints the tables of
+//! the replication: `cargo run --release --example replicate_tau2 [PATHS…]`. `wrongturn replicate` has more
+//! options.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 

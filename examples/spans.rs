@@ -1,5 +1,5 @@
-//! Judges OpenTelemetry spans as they arrive, and writes evaluation events for the backend that they came from:
-//! `cargo run --example spans`.
+//! Judges OpenTelemetry spans as they arrive, and writes evaluation events for the backend that stores the
+//! spans: `cargo run --example spans`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
@@ -13,7 +13,7 @@ use wrongturn::{
 
 fn main() -> wrongturn::Result<()> {
     let mut traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
-    // The library has no clock: the caller says what time it is, in nanoseconds since 1970.
+    // The library has no clock: the caller passes the time, in nanoseconds since 1970.
     let mut now = 0;
     for number in 0..5_u64 {
         now = 1_000 * (number + 1);
@@ -33,7 +33,7 @@ fn main() -> wrongturn::Result<()> {
     Ok(())
 }
 
-/// The body of a request of OTLP/JSON with one call, which always has the same answer.
+/// Returns the body of an OTLP/JSON request with one call. Each call has the same arguments and answer.
 fn request(number: u64) -> String {
     let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
     let span = json!({

@@ -96,7 +96,7 @@ impl Fingerprint {
         self.edges.iter().map(|((from, to), count)| (from, to, *count))
     }
 
-    /// Returns true if there are no transitions.
+    /// Returns true if it holds no transitions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edges.is_empty()

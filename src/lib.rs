@@ -79,7 +79,7 @@
 //!
 //! # Guarantees
 //!
-//! - No public function panics, whatever the bytes. There is no `unsafe` code in this crate.
+//! - No public function panics, whatever the bytes. The crate forbids `unsafe` code.
 //! - An [`Error`] has an [`ErrorKind`] and, for files, path, run, line and column. A run that cannot be read is
 //!   reported; the rest of its file is still read.
 //! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes at any number of threads.

@@ -1,5 +1,5 @@
-//! The evaluations of `BenchTrace` and Recovery-Bench through the public interface: worked examples, ends of the scale,
-//! properties.
+//! Tests the evaluations of `BenchTrace` through the public interface: worked examples, ends of the scale,
+//! and properties.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,9 +24,10 @@ fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-// ---- Reflection ----------------------------------------------------------------------------------------------------
+// ---- Reflection
+// ----------------------------------------------------------------------------------------------------
 
-/// Two tasks; the last episode was won.
+/// Returns three episodes of two tasks. The last one was won.
 fn gold() -> Vec<GoldEpisode> {
     of(json!([
         {"id": "a", "task": "t", "failures": [
@@ -69,7 +70,7 @@ fn perfect_predictions_score_one() {
     let reflection = reflect(&gold, &perfect(&gold), &ReflectOptions::default());
     assert_eq!(figures(&reflection), [Some(1.0); 6]);
     assert_eq!(reflection.all.funnel["figure2"].pass_rate, Some(1.0));
-    // Nothing to place and nothing judged right: this funnel fails the episode that was won.
+    // This funnel fails the episode that was won, which has no failure to localize or diagnose.
     assert_eq!(reflection.all.funnel["table5"].pass, 2);
     for task in reflection.tasks.values() {
         assert!(Figure::VARIANTS.iter().all(|figure| task.figure(*figure) == Some(1.0)));
@@ -77,7 +78,7 @@ fn perfect_predictions_score_one() {
     for (_, interval) in reflection.intervals(None, 200, 7) {
         assert_eq!(interval.map(<[f64; 2]>::from), Some([1.0, 1.0]));
     }
-    // The code knows but one right answer.
+    // The code accepts only one answer as right.
     assert_eq!(
         reflect(&gold, &perfect(&gold), &with(Definition::Code)).all.detection_accuracy,
         Some(2.0 / 3.0)
@@ -92,9 +93,9 @@ fn empty_predictions_score_nothing() {
     assert_eq!((reflection.all.without_prediction, reflection.all.unanswered_items), (3, 3));
     assert_eq!((reflection.all.similarity_answered, reflection.all.episodes_without_ranges), (None, 2));
     assert_eq!(reflection.all.funnel["figure2"].detection, 3);
-    // The code leaves unanswered failures out of the judge's mean.
+    // The code leaves unanswered failures out of the mean of the judge.
     assert_eq!(reflect(&gold, &[], &with(Definition::Code)).all.judge, None);
-    // Without episodes nothing is defined.
+    // Without episodes, no figure is defined.
     let nothing = reflect(&[], &perfect(&gold), &ReflectOptions::default());
     assert_eq!((figures(&nothing), nothing.unknown_predictions.len()), ([None; 6], 3));
     assert_eq!(nothing.macro_average[&Figure::Recall], None);
@@ -178,7 +179,8 @@ fn detectors_predict_like_a_model() {
     assert_eq!(reflection.all.judged_items, 0);
 }
 
-// ---- Evolution -----------------------------------------------------------------------------------------------------
+// ---- Evolution
+// -----------------------------------------------------------------------------------------------------
 
 fn case(id: usize, mode: &str, range: [i64; 2], post: &[u8], timing: &str) -> Value {
     let step = |step: usize, obs: String| json!({"step": step, "obs": obs, "action": "look"});
@@ -199,8 +201,8 @@ fn far_by(cases: &[Value], scorer: EvolutionScorer) -> Option<f64> {
     evolve(&cases, scorer).all.far
 }
 
-/// A step that sees part of a strategy's region may stand between two others that do, or next to its own kind; without
-/// it the others come nearer to each other. Replacing the step by one that sees something else never makes a run worse.
+/// Removing a step that sees part of a strategy's region can bring other such steps closer together.
+/// Replacing it by a step that sees something else never makes a run worse.
 #[test]
 fn taking_a_step_out_of_a_window_can_bring_others_into_it() {
     let with = [1, 3, 30, 3, 31, 5];
@@ -238,7 +240,8 @@ proptest! {
         }
     }
 
-    /// In the code's rule for strategies, too, as long as no case is excluded for having left the region altogether.
+    /// The same holds for the code's rule for strategies, as long as no case is excluded because it never
+    /// visits the region.
     #[test]
     fn avoidance_by_the_code_never_falls_when_something_else_is_seen(
         runs in proptest::collection::vec((0..9_i64, 0..4_i64, proptest::collection::vec(0..20_u8, 2..14)), 1..6),
@@ -295,7 +298,8 @@ fn cases_without_an_answer_are_counted_by_reason_and_still_scored() {
     assert!(error.to_string().contains("`truncation`"), "{error}");
 }
 
-/// Table 3 gives, per framework, the mean over the six cells of the first two distances, not over all nine.
+/// Table 3 gives, for each framework, the mean over the six cells of the first two distances, not over all
+/// nine.
 #[test]
 fn frameworks_have_a_mean_over_near_cells() {
     let mut cases = Vec::new();
@@ -316,7 +320,7 @@ fn frameworks_have_a_mean_over_near_cells() {
     assert_eq!((framework.cell_mean, framework.cell_mean_d1_d5), (Some(0.5), Some(0.75)));
     let cells: Vec<String> = framework.cells.keys().map(ToString::to_string).collect();
     assert_eq!(cells, ["T1/D1", "T1/D5", "T2/D10"]);
-    // Seeds reproduce, and the cases of one signal stay together.
+    // The same seed gives the same intervals, and the cases of one signal are drawn together.
     let intervals = |seed| found.intervals(&cases, |_| true, 300, seed);
     assert_eq!(intervals(5), intervals(5));
     let mut tied = cases.clone();
@@ -345,7 +349,8 @@ fn the_code_excludes_what_the_paper_answers() {
     assert_eq!(told("jericho", EvolutionScorer::Cosine), (Some(false), None));
 }
 
-// ---- Agreement -----------------------------------------------------------------------------------------------------
+// ---- Agreement
+// -----------------------------------------------------------------------------------------------------
 
 #[test]
 fn an_annotator_agrees_with_himself() {
@@ -362,7 +367,8 @@ fn an_annotator_agrees_with_himself() {
     }
 }
 
-// ---- Failure modes -------------------------------------------------------------------------------------------------
+// ---- Failure modes
+// -------------------------------------------------------------------------------------------------
 
 fn findings(verdict: Option<&ModeVerdict>) -> Value {
     serde_json::to_value(verdict.unwrap().findings()).unwrap()
@@ -382,7 +388,7 @@ fn the_worked_examples_of_unexplored_directions() {
         json!([{"mode": "strategy/unexplored_destination",
         "where": [0, 0], "evidence": {"room": "Kitchen", "directions": ["north"], "visits": 2}}])
     );
-    // In the dark one is still in the last room: what is tried there counts.
+    // In the dark, the agent is still in the last room, so directions tried there count.
     let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [
         {"step": 3, "obs": "KITCHEN HALL\nx", "action": "up"}, {"step": 4, "obs": "Attic\nx", "action": "down"},
         {"step": 6, "obs": "Kitchen Hall\nExits: n, s, e.", "action": "go n"}, {"step": 7, "obs": "Dark.", "action": "s"}]}));
@@ -438,7 +444,7 @@ fn missing_inputs_are_named_in_order() {
     }
 }
 
-/// A label written at the answer is one step after the malformed action.
+/// The labels of the data set are at the answer, one step after the malformed action.
 #[test]
 fn the_data_sets_labels_sit_one_step_late() {
     let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [

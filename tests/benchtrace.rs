@@ -1,4 +1,5 @@
-//! `BenchTrace` episodes: the alignments of answers, and truncation. `tests/formats/benchtrace` pins small files.
+//! Tests the reader of `BenchTrace` episodes: the alignment of answers, and truncation.
+//! `tests/formats/benchtrace` pins small files.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails where it panics")]
 

@@ -1,4 +1,4 @@
-//! Calibration: bundled sets, own detectors and gates, order, threads, perturbations.
+//! Tests calibration: bundled sets, custom detectors and gates, order, threads, and perturbations.
 
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
@@ -114,7 +114,7 @@ fn file_order_and_threads_change_no_figure() {
     assert_eq!(expected, report(&GoldenSet::parse(&files, &known()).unwrap(), 2));
 }
 
-/// Detects a tool by its name.
+/// Flags runs that call the tool `explode`.
 #[derive(Debug)]
 struct ByName;
 

@@ -1,4 +1,4 @@
-//! Explanations: every counterfactual flips the verdict.
+//! Tests explanations: every counterfactual flips the verdict.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests say what they expect by failing")]
 
@@ -12,7 +12,7 @@ use wrongturn::{
     trace::{Actors, RouteStatus},
 };
 
-/// A call, by numbers: tool, argument, answer, status, whether it is in the turn of the one before.
+/// A call, by numbers: tool, argument, answer, status, and whether it is in the same turn as the call before.
 type Call = (usize, u8, usize, u8, bool);
 
 const TOOLS: [&str; 4] = ["look", "bash", "wait", "edit"];
@@ -52,7 +52,7 @@ fn trace(steps: &[Value], route: Option<&Value>) -> Trace {
     serde_json::from_value(trace).unwrap()
 }
 
-/// Applies a change to steps that are numbered by their places.
+/// Applies a change to steps that are numbered from 0.
 fn changed(steps: &[Value], change: &Counterfactual) -> Vec<Value> {
     let turn = |step: &Value| step["turn"].as_u64().unwrap();
     let mut all = steps.to_vec();
@@ -193,7 +193,7 @@ fn one_more_call_makes_a_loop() {
 fn one_call_fewer_ends_a_loop() {
     let found = explained("loop", &json!({}), &[("look", 0, "a wall", "ok"); 5]);
     assert_eq!(found.detected, Some(true));
-    // No single limit ends it: equal calls are also looks that bring nothing new.
+    // No single limit ends it, because equal calls are also looks without a new answer.
     assert_eq!(found.counterfactuals, [Counterfactual::Remove { ranges: vec![(2, 4)] }]);
     assert_eq!(found.counterfactuals[0].to_string(), "without steps 2–4");
 }
@@ -263,7 +263,8 @@ fn a_verdict_that_is_not_applicable_has_no_counterfactuals() {
     assert!(found.not_applicable.is_some());
 }
 
-/// Fires on runs of at least ten steps. It has no configuration that an explanation could vary.
+/// A detector that fires on runs of at least ten steps. It has no configuration that an explanation could
+/// vary.
 #[derive(Debug)]
 struct TenSteps;
 

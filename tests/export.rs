@@ -1,4 +1,4 @@
-//! Evaluation events: their attributes and encodings.
+//! Tests the attributes and encodings of evaluation events.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a wrong shape fails its test")]
 
@@ -18,7 +18,7 @@ fn span(number: u64) -> SpanId {
     SpanId::from_bytes(number.to_be_bytes()).unwrap()
 }
 
-/// A run of five equal calls, each in a span of its own.
+/// Returns a run of five equal calls, each in a span of its own.
 fn trace() -> Trace {
     let mut builder = Trace::builder();
     for number in 0..5 {
@@ -49,7 +49,7 @@ fn records(line: &str) -> Vec<Value> {
     scope["logRecords"].as_array().unwrap().clone()
 }
 
-/// Returns the value of an attribute in the form of OTLP.
+/// Returns the OTLP value of an attribute.
 fn attribute<'r>(record: &'r Value, name: &str) -> Option<&'r Value> {
     let attributes = record["attributes"].as_array().unwrap();
     attributes.iter().find(|attribute| attribute["key"] == name).map(|attribute| &attribute["value"])
@@ -104,7 +104,7 @@ fn malformed_ids_are_left_out() {
         assert_eq!(record.get(member), None, "{member}");
     }
     assert_eq!(attribute(record, "wrongturn.trace"), Some(&json!({"stringValue": "support-17"})));
-    // The digits are too long for an id.
+    // There are too many digits for an id.
     assert_eq!(EventContext::new(&format!("{TRACE}0"), &Metadata::default()).trace, None);
 }
 
@@ -160,7 +160,7 @@ fn evidence_that_is_too_long_is_counted() {
     assert!(bytes.parse::<u64>().unwrap() > 32 << 10);
 }
 
-/// The types of `opentelemetry-proto` hold the same as the JSON.
+/// The types of `opentelemetry-proto` have the same content as the JSON.
 #[cfg(feature = "otlp")]
 #[test]
 fn both_encodings_agree() {

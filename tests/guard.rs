@@ -1,4 +1,5 @@
-//! The guard as an agent uses it: hooks before and after each call, and a session file with a delay.
+//! Tests the guard as agents use it: with hooks before and after each call, and a session file that is
+//! written with a delay.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,12 +19,12 @@ use wrongturn::{
     trace::{Event, UnknownReason},
 };
 
-/// A call of an agent: the command, its answer, whether that is an error.
+/// A call of an agent: the command, its answer, and whether that is an error.
 type Made = (&'static str, &'static str, bool);
 
 const SAME: Made = ("pytest -q", "1 failed: test_total", true);
 
-/// The lines of a session of Claude Code in which an agent makes these calls.
+/// Returns the lines of a session of Claude Code in which an agent makes these calls.
 fn claude_code(calls: &[Made]) -> Vec<String> {
     let line = |number: usize, kind: &str, content: Value| {
         json!({"type": kind, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
@@ -59,13 +60,13 @@ fn hook(event: &str, number: usize, (command, answer, fails): Made) -> Hook {
     Hook::read(hook.to_string().as_bytes()).unwrap()
 }
 
-/// An agent with a session file that has come so many lines less far than the hooks.
+/// An agent whose session file is `lag` lines behind the hooks.
 struct Agent {
     guard: Guard,
     state: GuardState,
     lines: Vec<String>,
     lag: usize,
-    /// The answers, with the numbers of the calls.
+    /// The number of the call, the event and the answer of each hook that had an answer.
     answers: Vec<(usize, &'static str, Value)>,
 }
 
@@ -79,7 +80,7 @@ impl Agent {
         for line in &self.lines[..written.saturating_sub(self.lag)] {
             writeln!(text, "{line}").unwrap();
         }
-        // The state lives in a file between two hooks.
+        // Between two hooks, the state is in a file.
         self.state = GuardState::read(&serde_json::to_vec(&self.state).unwrap()).unwrap();
         let start = usize::try_from(self.state.offset()).unwrap();
         let hook = hook(event, number, call);
@@ -96,7 +97,7 @@ impl Agent {
         self.run_from(0, calls);
     }
 
-    /// Makes the calls from this one on; the others were made before the guard was there.
+    /// Makes the calls from this one on. The agent made those before it without the guard.
     fn run_from(&mut self, first: usize, calls: &[Made]) {
         for (number, call) in calls.iter().enumerate().skip(first) {
             if self.ask("PreToolUse", number, *call, 2 * number + 2) {
@@ -133,7 +134,7 @@ fn a_warning_comes_once_and_at_the_call_that_decides() {
     }
 }
 
-/// A golden entry as a session of Claude Code, line by line.
+/// Returns a golden entry as the lines of a session of Claude Code.
 fn session_of(entry: &Value) -> Vec<String> {
     let line = |number: usize, role: &str, content: Value| {
         json!({"type": role, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
@@ -157,7 +158,7 @@ fn session_of(entry: &Value) -> Vec<String> {
     lines
 }
 
-/// The hooks that Claude Code runs for a line, by the calls so far.
+/// Returns the hooks that Claude Code runs for a line. `calls` holds the calls so far.
 fn hooks_of(line: &str, calls: &mut BTreeMap<String, (Value, Value)>) -> Vec<Hook> {
     let line: Value = serde_json::from_str(line).unwrap_or_default();
     let mut hooks = Vec::new();
@@ -191,7 +192,7 @@ fn hooks_of(line: &str, calls: &mut BTreeMap<String, (Value, Value)>) -> Vec<Hoo
     hooks
 }
 
-/// The findings that reach the latest answered call of the first run.
+/// Returns the findings that reach the latest answered call of the first run.
 fn open_findings(session: &str) -> Vec<Finding> {
     let (runs, _) = read_traces(session.as_bytes(), &ReadOptions::default());
     let mut monitor = Monitor::new(&default_detectors()).unwrap();
@@ -205,7 +206,7 @@ fn open_findings(session: &str) -> Vec<Finding> {
     monitor.open_findings()
 }
 
-/// Runs the hooks of a session as it grows. Returns how many warnings there were.
+/// Runs the hooks of a session as it grows. Returns the number of warnings.
 fn follow_session(name: &str, lines: &[String]) -> usize {
     let (guard, mut state, mut calls) = (guard(), GuardState::default(), BTreeMap::new());
     let (mut session, mut warned) = (String::new(), Vec::<Finding>::new());
@@ -215,7 +216,7 @@ fn follow_session(name: &str, lines: &[String]) -> usize {
             let start = usize::try_from(state.offset()).unwrap();
             let advice = guard.advise(&mut state, &hook, &session.as_bytes()[start..]);
             let open = open_findings(&session);
-            // The same failure under a name of its own, or grown.
+            // The same failure may have another id, or may have grown.
             let is_known = |finding: &Finding| {
                 warned.iter().any(|known| {
                     known.detector == finding.detector
@@ -239,8 +240,8 @@ fn follow_session(name: &str, lines: &[String]) -> usize {
     warned.len()
 }
 
-/// The warning comes at the line that decides, and once: in sessions made of the golden entries of `loop`, and in those
-/// below the directory `WRONGTURN_TRANSCRIPTS`.
+/// The warning comes once, at the line that decides, in sessions made of the golden entries of `loop` and in
+/// those of the directory that `WRONGTURN_TRANSCRIPTS` names.
 #[test]
 fn sessions_cut_at_each_line_warn_at_the_line_that_decides() {
     let golden = include_str!("../golden/loop.jsonl");
@@ -275,7 +276,7 @@ fn an_agent_that_gets_on_is_left_alone() {
 fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
     let calls = [SAME; 12];
     let mut agent = Agent::new(guard().block_after(2), &calls, 0);
-    // A blocked call is in the session as one that was refused.
+    // In the session, a blocked call is one that was refused.
     for number in 5..12 {
         agent.lines[2 * number + 2] = agent.lines[2 * number + 2].replace(SAME.1, "The call was not run");
     }
@@ -287,14 +288,14 @@ fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
         .iter()
         .map(|(_, _, answer)| &answer["hookSpecificOutput"]["permissionDecisionReason"])
         .collect();
-    // The steps that it names are those that ran, however often it is asked.
+    // A reason names the steps that ran, even after several blocked calls.
     assert!(reasons.iter().all(|reason| *reason == reasons[0]), "{reasons:?}");
     assert_eq!(blocked[0].2["hookSpecificOutput"]["permissionDecision"], "deny");
-    // Another approach is free to go.
+    // Another approach is not blocked.
     assert!(!agent.ask("PreToolUse", 20, ("cat test_total.py", "", false), agent.lines.len()));
 }
 
-/// Long sessions are read from near their end; steps keep their numbers, and what was said is not said again.
+/// Long sessions are read from near their end. Steps keep their numbers, and findings are not reported again.
 #[test]
 fn long_sessions_are_read_from_near_their_end() {
     let long: &'static str = "x".repeat(40_000).leak();
@@ -310,7 +311,7 @@ fn long_sessions_are_read_from_near_their_end() {
     assert!(agent.state.offset() > 1 << 20, "{}", agent.state.offset());
     let loops: Vec<_> =
         agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("[loop:")).collect();
-    // One message, then a step for each call.
+    // The session has one message, then a step for each call.
     assert_eq!((loops.len(), loops[0].0), (1, 102));
     assert!(loops[0].2.to_string().contains("steps 101-103"), "{}", loops[0].2);
 }
@@ -361,7 +362,7 @@ fn a_watched_session_reports_each_finding_once() {
     let (guard, mut state) = (guard(), GuardState::default());
     let (mut text, mut found) = (String::new(), Vec::new());
     for (number, line) in claude_code(&calls).iter().enumerate() {
-        // Half a line is not read.
+        // An incomplete line is not read.
         text += &line[..line.len() / 2];
         assert_eq!(guard.watch(&mut state, text.as_bytes()), []);
         text += &line[line.len() / 2..];
@@ -387,8 +388,7 @@ fn what_is_not_a_hook_is_an_error() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 60, ..ProptestConfig::default() })]
 
-    /// Whatever the delay of the session file, no finding is reported twice, and a finding of the whole session that
-    /// was confirmed before its end has been reported.
+    /// With any delay of the session file, no finding is reported twice.
     #[test]
     fn nothing_is_said_twice(
         picks in proptest::collection::vec(0_usize..4, 1..25),

@@ -1,4 +1,4 @@
-//! Reports as HTML: well-formed, self-contained, and safe with hostile text.
+//! Tests that HTML reports are well-formed, self-contained, and safe with hostile text.
 
 #![cfg(feature = "statistics")]
 #![allow(
@@ -74,7 +74,7 @@ fn hostile_comparison() -> Comparison {
     Comparison::of((HOSTILE, &runs(0)), ("other", &runs(1)), &options).unwrap()
 }
 
-/// A report with every kind of part, and hostile text wherever text goes.
+/// Returns a report with every kind of part, and hostile text in every place for text.
 fn hostile_report() -> String {
     let mut report = Document::new(HOSTILE);
     report.lead(HOSTILE).section(HOSTILE).paragraph(HOSTILE).warning(HOSTILE);
@@ -122,8 +122,8 @@ fn among(name: &str, list: &str) -> bool {
     list.split_whitespace().any(|one| one == name)
 }
 
-/// Checks that tags nest, and that tags and attributes are among those that reports use. Returns the text of
-/// each element on a line.
+/// Checks that tags nest, and that tags and attributes are among those that reports use. Returns the text,
+/// with each element on a line.
 fn well_formed(html: &str) -> String {
     let mut open: Vec<String> = Vec::new();
     let mut text = String::new();
@@ -160,7 +160,7 @@ fn well_formed(html: &str) -> String {
     text + rest
 }
 
-/// Checks that a page is well-formed and loads nothing, and returns its text.
+/// Checks that a page is well-formed and loads nothing. Returns its text.
 fn text_of(html: &str) -> String {
     let text = well_formed(html);
     for part in ["<script", "http://", "https://", "url(", "@import"] {
@@ -185,7 +185,7 @@ fn at_most_fifty_runs_are_drawn() {
     text_of(&html);
     assert!(html.len() < 5_000_000, "{} bytes", html.len());
     assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
-    // The table links to each run, and each run back to the table.
+    // The table links to each run, and each run links back to the table.
     for (link, count) in [("<article", 50), ("href=\"#run-", 50), ("href=\"#runs\"", 50)] {
         assert_eq!(html.matches(link).count(), count, "{link}");
     }
@@ -234,7 +234,7 @@ fn a_comparison_page_escapes_tasks_and_detectors() {
     text_of(&comparison_document(&hostile_comparison()).html());
 }
 
-/// Opens a page in Chromium, if installed: the console stays empty and no script runs.
+/// If Chromium is installed, a page leaves its console empty and runs no script.
 #[test]
 fn chromium_logs_nothing() {
     let found = ["chromium", "chromium-browser", "google-chrome"]

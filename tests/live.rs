@@ -1,4 +1,5 @@
-//! Traces put together from pieces: any order within the window gives what order gives, and nothing is lost uncounted.
+//! Tests traces assembled from pieces: any order of arrival gives the verdicts of call order, and every piece
+//! is counted.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +24,7 @@ use wrongturn::{
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A call of a made-up run: tool, argument, whether it fails, and after how many seconds the answer comes.
+/// A call of a made-up run: tool, argument, whether it fails, and the seconds until its answer.
 #[derive(Debug, Clone, Copy)]
 struct Made {
     tool: u8,
@@ -68,7 +69,7 @@ fn drain(traces: &mut TraceAssembler) -> (Vec<LiveEvent>, Vec<ClosedTrace>) {
     (others, closed)
 }
 
-/// The updates among events, each as its kind and the id of the finding.
+/// Returns the kind and the finding id of each update among events.
 fn updates(events: &[LiveEvent]) -> Vec<(UpdateKind, String)> {
     let of = |event: &LiveEvent| match event {
         LiveEvent::Update { update, .. } => Some((update.kind, update.finding.id.clone())),
@@ -77,7 +78,7 @@ fn updates(events: &[LiveEvent]) -> Vec<(UpdateKind, String)> {
     events.iter().filter_map(of).collect()
 }
 
-/// Hands in a piece of the run: a call (`false`) or its answer.
+/// Passes a piece of the run to the assembler: a call (`false`) or its answer (`true`).
 fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answer): (usize, bool)) {
     let made = run[number];
     let id = format!("c{number}");
@@ -92,7 +93,8 @@ fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answ
     }
 }
 
-/// The same run as complete steps in order; calls that are not answered have an unknown end.
+/// Returns the verdicts on the same run as complete steps in order. Calls without an answer have an unknown
+/// status.
 fn in_order(run: &[Made], answered: &[bool]) -> Vec<(Cow<'static, str>, Verdict)> {
     let mut monitor = Monitor::new(&default_detectors()).unwrap();
     for ((number, made), answered) in (0_u64..).zip(run).zip(answered) {
@@ -118,8 +120,8 @@ fn balanced(counts: AssemblerCounts) -> bool {
     received == judged + evicted + late + ignored + open + parked
 }
 
-/// Follows each finding through its updates: opened once, then reported only while it stands; at the end it is in the
-/// verdicts, or has been merged or withdrawn.
+/// Checks that each finding is opened once, then reported only while it stands, and at the end is in the
+/// verdicts, merged or withdrawn.
 fn assert_series(events: &[LiveEvent], verdicts: &[(Cow<'static, str>, Verdict)]) {
     let mut live: BTreeSet<String> = BTreeSet::new();
     for (kind, id) in updates(events) {
@@ -139,11 +141,11 @@ fn assert_series(events: &[LiveEvent], verdicts: &[(Cow<'static, str>, Verdict)]
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Between {
     Nothing,
-    /// Time for what is due to be judged again.
+    /// Enough time to judge again what is due.
     Settled,
-    /// So long that the trace is parked.
+    /// Enough time for the trace to be parked.
     Pause,
-    /// The program ends without notice; another one goes on with what was saved.
+    /// The program ends without notice, and another one continues from the saved state.
     Crash,
 }
 
@@ -171,8 +173,8 @@ fn restarted(traces: &TraceAssembler) -> TraceAssembler {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 100, ..ProptestConfig::default() })]
 
-    /// Whatever order the pieces come in, with whatever pauses and crashes between them, the end is that of the run in
-    /// call order, and every finding that was reported is accounted for.
+    /// For any order of the pieces, and any pauses and crashes between them, the verdicts are those of the
+    /// run in call order, and every finding that was reported is accounted for.
     #[test]
     fn any_order_ends_in_the_verdict_of_the_run(
         run in proptest::collection::vec(made(), 1..40),
@@ -219,7 +221,7 @@ proptest! {
         assert_series(&told, &closed[0].verdicts);
     }
 
-    /// Where calls do not overlap nothing is withdrawn, and every finding keeps the id it was opened under.
+    /// If calls do not overlap, no finding is withdrawn.
     #[test]
     fn calls_that_do_not_overlap_are_never_judged_otherwise(
         run in proptest::collection::vec(made(), 1..40),
@@ -240,7 +242,7 @@ proptest! {
         prop_assert!(kinds.iter().all(|(kind, _)| *kind != UpdateKind::Withdrawn), "{:?}", kinds);
     }
 
-    /// A stream that is split between two assemblers, whose states are then put together, ends as it does in one.
+    /// A stream that is split between two assemblers, whose states are then joined, ends as it does in one.
     #[test]
     fn two_halves_are_one(
         run in proptest::collection::vec(made(), 1..40),
@@ -264,7 +266,7 @@ proptest! {
         prop_assert!(balanced(whole.counts()));
     }
 
-    /// Whatever comes, in whatever order and with whatever caps: every piece is accounted for.
+    /// For any pieces, in any order and with any limits, every piece is accounted for.
     #[test]
     fn every_piece_is_counted(
         pieces in proptest::collection::vec((0_u8..7, 0_u8..4, 0_u8..5, 0_u64..50, 0_u64..50), 0..150),
@@ -327,7 +329,7 @@ fn a_finding_is_reported_while_the_trace_is_open() {
     assert_eq!(traces.open_traces(), 1);
 }
 
-/// A call in the background, and equal calls that are answered meanwhile.
+/// Equal calls are answered while a call runs in the background.
 #[test]
 fn an_open_call_holds_nothing_back() {
     let mut traces = assembler(AssemblerOptions::default());
@@ -365,7 +367,7 @@ fn a_call_that_is_never_answered_is_part_of_the_run() {
     assert_eq!((closed[0].steps, closed[0].reason), (2, CloseReason::Requested));
 }
 
-/// Parallel calls that are answered in another order than they were made in are judged again in theirs, at once.
+/// Parallel calls that are answered out of order are judged again in call order once they have settled.
 #[test]
 fn calls_that_overlap_are_judged_in_call_order() {
     let mut traces = assembler(AssemblerOptions::default());
@@ -388,7 +390,7 @@ fn calls_that_overlap_are_judged_in_call_order() {
     assert_eq!(closed[0].verdicts[1].1.findings()[0].id, "loop:2");
 }
 
-/// Someone approves a call half an hour later, and the agent goes on as before.
+/// A call is approved half an hour later, and the agent continues as before.
 #[test]
 fn a_pause_does_not_end_a_run() {
     let mut traces = assembler(AssemblerOptions::default());
@@ -450,7 +452,7 @@ fn only_closed_and_evicted_traces_make_pieces_late() {
     assert!(closed[0].reason.is_eviction());
 }
 
-/// Ids and metadata count as well: a sender who makes them long fills no memory.
+/// Ids and metadata count as well, so long ones cannot fill the memory.
 #[test]
 fn ids_and_metadata_are_below_the_cap() {
     let mut traces = assembler(AssemblerOptions { max_bytes: 1 << 20, ..AssemblerOptions::default() });
@@ -462,7 +464,7 @@ fn ids_and_metadata_are_below_the_cap() {
         assert!(traces.bytes() <= 1 << 20);
     }
     assert!(traces.open_traces() + traces.parked_traces() <= 10);
-    // Of closed traces, few long ids are remembered.
+    // Few closed traces with long ids are remembered.
     let mut state = Vec::new();
     let options = AssemblerOptions { remembered: 1000, ..AssemblerOptions::default() };
     let mut traces = assembler(options);
@@ -524,11 +526,12 @@ fn events_are_written_as_json() {
     assert_eq!(json!(traces.counts())["late"], 1);
 }
 
-// ---- Spans ---------------------------------------------------------------------------------------------------------
+// ---- Spans
+// ---------------------------------------------------------------------------------------------------------
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// The spans of a run that calls one tool again and again: the agent's, and one of each call.
+/// Returns the spans of a run that repeats one call: one for each call, and that of the agent last.
 fn spans(calls: u64) -> Vec<serde_json::Value> {
     let span = |id: u64, parent: &str, name: &str, start: u64, end: u64, attributes: serde_json::Value| {
         json!({"traceId": TRACE, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": name,
@@ -565,7 +568,7 @@ fn send(traces: &mut TraceAssembler, now: u64, spans: &[serde_json::Value]) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
 
-    /// Spans shuffled, split over bodies and sent twice are judged as the file in order is.
+    /// Spans that are shuffled, split over bodies and sent twice are judged like the file in order.
     #[test]
     fn spans_in_any_order_are_one_trace(
         calls in 1_u64..12,

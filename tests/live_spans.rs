@@ -1,4 +1,4 @@
-//! Open traces of spans: what is reported before they end, at what cost, and that they end like the file.
+//! Tests open traces of spans: what is reported before they end, its cost, and that they end like the file.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use wrongturn::{
 const SECOND: u64 = 1_000_000_000;
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// A span from one second to another.
+/// Returns a span from one second to another.
 fn span(id: u64, parent: u64, from: u64, to: u64, attributes: &Value) -> Value {
     let list: Vec<Value> = attributes
         .as_object()
@@ -43,7 +43,7 @@ fn agent(id: u64, parent: u64, from: u64, to: u64, name: &str) -> Value {
     span(id, parent, from, to, &json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}))
 }
 
-/// A request to a model that answers with calls: id, tool, argument.
+/// Returns a request to a model that answers with these calls: id, tool and argument.
 fn model(id: u64, parent: u64, at: u64, calls: &[(String, &str, u64)]) -> Value {
     let parts: Vec<Value> = calls
         .iter()
@@ -59,8 +59,8 @@ fn tool(id: u64, parent: u64, at: u64, (call, name, argument): &(String, &str, u
     span(id, parent, at, at + 1, &attributes)
 }
 
-/// The spans of a run in the order of their ends: requests of so many calls each, two seconds for a request and two for
-/// its tools.
+/// Returns the spans of a run in the order of their ends: a request for each turn, and a span for each of its
+/// calls.
 fn run(turns: &[Vec<(u8, u8, bool)>]) -> Vec<Value> {
     let mut spans = Vec::new();
     let mut id = 1;
@@ -104,7 +104,7 @@ fn send(traces: &mut TraceAssembler, now: u64, spans: &[Value]) {
     traces.spans(now, batch);
 }
 
-/// Everything that is reported: the updates, each with the id of its run, and the ends.
+/// Returns the updates, each with the id of its run, and the closed traces.
 fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace>) {
     let (mut updates, mut closed) = (Vec::new(), Vec::new());
     while let Some(event) = traces.next_event() {
@@ -120,7 +120,7 @@ fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace
     (updates, closed)
 }
 
-/// The verdicts of a file must be those at the end of the trace.
+/// Checks that the verdicts at the end of the trace are those of a file of its spans.
 fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
     let (read, _) = read_traces(body(spans).as_bytes(), &ReadOptions::default());
     assert_eq!(read.len(), closed.len());
@@ -132,8 +132,8 @@ fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
     }
 }
 
-/// Follows each finding through its updates: opened once, then reported only while it stands. At the end it is in the
-/// verdicts of its run, or has been merged or withdrawn.
+/// Checks that each finding is opened once, then reported only while it stands, and at the end is in the
+/// verdicts of its run, merged or withdrawn.
 fn assert_series(updates: &[(String, Update)], closed: &[ClosedTrace]) {
     let mut live: BTreeSet<(String, String)> = BTreeSet::new();
     for (run, update) in updates {
@@ -190,7 +190,7 @@ fn findings_of_spans_are_reported_at_once() {
     assert_as_filed(&spans, &closed);
 }
 
-/// The span that decides and the end of the agent arrive together.
+/// The span that decides a finding and the end of the agent arrive together.
 #[test]
 fn a_finding_is_reported_though_the_root_has_ended() {
     let spans = run(&vec![vec![(0, 0, false)]; 3]);
@@ -220,7 +220,6 @@ fn a_pause_does_not_end_a_trace_of_spans() {
     assert_eq!((traces.counts().late, traces.counts().judged), (0, 17));
 }
 
-/// The root is in another process or filtered out by the sender; the agent below it has ended.
 /// The deepest value that a span may have survives a pause.
 #[test]
 fn a_pause_keeps_deep_values() {
@@ -245,6 +244,7 @@ fn a_pause_keeps_deep_values() {
     assert_eq!(traces.peek(TRACE).unwrap(), before);
 }
 
+/// The root is in another process, or the sender filters it; the agent below it has ended.
 #[test]
 fn a_trace_without_its_root_is_closed_when_it_is_quiet() {
     let below = |spans: Vec<Value>, flags: u64| -> Vec<Value> {
@@ -291,7 +291,7 @@ fn nothing_is_reported_early_if_that_is_not_wanted() {
 
 #[test]
 fn agents_below_spans_that_have_not_come_are_kept_apart() {
-    // The main agent asks another one again and again; that one looks once each time, always at the same.
+    // The main agent repeatedly asks another one, which makes the same call each time.
     let mut spans = Vec::new();
     for turn in 0..12 {
         let (first, at) = (100 * (turn + 1), 10 + 10 * turn);
@@ -317,8 +317,8 @@ fn agents_below_spans_that_have_not_come_are_kept_apart() {
 
 #[test]
 fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
-    // Twenty equal calls seem to follow each other. Then it turns out that one request made all of them, and no call
-    // repeats another.
+    // Twenty equal calls seem to follow each other. Then a request arrives that made all of them at once, so
+    // no call repeats another.
     let calls: Vec<_> = (0..20).map(|number| (format!("c{number}"), "look", 0)).collect();
     let mut spans: Vec<Value> =
         (20..).zip(&calls).map(|(at, call)| tool(at, 1, at, call, "a wall")).collect();
@@ -337,7 +337,7 @@ fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
     assert_as_filed(&spans, &closed);
 }
 
-/// Judging a long trace again and again takes a part of the time that passes, however many spans come.
+/// Judging a long trace repeatedly takes a bounded part of the time that passes, however many spans come.
 #[test]
 fn what_judging_costs_is_bounded() {
     let spans = run(&vec![vec![(0, 0, false), (1, 1, true)]; 100]);
@@ -347,7 +347,7 @@ fn what_judging_costs_is_bounded() {
         send(&mut traces, start + number * 10 * MILLISECOND, std::slice::from_ref(span));
     }
     let looked_at = traces.counts().looked_at;
-    // Three seconds, at 0.2 ms for each piece.
+    // Three seconds pass, and a judgement waits 0.2 ms for each piece.
     assert!((3000..=15_000).contains(&looked_at), "{looked_at}");
     traces.advance(start + 10 * SECOND);
     let looked_at = traces.counts().looked_at;
@@ -360,7 +360,7 @@ fn what_judging_costs_is_bounded() {
     assert!(traces.bytes() < before + before / 10, "{} {before}", traces.bytes());
 }
 
-/// A caller that judges late, as under load, judges a trace less often.
+/// A caller that is late, as under load, judges a trace less often.
 #[test]
 fn a_caller_that_falls_behind_judges_less_often() {
     let spans = run(&vec![vec![(0, 0, false)]; 12]);
@@ -373,7 +373,7 @@ fn a_caller_that_falls_behind_judges_less_often() {
         traces.counts().looked_at
     };
     let (in_time, behind) = (looked_at(60 * MILLISECOND), looked_at(900 * MILLISECOND));
-    // Nearly each span is followed by a judgement of all.
+    // Nearly every span is followed by a judgement of all spans.
     assert!(in_time > 200 && behind < in_time * 3 / 4, "{in_time} {behind}");
 }
 
@@ -394,7 +394,7 @@ fn a_trace_without_end_stays_below_the_caps() {
         }
         let counts = traces.counts();
         assert_eq!((counts.received, counts.evicted + counts.late, counts.traces_evicted), (8000, 8000, 1));
-        // Traces within the limit were judged, and the rest is not kept.
+        // The pieces within the limit were judged, and the rest is not kept.
         assert!(counts.evicted > 500, "{counts:?}");
         assert_eq!(traces.bytes(), 0);
         let mut closed = None;
@@ -411,8 +411,8 @@ fn a_trace_without_end_stays_below_the_caps() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
 
-    /// Spans in any order, twice, with pauses and crashes between them: the end is that of the file, and every finding
-    /// that was reported is accounted for.
+    /// For spans in any order, some of them twice, with pauses and crashes between them, the verdicts are
+    /// those of the file, and every finding that was reported is accounted for.
     #[test]
     fn spans_in_any_order_end_as_the_file_does(
         turns in proptest::collection::vec(
@@ -456,7 +456,7 @@ proptest! {
         updates.extend(told);
         assert_as_filed(&spans, &closed);
         assert_series(&updates, &closed);
-        // Of one agent whose spans settle before they are judged nothing has to be taken back.
+        // If the spans of an agent settle before they are judged, no finding is withdrawn.
         let withdrawn = kinds(&updates).contains(&UpdateKind::Withdrawn);
         prop_assert!(settle < 2 * SECOND || paused > 0 || happens.contains(&1) || !withdrawn, "{:?}", updates);
         let counts = traces.counts();
@@ -465,7 +465,7 @@ proptest! {
     }
 }
 
-/// Whether the root span has come by this time.
+/// Returns true if the root span has come by this time.
 fn root_has_come(arrivals: &[(u64, &Value)], now: u64) -> bool {
     arrivals.iter().any(|(time, span)| *time <= now && span["parentSpanId"] == "")
 }

@@ -1,4 +1,4 @@
-//! Memory of open traces: bounded, and reported as it is allocated.
+//! Tests that the memory of open traces is bounded, and reported as it is allocated.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,11 +26,11 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 struct Made {
     steps: u64,
     fails: bool,
-    /// Whether steps have durations, tokens and spans.
+    /// True if steps have durations, tokens and spans.
     is_metered: bool,
 }
 
-/// Returns the bytes allocated for a monitor after distinct steps, and the bytes that it reports.
+/// Returns the number of bytes allocated for a monitor after distinct steps, and the number that it reports.
 fn held(made: Made) -> (usize, usize) {
     let detectors = default_detectors();
     let before = ALLOCATOR.allocated();
@@ -50,7 +50,8 @@ fn held(made: Made) -> (usize, usize) {
     (ALLOCATOR.allocated() - before, monitor.memory())
 }
 
-/// Returns the bytes allocated for the spans of an open trace, and the bytes that the assembler reports.
+/// Returns the number of bytes allocated for the spans of an open trace, and the number that the assembler
+/// reports.
 fn held_spans(count: u64) -> (usize, usize) {
     let text = |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
     let options = AssemblerOptions { min_spans_to_judge: 0, ..AssemblerOptions::default() };
@@ -78,7 +79,7 @@ fn held_spans(count: u64) -> (usize, usize) {
     (ALLOCATOR.allocated() - before, traces.bytes())
 }
 
-/// A second test in this binary would be counted as well.
+/// This is the only test of the binary, because the memory of another would be counted as well.
 #[test]
 fn open_traces_use_bounded_memory_and_report_it() {
     // The first failure allocates tables that all monitors share.
@@ -96,20 +97,21 @@ fn open_traces_use_bounded_memory_and_report_it() {
         let (allocated, reported) = held(made);
         println!("{made:?}: {allocated} bytes, {reported} reported");
         assert!(allocated <= most, "{made:?}: {allocated} bytes");
-        // Folds estimate by counts: within 20 kB, or within two thirds if large.
+        // Folds estimate by counts, within 20 kB plus two thirds of the memory.
         assert!(
             allocated.abs_diff(reported) < 20_000 + allocated * 2 / 3,
             "{made:?}: {allocated} bytes, {reported} reported"
         );
     }
-    // The estimate errs on the high side, because a cap on bytes relies on it.
+    // The estimate should be high rather than low, because a limit in bytes relies on it.
     let (allocated, reported) = held_spans(8000);
     println!("8000 spans: {allocated} bytes, {reported} reported");
     assert!(
         (allocated * 9 / 10..allocated * 5 / 4).contains(&reported),
         "{allocated} bytes, {reported} reported"
     );
-    // White space before the first value is not held: more than the limit would abort the test.
+    // White space before the first value is not held. If it were, it would exceed the limit and abort the
+    // test.
     ALLOCATOR.set_limit(ALLOCATOR.allocated() + (8 << 20)).unwrap();
     let blank = std::io::repeat(b'\n').take(64 << 20);
     let reading = read_stream(blank, &ReadOptions::default(), &mut TraceCollector::default());

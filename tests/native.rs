@@ -1,5 +1,5 @@
-//! The native form keeps all that detectors see: runs that are written and read again have the same verdicts and the
-//! same evidence.
+//! Tests that the native form keeps all that detectors see: runs that are written and read again have the
+//! same verdicts and the same evidence.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -23,7 +23,8 @@ fn verdicts(trace: &Trace) -> Vec<Verdict> {
     DETECTORS.iter().map(|detector| detector.detect(trace)).collect()
 }
 
-/// Texts of arguments: sound, nested, with unpaired surrogates, with numbers that no float holds, and damaged.
+/// Draws texts of arguments: sound, nested, with unpaired surrogates, with numbers that do not fit into a
+/// float, and damaged.
 fn arguments() -> impl Strategy<Value = String> {
     let nested = (prop_oneof![Just(1), Just(2), 90..130_usize])
         .prop_map(|depth| format!("{}1{}", "{\"a\":[".repeat(depth / 2), "]}".repeat(depth / 2)));
@@ -38,7 +39,7 @@ fn arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A chat: calls, each with an answer or without one.
+/// Draws a chat of calls with and without answers.
 fn chat() -> impl Strategy<Value = String> {
     let answer = prop_oneof![
         Just(None),

@@ -1,4 +1,5 @@
-//! The tables of detectors, formats and calibration in the README, the crate documentation and the guide are generated.
+//! Tests that the tables of detectors, formats and calibration in the README, the crate documentation and the
+//! guide are up to date.
 //!
 //! `UPDATE_TABLES=1 cargo test --test tables` writes them.
 
@@ -19,7 +20,7 @@ use wrongturn::{
 /// Makes the lines of a table.
 type Lines = fn() -> Vec<String>;
 
-/// Each file with the name of a table in it.
+/// Each file, with the name of a table in it and the function that makes its lines.
 const TABLES: [(&str, &str, Lines); 8] = [
     ("README.md", "detectors", detectors),
     ("src/lib.rs", "detectors", detectors),
@@ -44,7 +45,7 @@ fn detectors() -> Vec<String> {
     head.into_iter().map(str::to_owned).chain(ALL.iter().map(row)).collect()
 }
 
-/// The names of all formats, in lines of at most 120 characters.
+/// Returns the names of all formats, in lines of at most 120 characters.
 fn format_names() -> Vec<String> {
     let mut lines = vec![format!("{} formats are recognised:", Format::VARIANTS.len())];
     for (index, format) in Format::VARIANTS.iter().enumerate() {
@@ -84,7 +85,7 @@ fn rounded(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// F1 with its interval, precision and recall.
+/// Returns F1 with its interval, precision and recall.
 fn figures(one: &DetectorReport) -> Vec<String> {
     let ends =
         one.figures.f1_ci95.interval.map_or([None; 2], |interval| [interval.low, interval.high].map(Some));

@@ -1,4 +1,4 @@
-//! Seeded data for the benches.
+//! Generates seeded data for the benchmarks.
 
 #![allow(missing_docs, reason = "for the benches beside it alone")]
 
@@ -50,7 +50,8 @@ impl Random {
     }
 }
 
-/// A tau2 result file: text-heavy messages, escaped JSON in tool results, parallel calls, raw data that is skipped.
+/// Returns a tau2 result file with long messages, escaped JSON in tool results, parallel calls, and raw data
+/// that readers skip.
 #[must_use]
 pub fn tau2_file(seed: u64, runs: u64) -> Vec<u8> {
     let mut random = Random(seed);
@@ -104,7 +105,7 @@ fn simulation(random: &mut Random, run: u64) -> Value {
         "reward_info": {"reward": 1.0, "db_check": {"db_match": true}}, "messages": messages, "trial": 0, "seed": 1})
 }
 
-/// A trace that repeats a cycle of three calls; one of them fails.
+/// Returns a trace that repeats a cycle of three calls, of which one fails.
 #[must_use]
 pub fn cycle(steps: u64) -> Trace {
     let never = vec![expected(1, "cancel_order", &json!({}))];
@@ -113,7 +114,7 @@ pub fn cycle(steps: u64) -> Trace {
     })
 }
 
-/// A trace whose calls are all different. Every tenth is on the route.
+/// Returns a trace whose calls all differ. Every tenth is on the route.
 #[must_use]
 pub fn distinct(steps: u64) -> Trace {
     let tenth = (1..).zip((0..steps).step_by(10));

@@ -1,4 +1,4 @@
-//! The measuring programs print what they should. Their figures are of the machine.
+//! Tests the output of the measuring programs, except figures that depend on the machine.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Runs a program, which must end with this status, and returns what it prints.
+/// Runs a program, which must end with this status. Returns its standard output.
 #[track_caller]
 fn ends(program: &str, arguments: &[&str], status: i32) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();

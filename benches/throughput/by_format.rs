@@ -1,4 +1,4 @@
-//! Time per format relative to the floor, in CPU time of one thread.
+//! Measures the time of the scan for each format relative to the floor, in CPU time of one thread.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ struct Group<'i> {
     files: Vec<&'i Input>,
 }
 
-/// Prints a line per format: the time of the scan relative to the floor.
+/// Prints a line for each format: sizes, speeds, and the time of the scan relative to the floor.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
     let options = ScanOptions { threads: Some(1), ..ScanOptions::default() };
@@ -63,7 +63,7 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
     Ok(0)
 }
 
-/// Groups files by format. Files of an unknown format or of several are left out.
+/// Groups files by format. Returns the number of files left out: of an unknown format, of several, or packed.
 fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
     let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
     let mut left = 0;
@@ -79,7 +79,7 @@ fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize
     (groups.into_iter().map(|(name, files)| Group { name, files }).collect(), left)
 }
 
-/// Seconds of the floor and of the scan in each round, over files in memory.
+/// Returns the seconds of the floor and of the scan in each round, over files in memory.
 fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
     let ignore = || {
         for input in work {
@@ -94,7 +94,7 @@ fn in_memory(work: &[&Input], scanner: &Scanner, rounds: u32) -> Vec<[f64; 2]> {
     (0..rounds).map(|_| [busy(ignore), busy(scan)]).collect()
 }
 
-/// The same over files in this directory, which are written first.
+/// Like [`in_memory`], over files in this directory, which are written first.
 fn on_disk(
     folder: &Path,
     work: &[&Input],
@@ -134,7 +134,7 @@ fn on_disk(
     Ok(seconds)
 }
 
-/// CPU seconds of this thread, where the system reports them.
+/// Returns the CPU seconds of this thread or, if the system does not report them, the elapsed seconds.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn busy(work: impl FnOnce()) -> f64 {
     let worked = || {

@@ -1,7 +1,7 @@
-//! Random sessions of coding agents, with text lengths like those of recorded ones.
+//! Draws random sessions of coding agents, with text lengths like those of recorded ones.
 
-/// Quantiles of text lengths in characters, at 0, 5, 10, 25, 50, 75, 90, 95, 99 and 100%: from 34 recorded sessions of
-/// terminal agents with 737 calls and 540 messages, cut at 99%.
+/// Quantiles of text lengths in characters, at the shares in [`SHARES`]. They come from 34 recorded sessions
+/// of terminal agents with 737 calls and 540 messages, and are cut at 99%.
 struct Lengths([f64; 10]);
 
 const SHARES: [f64; 10] = [0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0];
@@ -35,7 +35,7 @@ impl Speaker {
 }
 
 pub(crate) struct Call {
-    /// The id.
+    /// The id of the call.
     pub(crate) id: String,
     pub(crate) command: String,
     pub(crate) output: String,
@@ -54,7 +54,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number in [0, 1).
+    /// Returns a number in [0, 1).
     #[expect(clippy::cast_precision_loss, reason = "53 bits")]
     fn share(&mut self) -> f64 {
         (self.draw() >> 11) as f64 / (1_u64 << 53) as f64
@@ -77,7 +77,7 @@ impl Random {
         length.unwrap_or_default() as usize
     }
 
-    /// Returns words in lines, some indented, some quoted, with so many characters in all.
+    /// Returns words in lines, some indented and some quoted, with this many characters in all.
     fn text(&mut self, length: usize) -> String {
         const WORDS: [&str; 16] = [
             "src/main.rs",
@@ -113,7 +113,7 @@ impl Random {
     }
 }
 
-/// Returns a session whose texts have so many bytes or a little more.
+/// Returns a session whose texts after the first have at least this many bytes.
 pub(crate) fn session(seed: u64, bytes: usize) -> Vec<Event> {
     let mut random = Random(seed);
     let mut events = vec![Event::Said { by: Speaker::User, text: random.text(600) }];

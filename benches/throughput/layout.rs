@@ -1,4 +1,4 @@
-//! Other layouts of tau2 files: one run on each line, or shortened runs. Members keep their order.
+//! Writes tau2 files in other layouts: one run on each line, or shortened runs. Members keep their order.
 
 use clap::ValueEnum;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -10,11 +10,11 @@ pub(crate) enum Layout {
     Lines,
 }
 
-/// Members with judgements, which are much longer than a short run.
+/// Members with judgements, which are much longer than a shortened run.
 const JUDGED: [&str; 2] = ["reward_info", "info"];
 
-/// Returns the runs of a tau2 file in another layout, each cut to its first messages of so many KB. Other files are
-/// returned unchanged; a file without runs becomes empty.
+/// Returns the runs of a tau2 file in another layout, each cut to its first messages of at most `short` KB. A
+/// file that is not a single JSON value is returned unchanged; one without runs becomes empty.
 pub(crate) fn anew(bytes: &[u8], layout: Layout, short: Option<usize>) -> Vec<u8> {
     let Ok(file) = serde_json::from_slice::<&RawValue>(bytes) else { return bytes.to_vec() };
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub(crate) fn anew(bytes: &[u8], layout: Layout, short: Option<usize>) -> Vec<u8
     text.into_bytes()
 }
 
-/// A run, without white space, with its first messages of so many KB.
+/// Returns a run without white space, cut to its first messages of at most `short` KB.
 fn cut(run: &RawValue, short: Option<usize>) -> String {
     let mut text = String::new();
     match (short, serde_json::from_str::<Members<'_>>(run.get())) {
@@ -111,7 +111,7 @@ fn write_object(
     out.push('}');
 }
 
-/// The members of an object in their order.
+/// The members of an object, in their order.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {

@@ -1,8 +1,8 @@
-//! Speed of a scan, relative to the speed of parsing the JSON.
+//! Measures the speed of a scan relative to the speed of parsing the JSON.
 //!
-//! Reads the given files into memory once, then alternates the floor (`serde_json` ignoring every value) and the scan
-//! with all detectors over several rounds, on one thread and on two. For runs in lines, the scan of files on disk is
-//! measured as well. Prints medians; the last line is one JSON object.
+//! Reads the given files into memory once, then alternates the floor (`serde_json` ignoring every value) and
+//! the scan with the default detectors over several rounds, on one thread and on two. For runs in lines, the
+//! scan of the original files is measured as well. Prints medians; the last line is a JSON object.
 //!
 //! `cargo run --release -p wrongturn-benches --bin throughput -- --help`
 
@@ -61,7 +61,8 @@ struct Arguments {
     /// One line per format: the files of each, repeated until they hold `--min-mb`, by one thread's own time
     #[arg(long)]
     by_format: bool,
-    /// With `--by-format`: the files are written to a directory first; floor and scan each list it, open and read them
+    /// With `--by-format`: the files are written to a directory first; floor and scan each list it, open and
+    /// read them
     #[arg(long, requires = "by_format")]
     on_disk: bool,
 }
@@ -178,7 +179,7 @@ fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(0)
 }
 
-/// The inputs in their new layout, without those that became empty.
+/// Returns the inputs in their new layout, without those that became empty.
 fn laid_out(inputs: &[Input], layout: Layout, short: Option<usize>) -> Vec<Input> {
     let anew =
         |input: &Input| Input { path: input.path.clone(), bytes: layout::anew(&input.bytes, layout, short) };
@@ -198,7 +199,7 @@ fn floor(mut bytes: &[u8]) -> bool {
     }
 }
 
-/// Runs something in a new directory, which is removed afterwards.
+/// Runs `work` in a new directory, which is removed afterwards.
 fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Result<T, common::Failure> {
     let folder = std::env::temp_dir().join(format!("wrongturn-throughput-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
@@ -207,7 +208,7 @@ fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, common::Failure>) -> Resul
     done
 }
 
-/// Scans one file of all inputs from disk, with one thread and with two, and writes its records.
+/// Scans a single file of all inputs from disk with one thread and with two, and writes its records.
 #[expect(clippy::cast_precision_loss, reason = "figures for a reader")]
 fn single(inputs: &[Input], arguments: &Arguments) -> Result<u8, common::Failure> {
     let (bytes, times) = in_folder(|folder| single_in(folder, inputs, arguments))?;
@@ -318,7 +319,7 @@ fn read(
     Ok(())
 }
 
-/// Seconds of the work on this many threads.
+/// Returns the seconds that `job` takes for all of the work on this many threads.
 fn time(work: &[&Input], threads: usize, job: impl Fn(&Input) -> bool + Sync) -> f64 {
     let next = AtomicUsize::new(0);
     let take = || {
@@ -341,7 +342,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// The largest resident size of this process so far, where the system reports it.
+/// Returns the largest resident size of this process so far in MiB, if the system reports it.
 fn peak_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

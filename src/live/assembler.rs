@@ -1,4 +1,4 @@
-//! Assembles traces from pieces that arrive in any order, and runs the detectors over them.
+//! Assembles traces from pieces that arrive in any order, and runs detectors over them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,27 +19,30 @@ use crate::trace::{Metadata, StepInput, WireStep};
 ///
 /// A piece is a call, an answer, a message, a complete step, or a span.
 ///
-/// **Calls and messages.** Detectors see a call once it is answered; an open call does not delay later steps. Steps are
-/// numbered in call order. At any time the detectors have seen the run in call order without its open calls, and a
-/// finding is reported as soon as they confirm it. If a call is answered after a later one, or a piece arrives out of
-/// order, the trace is judged again from its beginning within [`AssemblerOptions::settle`]. Pieces are ordered by time;
-/// a piece without one gets its time of arrival. Reported findings are therefore provisional: one that no longer holds
-/// is withdrawn.
+/// **Calls and messages.** Detectors see a call once it is answered; an open call does not delay later steps.
+/// Steps are numbered in call order. A finding is reported as soon as a detector confirms it. If a call is
+/// answered after a later one, or a piece arrives out of order, the trace is judged again from its beginning
+/// once [`AssemblerOptions::settle`] has passed. Reported findings are therefore provisional: one that no
+/// longer holds is withdrawn. Pieces are ordered by time; a piece without one gets its time of arrival.
 ///
-/// **Spans.** Model spans often end after the tools that they called. The spans that enclose a step, which show which
-/// run it belongs to, end last. A trace of spans is judged within `settle` after spans arrive, or later if the caller
-/// is late. When it closes, some time after its root span has ended, it is judged like a file of these spans. If
-/// enclosing spans have not arrived yet, steps below different ones provisionally count as different runs.
+/// **Spans.** Model spans often end after the tools that they called. The spans that enclose a step, which
+/// show the run that it belongs to, end last. A trace of spans is judged once `settle` has passed since spans
+/// arrived. It closes [`AssemblerOptions::grace`] after its root span has ended, and is then judged like a
+/// file of these spans. Until enclosing spans arrive, steps below different ones provisionally count as
+/// different runs.
 ///
-/// When a trace closes, its verdicts are the same as those of a batch over the same run. Every finding that was opened
-/// either appears in these verdicts, has been merged into one that does, or is withdrawn.
+/// When a trace closes, its verdicts are the same as those of a batch over the same run, unless a detector
+/// exceeded [`AssemblerOptions::max_memory`]. Every finding that was opened either appears in these verdicts,
+/// has been merged into one that does, or is withdrawn.
 ///
-/// **Pauses.** A silent trace is not closed but *parked*: it is packed in memory, and the next piece resumes it under the
-/// same finding ids. Pieces are *late*, and counted as such, only after their trace was closed or evicted.
+/// **Pauses.** A silent trace is first *parked*: it is packed in memory, and its next piece resumes it with
+/// the same finding ids. It is closed after [`AssemblerOptions::expire`]. A piece is *late* only if its trace
+/// has been closed; late pieces are counted and dropped.
 ///
-/// The caller passes the time in nanoseconds since any fixed moment; it must not go back. There are no timers: call
-/// [`TraceAssembler::advance`] about 50 times a second. The guide on [embedding](crate::guide::embedding) has a
-/// complete pipeline.
+/// The caller passes the time, `now`, in nanoseconds since a fixed moment; it must not go back. If only some
+/// pieces of a trace have a time of their own, that moment must be the start of 1970, as for these. There are
+/// no timers: call [`TraceAssembler::advance`] about 50 times a second. The guide on
+/// [embedding](crate::guide::embedding) has a complete pipeline.
 ///
 /// ```
 /// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, Reply}, trace::{Actor, StepInput}};
@@ -67,7 +70,7 @@ pub struct TraceAssembler {
     pub(super) slots: Slots,
     pub(super) closed: Remembered,
     pub(super) events: VecDeque<LiveEvent>,
-    /// Excludes the pieces of open and parked traces, which the slots count.
+    /// The fields `open` and `parked` stay 0: the slots count these pieces.
     pub(super) counts: AssemblerCounts,
 }
 
@@ -89,9 +92,12 @@ impl TraceAssembler {
         })
     }
 
-    /// Uses other detectors for runs that have all of these labels. The first profile that matches is used.
+    /// Uses other detectors for runs that have all of these labels. If several profiles match, the one added
+    /// first applies.
     ///
-    /// The labels of a run read from spans are the resource attributes of its sender, such as `resource.service.name`.
+    /// The labels of a run read from spans include the resource attributes of its sender, such as
+    /// `resource.service.name`. Other runs have the labels that [`TraceAssembler::describe`] sets before
+    /// their first step.
     ///
     /// # Errors
     /// Same as [`Monitor::new`].
@@ -119,7 +125,8 @@ impl TraceAssembler {
     /// The index of the step is ignored; the assembler numbers steps itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then discarded.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then
+    /// discarded.
     pub fn step(&mut self, now: u64, trace: &str, step: &StepInput<'_>) -> Result<()> {
         check(step)?;
         let piece = Piece::Step(Box::new(step.into()));
@@ -127,11 +134,12 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Takes a call whose answer comes later. If several calls have the same id, they are answered in order of time.
+    /// Takes a call whose answer comes separately. Calls with the same id take their answers in order of
+    /// time.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if `call` is not an action with a call id, or the progress is not
-    /// finite; the call is then discarded.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if `call` is not an action with a call id, or the
+    /// progress is not finite; the call is then discarded.
     pub fn call(&mut self, now: u64, trace: &str, call: &StepInput<'_>) -> Result<()> {
         check(call)?;
         let kept = Box::new(WireStep::from(call));
@@ -142,13 +150,14 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Takes the answer to a call; it may come before the call.
+    /// Takes the answer to a call, which may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(reply.into()));
         self.piece(now, trace, reply.recorded_time(), piece);
     }
 
-    /// Replaces the metadata of a trace.
+    /// Replaces the metadata of a trace, and opens the trace if necessary. Runs read from spans have metadata
+    /// of their own.
     pub fn describe(&mut self, now: u64, trace: &str, metadata: Metadata) {
         self.clock(now);
         if let Some(id) = self.opened(trace, 0) {
@@ -156,7 +165,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Takes spans and log records of any traces.
+    /// Takes spans and log records, which may belong to different traces.
     pub fn spans(&mut self, now: u64, batch: SpanBatch) {
         let now = self.clock(now);
         for span in batch.spans {
@@ -172,7 +181,7 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Advances the time: judges settled pieces, closes traces that are over, parks silent ones.
+    /// Advances the time: judges settled pieces, closes traces that are over, and parks silent ones.
     pub fn advance(&mut self, now: u64) {
         let now = self.clock(now);
         while let Some(id) = self.slots.due_by(now) {
@@ -215,10 +224,10 @@ impl TraceAssembler {
         }
     }
 
-    /// Returns the verdicts on a trace so far, one for each of its runs, as if it were over now.
+    /// Returns the verdicts so far on each run of a trace, as if the trace were over now.
     ///
-    /// `None` if no trace of that id is open or parked. Calls without an answer are left out; all spans count. On a
-    /// trace of spans, each `peek` judges all of its spans again.
+    /// Returns `None` if no trace of that id is open or parked. Calls without an answer are left out; spans
+    /// count even if they have not settled. Each call judges all spans of the trace again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
@@ -232,19 +241,19 @@ impl TraceAssembler {
         self.events.pop_front()
     }
 
-    /// Returns the counts of the pieces received so far.
+    /// Returns counts of the pieces received so far.
     #[must_use]
     pub fn counts(&self) -> AssemblerCounts {
         AssemblerCounts { open: self.slots.open.pieces, parked: self.slots.parked.pieces, ..self.counts }
     }
 
-    /// Returns how many traces are open.
+    /// Returns the number of open traces.
     #[must_use]
     pub fn open_traces(&self) -> usize {
         self.slots.open.len()
     }
 
-    /// Returns how many traces are parked.
+    /// Returns the number of parked traces.
     #[must_use]
     pub fn parked_traces(&self) -> usize {
         self.slots.parked.len()
@@ -272,8 +281,8 @@ impl TraceAssembler {
         self.slots.parked.bytes
     }
 
-    /// Returns the closed traces that received late pieces, each with its number of late pieces, sorted by id. Only
-    /// remembered traces are included.
+    /// Returns the closed traces that received late pieces, each with the number of these, sorted by id.
+    /// Includes only traces that are still [remembered](AssemblerOptions::remembered).
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()
     }
@@ -292,7 +301,8 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Counts pieces of a trace and returns its id, opening it if necessary; `None` if the pieces are late.
+    /// Counts pieces of a trace and returns its id. Opens the trace if necessary; returns `None` if the
+    /// pieces are late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
         let id = match self.slots.id(trace) {
@@ -328,7 +338,7 @@ impl TraceAssembler {
         true
     }
 
-    /// Changes an open trace, judges what is due, and updates lists and caps.
+    /// Changes an open trace, judges what is due, and enforces the limits.
     fn change(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace, &Rules, Emit<'_>)) {
         let (now, rules, events) = (self.now, &self.rules, &mut self.events);
         let changed = self.slots.change(id, |open| {

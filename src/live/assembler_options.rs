@@ -7,35 +7,40 @@ use std::time::Duration;
 /// More fields may be added: end a literal with `..AssemblerOptions::default()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssemblerOptions {
-    /// How long spans, and pieces that came out of order, are held for others before they are judged (default: 50 ms).
-    /// A trace is judged again after 0.2 ms for each of its pieces at the earliest, which bounds what that costs.
+    /// How long spans, and pieces that came out of order, are held before they are judged, in case others
+    /// follow (default: 50 ms). The time between two judgements of a trace is at least 0.2 ms for each of its
+    /// pieces, which bounds the cost.
     pub settle: Duration,
     /// How long a trace may be silent before it is parked (default: 10 min). The next piece resumes it.
     pub idle: Duration,
-    /// How long a trace may be silent before it is closed (default: 24 h). At least `idle` counts.
+    /// How long a trace may be silent before it is closed (default: 24 h). If it is shorter than `idle`,
+    /// `idle` applies.
     pub expire: Duration,
-    /// How long after the end of its root span a trace stays open for its other spans (default: 10 s).
+    /// How long a trace stays open for its other spans after its ended root span has arrived (default: 10 s).
     pub grace: Duration,
-    /// How long a trace may be silent before it is closed if its agent has ended and its root span does not arrive
-    /// here, because it is in another process or filtered (default: 30 s).
+    /// How long a trace may be silent before it is closed if its agent has ended but its root span has not
+    /// arrived, for example because another process sends it elsewhere (default: 30 s).
     pub quiet: Duration,
-    /// The limit of open traces (default: 50,000). Beyond it, the one that was silent longest is parked.
+    /// The maximum number of open traces (default: 50,000). Beyond it, the trace that has been silent longest
+    /// is parked.
     pub max_open: usize,
-    /// The limit of pieces in one trace: calls, answers, messages, spans and log records (default: 50,000). Beyond it,
-    /// the trace is evicted.
+    /// The maximum number of pieces in one trace: calls, answers, messages, spans and log records (default:
+    /// 50,000). Beyond it, the trace is evicted.
     pub max_pieces: usize,
-    /// The number of spans and log records that an open trace needs before it is judged (default: 3; 0: never).
+    /// The number of spans and log records that an open trace needs before it is judged (default: 3). With 0,
+    /// their arrival never causes a judgement.
     pub min_spans_to_judge: usize,
-    /// The limit of bytes for all open and parked traces (default: 1 GiB). Beyond it, the traces that were silent
-    /// longest are parked while open ones hold more than half of it, and evicted otherwise.
+    /// The limit of bytes for all open and parked traces (default: 1 GiB). Beyond it, the trace that has been
+    /// silent longest is parked if open traces hold more than half of it, or else evicted.
     pub max_bytes: usize,
-    /// The limit of bytes for the detectors of one trace (default: 8 MiB); see
+    /// The limit of bytes for the detectors of one run (default: 8 MiB); see
     /// [`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit).
     pub max_memory: usize,
-    /// The number of closed traces that are remembered to recognise late pieces (default: 100,000). If their ids take
-    /// more than 64 bytes on average, fewer are remembered.
+    /// The number of closed traces that are remembered, to recognise late pieces (default: 100,000). If their
+    /// ids take more than 64 bytes on average, fewer are remembered.
     pub remembered: usize,
-    /// If true, an answer that begins with `Error` counts as a failure if its span has no status (default: true).
+    /// If true, an answer that begins with `Error` counts as an error if its span does not mark one (default:
+    /// true).
     pub text_errors: bool,
 }
 
@@ -58,17 +63,17 @@ impl Default for AssemblerOptions {
     }
 }
 
-/// The time that each piece of a trace adds between two judgements. Judging takes some 10 µs for each piece, so a trace
-/// uses at most a twentieth of a processor.
+/// The least time between two judgements of a trace, in nanoseconds for each of its pieces. Judging takes
+/// about 10 µs for each piece, so a trace uses at most a twentieth of a processor core.
 const PACE: u64 = 200_000;
-/// How many times the delay of its last judgement a trace waits for the next, and how long at most. If the caller is
-/// late, each trace is judged less often.
+/// A trace waits for its next judgement at least this many times the delay of its last one, up to
+/// [`MOST_PATIENCE`]. If the caller is late, each trace is judged less often.
 const PATIENCE: u64 = 4;
 const MOST_PATIENCE: u64 = 4_000_000_000;
 
 impl AssemblerOptions {
-    /// Returns when to judge a trace again, from the arrival of its last piece, its last judgement, how late that was,
-    /// and its length.
+    /// Returns when to judge a trace again, from the arrival of a piece, the time and delay of the last
+    /// judgement, and the number of pieces.
     pub(super) fn judge_again(&self, came: u64, (judged, late): (u64, u64), pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));
         let patience = PATIENCE.saturating_mul(late).min(MOST_PATIENCE);
@@ -77,7 +82,7 @@ impl AssemblerOptions {
     }
 }
 
-/// Returns a duration in nanoseconds.
+/// Converts a duration to nanoseconds; saturates at `u64::MAX`.
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

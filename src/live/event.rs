@@ -11,7 +11,7 @@ use crate::detect::{Cost, Verdict};
 use crate::names::named;
 use crate::trace::{Metadata, Unpaired};
 
-/// An event of a trace assembler: an update of a finding, the end of a trace, a late piece.
+/// An event of a trace assembler.
 ///
 /// In JSON: `{"event": "update", "trace", "metadata", "update"}`, `{"event": "closed"}` with the fields of
 /// [`ClosedTrace`], `{"event": "parked", "trace"}` and `{"event": "late", "trace"}`.
@@ -19,7 +19,7 @@ use crate::trace::{Metadata, Unpaired};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LiveEvent {
-    /// An update of a finding while its trace is open.
+    /// An update of a finding. No update has the kind *closed*: [`ClosedTrace::verdicts`] has these findings.
     Update {
         /// The trace.
         trace: Arc<str>,
@@ -30,12 +30,12 @@ pub enum LiveEvent {
     },
     /// A trace, or the run of one of its agents, is over.
     Closed(Box<ClosedTrace>),
-    /// A trace was silent for a while, or too many were open: it is packed until its next piece.
+    /// A trace was packed until its next piece, because it was silent for a while or a limit was reached.
     Parked {
         /// The trace.
         trace: Arc<str>,
     },
-    /// A piece came for a closed trace. Reported once for each trace; further pieces are only counted
+    /// A piece came for a closed trace. This is reported once for each trace; further pieces are only counted
     /// ([`TraceAssembler::late`](crate::TraceAssembler::late)).
     Late {
         /// The trace.
@@ -52,8 +52,7 @@ named! {
         Requested = "requested",
         /// Its root span had ended, and the grace time was over.
         Ended = "ended",
-        /// Its agent had ended and it was silent for a while. Its root span does not arrive here, because it is in another
-        /// process or filtered.
+        /// Its agent had ended, and it was silent for a while. Its root span did not arrive.
         Quiet = "quiet",
         /// It had been silent for [`AssemblerOptions::expire`](super::AssemblerOptions::expire).
         Expired = "expired",
@@ -65,7 +64,7 @@ named! {
 }
 
 impl CloseReason {
-    /// Returns true if the trace was closed before its end, for lack of memory or after a long silence.
+    /// Returns true if the trace was closed before its end, because of a limit or a long silence.
     #[must_use]
     pub fn is_eviction(self) -> bool {
         matches!(self, Self::Expired | Self::TooManyBytes | Self::TooManyPieces)
@@ -80,7 +79,9 @@ impl CloseReason {
 pub struct ClosedTrace {
     /// The trace.
     pub trace: Arc<str>,
-    /// The metadata of the run. Its id is that of the trace; the ids of further agents begin with it.
+    /// The metadata of the run. If it was read from spans, its id is that of the trace or, for a further
+    /// agent, begins with it. Otherwise it is what
+    /// [`TraceAssembler::describe`](crate::TraceAssembler::describe) set.
     pub metadata: Metadata,
     /// Why it was closed.
     pub reason: CloseReason,
@@ -89,7 +90,7 @@ pub struct ClosedTrace {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// The cost of the steps inside findings, each step once.
+    /// The cost of the steps inside findings; each step counts once.
     pub cost: Cost,
     /// Calls without an answer, and answers without a call.
     pub unpaired: Unpaired,
@@ -117,13 +118,13 @@ pub struct OpenRun {
 pub struct AssemblerCounts {
     /// Pieces received.
     pub received: u64,
-    /// Pieces of traces that were closed at their end.
+    /// Pieces of traces that were closed without eviction.
     pub judged: u64,
     /// Pieces of evicted traces, which were judged and may be incomplete.
     pub evicted: u64,
     /// Pieces that came after their trace had been closed.
     pub late: u64,
-    /// Pieces of traces without an agent, a model or a tool.
+    /// Pieces of traces whose spans show no agent, model or tool.
     pub ignored: u64,
     /// Pieces of traces that are open.
     pub open: u64,
@@ -131,16 +132,16 @@ pub struct AssemblerCounts {
     pub parked: u64,
     /// Calls, answers and messages that came after later ones.
     pub out_of_order: u64,
-    /// Traces that were closed at their end.
+    /// Traces that were closed without eviction.
     pub traces_closed: u64,
     /// Traces that were evicted.
     pub traces_evicted: u64,
-    /// How often a trace was parked.
+    /// The number of times that a trace was parked.
     pub traces_parked: u64,
-    /// How often a parked trace was resumed.
+    /// The number of times that a parked trace was resumed.
     pub traces_resumed: u64,
     /// Findings of closed traces.
     pub findings: u64,
-    /// Spans and log records judged before the end of their traces, each as often as it was judged.
+    /// Spans and log records judged before the end of their traces, each counted as often as it was judged.
     pub looked_at: u64,
 }

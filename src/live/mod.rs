@@ -1,7 +1,7 @@
-//! Detectors over live runs.
+//! Runs detectors over live runs.
 //!
-//! [`Monitor`] takes the steps of one run; [`TraceAssembler`] takes pieces of many runs in any order; [`Guard`] answers
-//! the hooks of coding agents. A finding that grows is a series of [`Update`]s under one id.
+//! [`Monitor`] takes the steps of one run. [`TraceAssembler`] takes pieces of many runs in any order.
+//! [`Guard`] answers the hooks of coding agents. A finding that grows is a series of [`Update`]s with one id.
 
 mod assembler;
 mod assembler_options;

@@ -36,16 +36,16 @@ pub struct Monitor {
     meter: Meter,
     steps: u64,
     last: u64,
-    /// The last step that was an action.
+    /// The index of the last step that was an action.
     last_action: Option<u64>,
-    /// The bytes of the steps so far.
+    /// The size of the steps so far, in bytes.
     seen: usize,
     memory_limit: Option<usize>,
     concluded: bool,
     folds: Vec<OpenFold>,
 }
 
-/// The verdicts on a trace at its end, and the last updates of its findings: [`Monitor::conclude`].
+/// The verdicts on a trace at its end and the last updates of its findings, from [`Monitor::conclude`].
 ///
 /// In JSON: `{"verdicts": {detector: verdict}, "updates": [update]}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +54,7 @@ pub struct Conclusion {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// The updates since the last call of [`Monitor::updates`]. Each finding ends closed or merged into another.
+    /// The last updates: each finding is closed, unless it was merged into another.
     pub updates: Vec<Update>,
 }
 
@@ -69,14 +69,15 @@ impl Monitor {
     /// Opens a trace without a reference route.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if two of the detectors have one id, or one has none in
+    /// [`ErrorKind::Config`](crate::ErrorKind::Config) if two detectors have the same id, or an id is not in
     /// `snake_case`.
     pub fn new(detectors: &[Arc<dyn Detector>]) -> Result<Self> {
         check_ids(detectors)?;
         Ok(Self::open(detectors, &None.into()))
     }
 
-    /// Sets the reference route, or the reason for its absence. Call it before the first step.
+    /// Sets the reference route, or the reason for its absence. Call it before the first step; it discards
+    /// earlier steps.
     #[must_use]
     pub fn with_routing(mut self, routing: &RouteStatus) -> Self {
         self.reopen(routing);
@@ -101,10 +102,11 @@ impl Monitor {
 
     /// Sets a limit in bytes for the state of the trace ([`Monitor::memory`]).
     ///
-    /// Beyond it, the detector that holds most is stopped and its memory freed. Its confirmed findings stand, and its
-    /// verdict has the step at which it stopped ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at));
-    /// without confirmed findings it is *not applicable* for that reason. A detector that does not track its memory
-    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all bytes of the steps that it received.
+    /// Beyond it, the detector that holds most is stopped and its memory freed. If it has confirmed a
+    /// finding, its verdict so far stands, with the step at which it stopped
+    /// ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); otherwise it is *not applicable*
+    /// for that reason. A detector that does not track its memory
+    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all bytes of the steps so far.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
@@ -114,7 +116,7 @@ impl Monitor {
     /// Takes the next step of the trace.
     ///
     /// # Errors
-    /// Same as [`StepValidator::admit`]; the step is then left out and the trace stays open.
+    /// Same as [`StepValidator::admit`]. The step is then left out, and the trace stays open.
     pub fn observe(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.observe_step(&step);
@@ -146,8 +148,8 @@ impl Monitor {
         self.steps
     }
 
-    /// Returns an estimate of the bytes that the open trace holds, from [`Fold::memory`](crate::detect::Fold::memory)
-    /// of its detectors.
+    /// Returns an estimate of the bytes that the open trace holds, based on
+    /// [`Fold::memory`](crate::detect::Fold::memory).
     #[must_use]
     pub fn memory(&self) -> usize {
         let folds = self.folds.iter().map(|open| open.memory(self.seen));
@@ -157,12 +159,13 @@ impl Monitor {
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
         let open = self.folds.iter_mut().filter(|open| open.is_open());
-        // The first of equal ones.
+        // The first, if several are equal.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
     }
 
-    /// Returns the findings confirmed since the last call, each as it was when it was confirmed.
+    /// Returns the findings confirmed since the last call of this method or of [`Monitor::updates`], each as
+    /// it was when it was confirmed.
     pub fn new_findings(&mut self) -> impl Iterator<Item = Finding> {
         let (meter, steps) = (&self.meter, self.steps);
         self.folds.iter_mut().flat_map(move |open| open.new_findings(meter, steps))
@@ -170,8 +173,9 @@ impl Monitor {
 
     /// Returns the updates of findings since the last call.
     ///
-    /// Called after every step, it reports a finding at the step that confirms it. Growth and merging are checked when
-    /// the trace has doubled in length and at the end; a finding has grown if it is at least half as long again.
+    /// If called after every step, it reports a finding at the step that confirms it. Growth and merging are
+    /// checked when the trace has doubled in length, and merging once more by [`Monitor::conclude`]. A
+    /// finding has *grown* if it is longer by at least half.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {
@@ -180,8 +184,8 @@ impl Monitor {
         updates
     }
 
-    /// Continues the updates of findings that another monitor reported on the same trace. That monitor may have seen
-    /// other steps, or another order.
+    /// Continues the updates of findings that another monitor reported on the same trace. That monitor may
+    /// have seen other steps, or another order.
     pub(super) fn continue_from(&mut self, before: Vec<Finding>) -> Vec<Update> {
         self.take_over(before);
         let mut updates = Vec::new();
@@ -211,13 +215,13 @@ impl Monitor {
         self.folds.into_iter().flat_map(|open| open.live.into_findings()).collect()
     }
 
-    /// Returns the number after that of the last step.
+    /// Returns the index after that of the last step.
     pub(super) fn next_index(&self) -> u64 {
         if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
     }
 
-    /// Returns the confirmed findings that reach the latest action. If there are any, the agent is failing *now*, which
-    /// makes this a stop condition.
+    /// Returns the confirmed findings that reach the latest action. If there are any, the agent is failing
+    /// *now*: use this as a stop condition.
     ///
     /// ```
     /// use wrongturn::{Action, Monitor, Status, default_detectors, trace::{Actor, StepInput}};
@@ -244,14 +248,14 @@ impl Monitor {
         self.folds.iter().flat_map(|open| open.confirmed(&self.meter)).collect()
     }
 
-    /// Returns the verdicts on the steps so far, in the order of the detectors, as if the trace ended here. The trace
-    /// stays open.
+    /// Returns the verdicts on the steps so far, in the order of the detectors, as if the trace ended here.
+    /// The trace stays open.
     #[must_use]
     pub fn peek(&self) -> Vec<(Cow<'static, str>, Verdict)> {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
     }
 
-    /// Returns the verdict of the detector at this place.
+    /// Returns the verdict of the detector at this place, or `None` if there is no such detector.
     #[cfg(feature = "scan")]
     pub(crate) fn verdict_at(&self, place: usize) -> Option<(Cow<'static, str>, Verdict)> {
         let open = self.folds.get(place)?;
@@ -264,7 +268,7 @@ impl Monitor {
         self.meter.total()
     }
 
-    /// Returns the cost of the steps inside findings, each step once.
+    /// Returns the cost of the steps inside findings; each step counts once.
     pub(crate) fn cost_inside<'f>(&self, findings: impl IntoIterator<Item = &'f Finding>) -> Cost {
         let mut ranges: Vec<_> = findings.into_iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();
@@ -277,8 +281,8 @@ impl Monitor {
         self.peek()
     }
 
-    /// Closes the trace and returns the verdicts and the last updates. The monitor can then be reused by
-    /// [`Monitor::reopen`].
+    /// Closes the trace and returns the verdicts and the last updates. Further calls return no updates.
+    /// [`Monitor::reopen`] makes the monitor ready for another trace.
     pub fn conclude(&mut self) -> Conclusion {
         let verdicts = self.peek();
         let mut updates = Vec::new();

@@ -1,4 +1,4 @@
-//! One open trace: its pieces, its detectors, its spans.
+//! One open trace: its pieces, detectors and spans.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,9 +48,8 @@ impl Rules {
 
 /// An open trace.
 ///
-/// Its calls go to the detectors as they are answered, each under its number in call order. If a call is answered after
-/// a later one, or a piece arrives out of order, the trace is judged again from its beginning: the detectors always
-/// know the run in call order without its open calls.
+/// Its calls go to the detectors as they are answered, each under its number in call order. If a call is
+/// answered after a later one, or a piece arrives out of order, the trace is judged again from its beginning.
 #[derive(Debug, Default)]
 pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
@@ -64,9 +63,9 @@ pub(super) struct OpenTrace {
     /// Findings that were reported before the trace was parked.
     pub(super) reported: Vec<Finding>,
     pub(super) spans: HeldSpans,
-    /// When the latest piece came.
+    /// When the latest piece arrived.
     pub(super) last: u64,
-    /// When the end of its root span came.
+    /// When its ended root span arrived.
     pub(super) ended: Option<u64>,
     /// True if the trace was checked for being over without its root span.
     quiet_checked: bool,
@@ -94,14 +93,15 @@ impl OpenTrace {
         }
     }
 
-    /// Feeds a step to the detectors unless they have seen a later one or must see all again.
+    /// Feeds a step to the detectors. Returns false if they have seen a later one or must see all again.
     fn feed(&mut self, place: Place, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) -> bool {
         let Some((number, input)) = self.pieces.step(place) else { return false };
         if number < self.next || self.monitor.is_none() && self.judge_again.is_some() {
             return false;
         }
         let monitor = self.monitor.get_or_insert_with(|| rules.monitor(&self.metadata));
-        // Cannot fail: the progress was checked when the step was taken, and the number is higher than those before.
+        // Cannot fail: the progress was checked when the step was taken, and the number is higher than those
+        // before.
         if monitor.observe(input).is_ok() {
             self.next = number + 1;
             for update in monitor.updates() {
@@ -123,7 +123,7 @@ impl OpenTrace {
         self.spans.add_log(now, log, options);
     }
 
-    /// Schedules a complete judgement, as after a trace was unpacked.
+    /// Schedules a judgement of the whole trace, after it was unpacked.
     pub(super) fn resume(&mut self, now: u64) {
         if self.pieces.len() > 0 {
             self.judge_again = Some(now);
@@ -149,7 +149,7 @@ impl OpenTrace {
             + reported
     }
 
-    /// Returns the next time at which it needs attention if no piece comes.
+    /// Returns the time at which it next needs attention if no piece comes.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
         let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
         let end = match self.ended {
@@ -196,7 +196,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns the reported findings of pieces that stand.
+    /// Takes the reported findings of pieces that stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -204,7 +204,7 @@ impl OpenTrace {
         }
     }
 
-    /// Like [`OpenTrace::take_reported`], for a trace that stays open.
+    /// Returns copies of the reported findings of pieces that stand.
     pub(super) fn reported(&self) -> Vec<Finding> {
         match &self.monitor {
             Some(monitor) => monitor.reported().cloned().collect(),
@@ -212,7 +212,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns a monitor that has seen all pieces, in call order.
+    /// Returns a monitor that has seen all pieces in call order, with or without open calls.
     fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
         let mut monitor = rules.monitor(&self.metadata);
         for (_, input) in self.pieces.in_order(with_open_calls) {
@@ -222,7 +222,7 @@ impl OpenTrace {
         monitor
     }
 
-    /// Judges all pieces. Returns the number of findings, or `None` if nothing in it acts.
+    /// Judges all pieces. Returns the number of findings, or `None` if there is no run.
     pub(super) fn close(
         mut self,
         trace: &Arc<str>,
@@ -275,7 +275,8 @@ impl OpenTrace {
         findings
     }
 
-    /// Returns the verdicts on each run so far, as if the trace were over. Calls without an answer are left out.
+    /// Returns the verdicts on each run so far, as if the trace were over. Calls without an answer are left
+    /// out.
     pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
         let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
             metadata,
@@ -303,7 +304,7 @@ impl OpenTrace {
     }
 }
 
-/// Returns an estimate of the bytes of metadata texts.
+/// Returns an estimate of the bytes of metadata.
 fn bytes_of(metadata: &Metadata) -> usize {
     let Metadata { id, agent, parent, model, domain, task, trial: _, source, termination, labels } = metadata;
     let texts = [id, parent, task, source, termination].into_iter().flatten().map(String::len);

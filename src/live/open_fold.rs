@@ -1,4 +1,4 @@
-//! One detector in the middle of a trace: its fold and its reported findings.
+//! One detector during a trace: its fold and its reported findings.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict};
 use crate::trace::{RouteStatus, Step};
 
-/// A detector in the middle of the trace.
+/// A detector during a trace.
 #[derive(Debug)]
 pub(super) struct OpenFold {
     pub(super) detector: Arc<dyn Detector>,
@@ -24,7 +24,7 @@ pub(super) struct OpenFold {
 #[derive(Debug)]
 enum State {
     Open(Box<dyn Fold>),
-    /// Ended before the trace, because of its memory. Boxed to keep open folds small.
+    /// Stopped before the end of the trace, because of its memory. Boxed to keep open folds small.
     Stopped(Box<Stopped>),
 }
 
@@ -52,7 +52,7 @@ impl OpenFold {
         }
     }
 
-    /// Returns whether it has not been stopped.
+    /// Returns true if it has not been stopped.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.state, State::Open(_))
     }
@@ -92,7 +92,7 @@ impl OpenFold {
         findings
     }
 
-    /// Returns an estimate of the bytes that it holds, after steps of this many bytes.
+    /// Returns an estimate of the bytes that it holds. `seen` is the size of the steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
             State::Open(fold) => {
@@ -121,7 +121,7 @@ impl OpenFold {
         }
     }
 
-    /// Ends the fold with its confirmed findings.
+    /// Replaces the fold by its verdict so far or, if it has confirmed nothing, by *not applicable*.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
         let State::Open(fold) = &self.state else { return };
         let certain = fold.certain().to_vec();
@@ -150,7 +150,7 @@ impl OpenFold {
     }
 }
 
-/// Begins the reason of a detector that was stopped before it confirmed anything.
+/// The beginning of the reason if a detector was stopped before it confirmed anything.
 const STOPPED: &str = "stopped at step ";
 
 impl Verdict {
@@ -160,7 +160,7 @@ impl Verdict {
         Self::NotApplicable { reason: Cow::Owned(reason) }
     }
 
-    /// Returns true if a cap on memory ended the judgement before the trace.
+    /// Returns true if a memory limit stopped the detector before the end of the trace.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         match self {

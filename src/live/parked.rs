@@ -17,7 +17,8 @@ use crate::detect::Finding;
 use crate::error::{Error, Result};
 use crate::trace::Metadata;
 
-/// The state of a trace: the received pieces and the reported findings. The state of detectors follows from it.
+/// The state of a trace: the received pieces and the reported findings, from which the state of detectors
+/// follows.
 #[derive(Serialize, Deserialize)]
 struct Contents<'t> {
     metadata: Cow<'t, Metadata>,
@@ -41,7 +42,7 @@ impl OpenTrace {
             last: self.last,
             ended: self.ended,
         };
-        // Cannot fail: keys are texts, and all numbers are finite.
+        // Cannot fail: keys are strings, and all numbers are finite.
         serde_json::to_vec(&contents).unwrap_or_default()
     }
 
@@ -113,7 +114,7 @@ impl TraceAssembler {
     }
 }
 
-/// A parked trace: its JSON, compressed with the feature `compression`.
+/// A parked trace: its JSON, compressed if the feature `compression` is on.
 #[derive(Debug)]
 pub(super) struct Parked(Box<[u8]>);
 
@@ -142,7 +143,7 @@ fn compressed(json: &[u8]) -> Vec<u8> {
     use std::io::Write;
 
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
-    // Writing into memory does not fail.
+    // Writing to memory does not fail.
     let _ = encoder.write_all(json);
     encoder.finish().unwrap_or_default()
 }

@@ -1,10 +1,10 @@
-//! Calls, answers and messages as an assembler keeps them.
+//! Calls, answers and messages, as an assembler keeps them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::trace::{Content, Digest, Event, Provenance, Status, StepInput, Text, UnknownReason, WireStep};
 
-/// The answer to a call that was added before.
+/// The answer to a call.
 ///
 /// ```
 /// use wrongturn::{Status, TraceAssembler, default_detectors, live::{AssemblerOptions, Reply}};
@@ -27,7 +27,7 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Creates an answer to the call of this id, with a status from a structured flag.
+    /// Creates an answer to the call with this id. The status counts as read from a structured flag.
     pub fn new(call_id: &'a str, status: Status, observation: impl Into<Text<'a>>) -> Self {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }
@@ -46,7 +46,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Sets the source of the status.
+    /// Sets how the status was found ([`Provenance::Flag`] by default).
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
@@ -108,9 +108,9 @@ impl Piece {
         }
     }
 
-    /// Returns an estimate of its bytes.
+    /// Returns an estimate of its size in bytes.
     pub(super) fn bytes(&self) -> usize {
-        // Includes its entries in the lists that hold it.
+        // The constant covers its entries in the lists that hold it.
         192 + self.kept().bytes()
     }
 
@@ -118,7 +118,7 @@ impl Piece {
         !matches!(self, Self::Answer(_))
     }
 
-    /// Returns the id that pairs call and answer.
+    /// Returns a digest of the id that pairs a call with its answer.
     pub(super) fn id(&self) -> Digest {
         Digest::of_text(self.kept().call_id.as_deref().unwrap_or_default())
     }
@@ -128,8 +128,8 @@ impl Piece {
         self.kept().turn
     }
 
-    /// Returns the step of this piece, for a call with this answer; `None` if the piece is an answer. The duration of a
-    /// call is the time until its answer if both have a time.
+    /// Returns the step of this piece, with this answer if it is a call; `None` if the piece is an answer. A
+    /// call without a duration gets the time until its answer, if both have a time.
     pub(super) fn input<'p>(&'p self, answer: Option<&'p Self>) -> Option<StepInput<'p>> {
         let (Self::Step(kept) | Self::Call(kept)) = self else { return None };
         let mut input = kept.input().ok()?;

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use super::piece::Piece;
 use crate::trace::{Digest, StepInput, Unpaired};
 
-/// The place of a piece: its time, and the order of arrival among those of one time.
+/// The place of a piece: its time, then its order of arrival.
 pub(super) type Place = (u64, u64);
 
 /// The pieces of one trace.
 ///
-/// A call takes the first answer of its id that no earlier call has taken. Pieces that arrive in order are paired on
-/// arrival; [`Pieces::sort`] pairs all again if one came out of order.
+/// A call takes the first answer of its id that no earlier call has taken. Pieces are numbered and paired on
+/// arrival; [`Pieces::sort`] repeats this if a piece out of order may change the result.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     entries: BTreeMap<Place, Entry>,
@@ -34,7 +34,7 @@ struct Entry {
     /// The number of the step in call order, and its turn.
     number: u64,
     turn: u64,
-    /// Of a call.
+    /// The answer, if this is a call.
     answer: Option<Place>,
 }
 
@@ -48,7 +48,7 @@ struct Waiting {
 }
 
 impl Pieces {
-    /// Adds a piece with this time. Returns the place of the step that it completes.
+    /// Adds a piece with this time. Returns the place of the step that it completes, if any.
     pub(super) fn add(&mut self, time: u64, piece: Piece) -> Option<Place> {
         let place = (time, self.came);
         self.came += 1;
@@ -107,7 +107,7 @@ impl Pieces {
         complete
     }
 
-    /// Numbers and pairs all pieces anew if some arrived out of order.
+    /// Numbers and pairs all pieces again if one that arrived out of order may change the result.
     pub(super) fn sort(&mut self) {
         if !self.must_sort {
             return;
@@ -124,7 +124,7 @@ impl Pieces {
         self.entries.len()
     }
 
-    /// Returns the number of calls that wait for their answers and of answers that wait for their calls.
+    /// Returns the number of calls without an answer and answers without a call.
     pub(super) fn waiting(&self) -> u64 {
         self.open + self.early
     }
@@ -134,7 +134,7 @@ impl Pieces {
         self.open > 0
     }
 
-    /// Returns the number of a step and the step.
+    /// Returns a step with its number.
     pub(super) fn step(&self, place: Place) -> Option<(u64, StepInput<'_>)> {
         self.input(self.entries.get(&place)?)
     }

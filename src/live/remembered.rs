@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The limit of bytes per id on average.
+/// The limit for the average size of an id, in bytes.
 const ID_BYTES: usize = 64;
 
 /// The ids of the traces that were closed last, with the number of late pieces of each.
@@ -12,7 +12,7 @@ pub(super) struct Remembered {
     most: usize,
     late: BTreeMap<Arc<str>, u64>,
     order: VecDeque<Arc<str>>,
-    /// The lengths of all ids.
+    /// The total length of the ids, in bytes.
     bytes: usize,
 }
 
@@ -21,7 +21,7 @@ impl Remembered {
         Self { most, late: BTreeMap::new(), order: VecDeque::new(), bytes: 0 }
     }
 
-    /// Remembers a closed trace with this many late pieces.
+    /// Remembers a closed trace, and adds to its number of late pieces.
     pub(super) fn insert(&mut self, trace: Arc<str>, late: u64) {
         let count = self.late.entry(Arc::clone(&trace)).or_insert_with(|| {
             self.bytes += trace.len();
@@ -36,7 +36,8 @@ impl Remembered {
         }
     }
 
-    /// Counts late pieces for this trace. Returns its id and their number, or `None` if it is not known to be closed.
+    /// Counts late pieces of this trace. Returns its id and their total, or `None` if it is not known to be
+    /// closed.
     pub(super) fn count(&mut self, trace: &str, pieces: u64) -> Option<(Arc<str>, u64)> {
         let id = self.late.get_key_value(trace).map(|(id, _)| Arc::clone(id))?;
         let count = self.late.get_mut(trace)?;
@@ -44,12 +45,12 @@ impl Remembered {
         Some((id, *count))
     }
 
-    /// Returns the traces with their late pieces, the one closed first at the front.
+    /// Returns the traces in the order in which they closed, each with its number of late pieces.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.order.iter().map(|trace| (&**trace, self.late.get(trace).copied().unwrap_or_default()))
     }
 
-    /// Returns the traces with late pieces, and the number of these.
+    /// Returns the traces with late pieces and the number of these, sorted by id.
     pub(super) fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.late.iter().filter(|(_, count)| **count > 0).map(|(trace, count)| (&**trace, *count))
     }

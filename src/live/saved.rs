@@ -1,4 +1,4 @@
-//! The state of an assembler as lines of JSON, to continue after a crash or in another process.
+//! Saves the state of an assembler as lines of JSON, to continue after a crash or in another process.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ struct Head {
     now: u64,
     traces: u64,
     counts: AssemblerCounts,
-    /// Closed traces with their late pieces, the one closed first at the front.
+    /// Closed traces in the order in which they closed, each with its number of late pieces.
     closed: Vec<(String, u64)>,
 }
 
@@ -38,11 +38,11 @@ struct Line<'l> {
 }
 
 impl TraceAssembler {
-    /// Writes the state of the assembler, except events that have not been taken: open and parked traces, counts, and
-    /// the ids of closed traces. [`TraceAssembler::load`] reads it.
+    /// Writes the state of the assembler: open and parked traces, counts, and the ids of closed traces.
+    /// Events that have not been taken are left out. [`TraceAssembler::load`] reads the state.
     ///
-    /// The format is lines of JSON with a version. It holds the received pieces and the reported findings, but no state
-    /// of detectors: other detectors and later versions can read it.
+    /// The format is lines of JSON with a version. It holds the received pieces and the reported findings,
+    /// but no state of detectors, so an assembler with other detectors can load it.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
@@ -88,15 +88,17 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Adds a state that [`TraceAssembler::save`] wrote. Its traces are parked and continue with their next piece,
-    /// under the same finding ids; those that were due to be closed are closed in time.
+    /// Adds a state that [`TraceAssembler::save`] wrote. Its traces are parked, and continue with their next
+    /// piece under the same finding ids. They keep the times at which they are due to be closed, so `now`
+    /// must count from the same moment as before.
     ///
-    /// States of several assemblers can be added one after the other: traces of one id are joined, and counts are
-    /// added.
+    /// States of several assemblers can be added one after the other: traces with the same id are joined, and
+    /// counts are added up.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version differs, a line is invalid, or the state ends
-    /// early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. Earlier lines have been added in that case.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the version differs, a line is invalid, or the state
+    /// ends early; [`ErrorKind::Io`](crate::ErrorKind::Io) if the reader fails. Lines before the error have
+    /// then been added.
     pub fn load(&mut self, from: &mut dyn BufRead) -> Result<()> {
         let mut text = String::new();
         read_line(from, &mut text)?;

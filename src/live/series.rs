@@ -1,11 +1,11 @@
-//! The findings of one detector that have been reported while their trace is open.
+//! The findings that one detector has reported on an open trace.
 
 use std::collections::BTreeMap;
 
 use super::update::{Update, UpdateKind};
 use crate::detect::{Finding, Verdict};
 
-/// An estimate of the bytes of a finding with its texts.
+/// An estimate of the size of a finding with its texts, in bytes.
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 /// The reported findings that stand, as they were last reported.
@@ -37,7 +37,8 @@ impl Series {
         self.live.insert(finding.id.clone(), finding.clone());
     }
 
-    /// Adds updates of reported findings that have grown in this verdict by at least half their length.
+    /// Adds updates of reported findings that are merged in this verdict or have grown by at least half their
+    /// length.
     pub(super) fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         for finding in verdict.findings() {
             for part in &finding.merged {
@@ -77,7 +78,7 @@ impl Series {
         self.withdraw(verdict, updates);
     }
 
-    /// Ends the series: reported findings are closed, merged or withdrawn by this verdict.
+    /// Ends the series with this verdict: adds updates of findings that are merged or withdrawn.
     pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         let mut last = Vec::new();
         self.grow(verdict, &mut last);

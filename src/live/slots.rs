@@ -22,7 +22,7 @@ pub(super) struct Slot {
     pub(super) state: State,
     /// When it needs attention.
     pub(super) due: u64,
-    /// When it last changed, in the order of changes.
+    /// The rank of its last change among the changes of all traces.
     turn: u64,
     bytes: usize,
     pub(super) pieces: u64,
@@ -37,7 +37,7 @@ pub(super) enum State {
 /// The open or the parked traces.
 #[derive(Debug, Default)]
 pub(super) struct Share {
-    /// Ordered by turn: the first has been silent longest.
+    /// Ordered by turn, so the first has been silent longest.
     silent: BTreeSet<(u64, Arc<str>)>,
     pub(super) bytes: usize,
     pub(super) pieces: u64,
@@ -109,7 +109,7 @@ impl Slots {
         }
     }
 
-    /// Counts pieces that come to an open trace, which makes it the one that changed last.
+    /// Counts new pieces of a trace, which makes it the one that changed last.
     pub(super) fn came(&mut self, now: u64, id: &Arc<str>, pieces: u64) {
         self.turns += 1;
         let Some(slot) = self.traces.get_mut(id) else { return };
@@ -124,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// Changes an open trace and measures it again. `None` if it is not open.
+    /// Changes an open trace and measures it again. Returns `None` if it is not open.
     pub(super) fn change<T>(&mut self, id: &Arc<str>, change: impl FnOnce(&mut OpenTrace) -> T) -> Option<T> {
         let slot = self.traces.get_mut(id)?;
         let State::Open(open) = &mut slot.state else { return None };
@@ -149,7 +149,7 @@ impl Share {
 }
 
 impl State {
-    /// Returns an estimate of all bytes of a trace.
+    /// Returns an estimate of the size of a trace in bytes.
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),
@@ -165,7 +165,7 @@ impl State {
         }
     }
 
-    /// Returns the trace, unpacked.
+    /// Returns the trace, unpacked if necessary.
     pub(super) fn into_open(self) -> OpenTrace {
         match self {
             Self::Open(open) => *open,

@@ -1,4 +1,4 @@
-//! The spans and log records of one trace as JSON text, which takes a third of their memory as values.
+//! The spans and log records of one trace as JSON text, which takes a third of the memory of parsed values.
 
 use std::borrow::Cow;
 
@@ -8,15 +8,15 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
-/// The number of latest senders with which a new span is compared.
+/// The number of latest senders with which that of a new span is compared.
 const SENDERS: usize = 8;
 
-/// The spans and log records of one trace, in the order in which they came.
+/// The spans and log records of one trace, in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct SpanText {
     trace: String,
     senders: Vec<Resource>,
-    /// Each with the place of its sender.
+    /// Pairs of the sender's place and the span.
     spans: Items,
     logs: Items,
 }
@@ -32,7 +32,7 @@ pub(super) struct Written<'t> {
     logs: Box<RawValue>,
 }
 
-/// The items of a JSON list.
+/// The items of a JSON list, without its brackets.
 #[derive(Debug, Default)]
 struct Items {
     text: Vec<u8>,
@@ -57,7 +57,7 @@ impl SpanText {
         self.logs.push(&log);
     }
 
-    /// Keeps the id of the trace once.
+    /// Moves the trace id out of an item: it is kept only once.
     fn belongs_to(&mut self, id: &mut Cow<'_, str>) {
         let id = std::mem::take(id);
         if self.trace.is_empty() {
@@ -70,13 +70,13 @@ impl SpanText {
         (self.spans.count, self.logs.count)
     }
 
-    /// Returns an estimate of their bytes.
+    /// Returns an estimate of their size in bytes.
     pub(super) fn memory(&self) -> usize {
         let senders = self.senders.iter().map(|sender| size_of::<Resource>() + resource_bytes(sender));
         self.trace.len() + self.spans.text.capacity() + self.logs.text.capacity() + senders.sum::<usize>()
     }
 
-    /// Parses the first spans and log records, this many of each.
+    /// Parses this many of the first spans and log records.
     pub(super) fn first(&self, (spans, logs): (usize, usize)) -> (Vec<Span<'_>>, Vec<LogRecord<'_>>) {
         // Cannot fail: they were written here, or parsed once before.
         let spans: Vec<(usize, Span<'_>)> = self.spans.read(spans).unwrap_or_default();
@@ -93,7 +93,7 @@ impl SpanText {
         (whole, logs)
     }
 
-    /// Returns a copy with these in place of the first ones.
+    /// Returns a copy with these spans and log records in place of the first ones.
     pub(super) fn with_first(
         &self,
         (first_spans, first_logs): (usize, usize),
@@ -141,11 +141,11 @@ impl SpanText {
 
 impl Items {
     fn push(&mut self, item: &impl Serialize) {
-        // Keys are texts, and numbers are written by their bits where they may not be finite.
+        // Cannot fail: keys are strings, and numbers that may not be finite are written as bits.
         let item = serde_json::to_vec(item).unwrap_or_default();
         let spare = self.text.capacity() - self.text.len();
         if spare <= item.len() {
-            // Doubling would leave a quarter unused on average.
+            // Doubling would leave a quarter of the capacity unused on average.
             self.text.reserve_exact((item.len() + 1).max(self.text.len() / 8));
         }
         if self.count > 0 {

@@ -1,6 +1,6 @@
 //! The spans and log records of one open trace, and the findings reported before its end.
 //!
-//! The spans around a step decide its run. They end last and so arrive last, and reports before are provisional.
+//! The spans around a step decide its run. They end last and so arrive last; earlier reports are provisional.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::trace::{Metadata, Unpaired};
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// The numbers of spans and log records, from the first, that have settled.
+    /// The numbers of spans and log records that have settled. These are the first ones.
     settled: (usize, usize),
-    /// The arrival times of the others, with the numbers of each.
+    /// The arrival times of the others, with the numbers of spans and log records.
     fresh: VecDeque<(u64, usize, usize)>,
-    /// When the trace is to be judged again, and when it last was, and how late that was.
+    /// When the trace is to be judged again; when it last was, and how late that was.
     due: Option<u64>,
     judged: (u64, u64),
     /// The reported findings that stand, by run.
@@ -85,7 +85,7 @@ impl HeldSpans {
         self.len() == 0
     }
 
-    /// Returns an estimate of their bytes.
+    /// Returns an estimate of their size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.memory() + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
     }
@@ -95,7 +95,7 @@ impl HeldSpans {
         self.due
     }
 
-    /// Returns true if all agents have ended, below parents that do not arrive here.
+    /// Returns true if the trace is over although its root span is missing.
     pub(super) fn are_whole_below(&self) -> bool {
         are_whole_below(&self.text.first(self.text.counts()).0)
     }
@@ -112,7 +112,7 @@ impl HeldSpans {
         self.judge(rules)
     }
 
-    /// Counts the spans that have been held for long enough.
+    /// Marks the spans and log records that have been held for long enough as settled.
     fn settle(&mut self, now: u64, wait: u64) {
         while let Some(&(came, spans, logs)) = self.fresh.front()
             && came.saturating_add(wait) <= now
@@ -141,7 +141,7 @@ impl HeldSpans {
                 self.reported.insert(run.id, reported);
             }
         }
-        // Runs that are part of others after all.
+        // These runs turned out to be part of others.
         changes.extend(withdrawn(before));
         self.reported_bytes = bytes_of(&self.reported);
         let left = (spans.len(), logs.len());
@@ -162,7 +162,7 @@ fn bytes_of(reported: &Reported) -> usize {
     reported.iter().map(|(id, findings)| 64 + id.len() + findings.len() * FINDING_BYTES).sum()
 }
 
-/// Withdraws the findings of runs that do not exist any more.
+/// Withdraws the findings of runs that no longer exist.
 pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
     reported.into_iter().flat_map(|(id, findings)| {
         let metadata = Arc::new(Metadata { id: Some(id), ..Metadata::default() });
@@ -171,10 +171,10 @@ pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
     })
 }
 
-/// Returns the run of an agent, step by step.
+/// Returns a monitor that has seen the run of an agent, with the counts of unpaired calls and answers.
 pub(super) fn follow(run: &mut AgentRun, rules: &Rules) -> (Monitor, Unpaired) {
     let mut monitor = rules.monitor(&run.metadata);
-    // Cannot fail: the assembler numbers the steps.
+    // Cannot fail: the steps are numbered in order.
     let unpaired = run.steps.finish(&mut |step| monitor.observe_step(step)).unwrap_or_default();
     (monitor, unpaired)
 }

@@ -61,7 +61,7 @@ impl Outcome {
         })
     }
 
-    /// Returns the outcome that an exit code records; unmarked if there is no integer.
+    /// Returns the outcome that an exit code records; unmarked without an integer.
     pub(super) fn of_code(code: Option<Raw<'_>>) -> Self {
         code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)
     }

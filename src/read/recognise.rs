@@ -192,7 +192,7 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// What to read of a document.
+/// The part of a document to read.
 pub(super) enum Claimed<'a> {
     /// All of it, by this format.
     By(Format),

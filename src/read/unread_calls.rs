@@ -95,7 +95,7 @@ pub(super) fn report_run(run: &[u8], position: u64, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns false only if there is no call: no list of calls with an item, no single call, and no type of a
+/// Returns false only if no call is found: no list of calls with an item, no single call, and no type of a
 /// call.
 fn may_hold_calls(bytes: &[u8]) -> bool {
     let is_call = |at: usize| {

@@ -79,7 +79,7 @@ pub enum Better {
     Second,
     /// The interval contains 0.
     Neither,
-    /// There is no interval.
+    /// The interval is undefined.
     Unknown,
 }
 

@@ -136,7 +136,7 @@ impl Table {
         &self.title
     }
 
-    /// Returns true if there are no rows.
+    /// Returns true if the table has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

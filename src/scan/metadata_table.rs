@@ -126,7 +126,7 @@ impl RunTable {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
     }
 
-    /// Returns the number of runs so far that matched no row, or 0 if there are no rows. Sub-agents do not
+    /// Returns the number of runs so far that matched no row, or 0 without rows. Sub-agents do not
     /// count.
     #[must_use]
     pub fn unmatched_runs(&self) -> u64 {

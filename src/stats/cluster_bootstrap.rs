@@ -106,7 +106,7 @@ pub trait ClusterStatistic: Sync {
 
 /// The result of [`cluster_bootstrap()`]: a statistic with its intervals.
 ///
-/// Without an estimate there are no intervals and no resamples.
+/// Without an estimate, nothing is resampled.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ClusterBootstrap {

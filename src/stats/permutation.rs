@@ -43,7 +43,7 @@ pub struct PermutationTest {
 
 /// Tests whether `x` and `y` are associated within strata. `stratum` numbers the stratum of each pair.
 ///
-/// Returns `None` if there is no stratum in which both columns vary.
+/// Returns `None` if no stratum varies in both columns.
 ///
 /// ```
 /// use wrongturn::stats::{Resampling, permutation_test};

@@ -100,7 +100,7 @@ impl Trace {
         self.steps.len()
     }
 
-    /// Returns true if there are no steps.
+    /// Returns true if the trace has no steps.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()

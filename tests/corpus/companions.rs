@@ -1,4 +1,4 @@
-//! Sidecar files: rewards, tasks and exceptions of trials.
+//! Tests sidecar files: rewards, tasks and exceptions of trials.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Files that a scan of directories finds.
+//! Tests which files a scan of directories finds.
 
 use super::*;
 #[test]
@@ -30,14 +30,14 @@ fn directories_give_their_json_files_sorted() {
         names(&scan(&paths), &folder),
         ["a/b/c/deep.json", "a/k.json", "a/z.json", "m.json", "z/a.json"]
     );
-    // A file that is named itself may have any name.
+    // A file that is given directly may have any name.
     let named = folder.write("runs.txt", run("named"));
     assert_eq!(ids(&scan(&[named])), ["named"]);
     // A directory without JSON files is an error.
     let files = scan(&[folder.path("empty")]);
     assert_eq!((files.len(), files[0].errors[0].kind()), (1, ErrorKind::Empty));
     assert_eq!(scan(&[]).len(), 0);
-    // Files that are not read for their names are counted for each directory that was named.
+    // Files that are skipped because of their names are counted for each directory that was given.
     let mut not_read = Vec::new();
     let paths = [folder.0.clone(), folder.path("a"), folder.path("runs.txt")];
     let each = |event: ScanEvent| {
@@ -54,7 +54,7 @@ fn directories_give_their_json_files_sorted() {
     assert_eq!(not_read, [(folder.0.clone(), all), (folder.path("a"), endings(&[("", 1), ("bak", 1)]))]);
 }
 
-/// Some formats have a directory with a file for each event, message or part.
+/// Some formats use a directory with a file for each event, message or part.
 #[test]
 fn a_run_in_many_files_is_read_as_one() {
     let folder = Folder::new("composed");
@@ -116,7 +116,7 @@ fn a_run_in_many_files_is_read_as_one() {
     assert_eq!((names(&files, &folder), files[0].traces[0].actions), (vec!["v0/events/2.json".into()], 1));
 }
 
-/// Writes a tau2 directory: the header and tasks are in `results.json`.
+/// Writes a tau2 directory with the header and the tasks in `results.json`.
 pub(crate) fn split_results(folder: &Folder) {
     folder.write(
         "split/results.json",
@@ -168,7 +168,7 @@ fn the_runs_of_a_tau2_directory_have_the_header_of_its_results_file() {
         assert_eq!(files[0].traces.len(), 0);
         assert_split_runs(&files, &["a", "b", "c"]);
     }
-    // So do runs whose folder or file is named alone.
+    // So do runs whose folder or file is given directly.
     assert_split_runs(&scan(&[folder.path("split/simulations")]), &["a", "b", "c"]);
     assert_split_runs(&scan(&[folder.path("split/simulations/b.json")]), &["b"]);
 }

@@ -1,4 +1,4 @@
-//! Errors, progress and records.
+//! Tests errors, progress and records.
 
 use super::*;
 
@@ -206,7 +206,7 @@ fn lines_without_one_sound_document_are_an_error() {
     let number = format!("{}\n{{\"a\": 1}}\n", line("a", "x").replacen("[{", "[1e999, {", 1));
     let sound = format!("{damaged}\n{}\n", line("b", "y"));
     let folder = Folder::new("unsound");
-    // The error of the archive is enough.
+    // The error of the archive is the only one.
     let packed = super::files::gzip(damaged.repeat(20).as_bytes());
     let cut = &packed[..packed.len() - 9];
     for (name, content, traces, expected, passed_over) in [

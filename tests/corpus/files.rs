@@ -1,4 +1,4 @@
-//! Compressed files, other encodings, links and pipes.
+//! Tests compressed files, other encodings, links and pipes.
 
 use std::io::Write as _;
 
@@ -51,7 +51,7 @@ fn a_truncated_compressed_file_keeps_the_runs_before_the_cut() {
     ] {
         let file = &scan(&[folder.write(name, &whole[..whole.len() - 9])])[0];
         assert!(file.traces.len() >= 3000, "{name}: {}", file.traces.len());
-        // Perhaps the run at the cut, and always the file.
+        // There may be an error for the run at the cut, and there is always one for the file.
         let last = file.errors.last().unwrap();
         assert!(file.errors.len() <= 2, "{name}: {:?}", file.errors);
         assert_eq!((last.kind(), last.path()), (ErrorKind::Io, Some(&*file.path)), "{name}: {last}");
@@ -77,7 +77,7 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }
-    // A byte order mark of UTF-8 is not an error.
+    // A UTF-8 byte order mark is not an error.
     let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
     assert_eq!(ids(&scan(&[marked])), ["a"]);
 }

@@ -1,7 +1,8 @@
-//! Fingerprints, and large files in pieces.
+//! Tests fingerprints, and large files in pieces.
 
 use super::*;
-/// Returns the fingerprint of a run with these messages, which must be the same from a scan and from the trace.
+/// Returns the fingerprint of a run with these messages, also as JSON. A scan and the trace must give the
+/// same.
 fn fingerprint(messages: &str) -> (Fingerprint, Value) {
     let text = format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#);
     let file = scan_text("r.json", &text);
@@ -114,7 +115,7 @@ fn the_merged_fingerprint_of_a_corpus_is_the_same_in_any_order() {
     assert_eq!(forward.edges().map(|(_, _, count)| count).sum::<u64>(), total);
 }
 
-/// Returns a file of some hundred kilobytes, after `damage` changed its runs and header.
+/// Returns a file of some hundred kilobytes, after `damage` has changed its runs and header.
 fn large_file(damage: impl Fn(&mut Vec<String>, &mut String)) -> String {
     let first: Value = serde_json::from_slice(&fs::read(&golden_files()[1]).unwrap()).unwrap();
     let mut runs: Vec<String> = Vec::new();
@@ -149,7 +150,7 @@ fn a_large_file_gives_the_same_records_at_any_number_of_threads() {
         ("truncated", sound[..sound.len() - 900].to_owned()),
         ("two values", format!("{sound}\n{{\"id\": \"last\", \"messages\": []}}")),
     ];
-    // A file of many megabytes is cut into such pieces.
+    // Only files of many megabytes are cut into pieces by default.
     let in_pieces = ScanOptions { whole_file_limit: 0, piece_bytes: 30_000, ..threads(3) };
     for (name, text) in cases {
         let path = folder.write("large.json", text);
@@ -166,7 +167,7 @@ fn list_of(file: &str) -> String {
     file[start..file.len() - 1].to_owned()
 }
 
-/// Returns the runs of a file on a line each.
+/// Returns the runs of a file, one on each line.
 fn lines_of(file: &str) -> String {
     let runs: Vec<Value> = serde_json::from_str(&list_of(file)).unwrap();
     runs.iter().fold(String::new(), |mut lines, run| {

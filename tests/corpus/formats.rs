@@ -1,8 +1,8 @@
-//! Directories with files of all formats.
+//! Tests directories with files of all formats.
 
 use super::*;
 
-/// Writes the fixtures of all formats, and returns the format and runs of each in the order of their names.
+/// Writes the fixtures of all formats. Returns the name, format and number of runs of each, sorted by name.
 fn write_fixtures(folder: &Folder) -> Vec<(String, Format, usize)> {
     let mut written = Vec::new();
     for entry in fs::read_dir("tests/formats").unwrap() {
@@ -23,7 +23,7 @@ fn write_fixtures(folder: &Folder) -> Vec<(String, Format, usize)> {
     written
 }
 
-/// Writes files in no known format and returns their number.
+/// Writes files of unknown formats, and returns their number.
 fn write_foreign(folder: &Folder) -> usize {
     let inputs = fs::read("tests/formats/unrecognised.txt").unwrap();
     let lines = inputs.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

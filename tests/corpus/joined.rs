@@ -1,4 +1,4 @@
-//! Several files as one source of spans and log records.
+//! Tests several files as one source of spans and log records.
 
 use std::convert::Infallible;
 
@@ -21,7 +21,8 @@ fn span(trace: &str, id: u64, parent: u64, name: &str, attributes: &Value) -> Va
         "attributes": list})
 }
 
-/// A run with five equal calls: the calls are log records, their results are in spans.
+/// Returns the spans and log records of a run with five equal calls. The calls are in log records, their
+/// results in spans.
 fn run(trace: &str, first: u64) -> (Vec<Value>, Vec<Value>) {
     let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"});
     let mut spans = vec![span(trace, first, 0, "invoke_agent clerk", &agent)];
@@ -51,13 +52,13 @@ fn logs_of(records: &[Value]) -> String {
 
 const TAU2: &str = r#"{"simulations": [{"id": "r", "messages": []}, {"id": "s", "messages": 7}]}"#;
 
-/// Writes a run over two files and a file of logs, a second run in one of them, and files of other kinds.
+/// Writes two runs whose spans and logs are spread over several files, and files of other kinds.
 fn corpus(folder: &Folder) -> Vec<PathBuf> {
     let (spans, records) = run(TRACE, 100);
     let (others, logs) = run(OTHER, 1);
     let chat =
         json!({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]});
-    // After so many chats, each line is read by its own format.
+    // After this many chats, each line is read in its own format.
     let mixed = format!("{}{}\n{chat}\n", format!("{chat}\n").repeat(64), logs_of(&logs));
     vec![
         folder.write("a.logs.json", logs_of(&records)),
@@ -102,7 +103,7 @@ fn spans_and_records_of_a_trace_are_joined_across_files() {
     assert_eq!(found, expected);
     assert_eq!(files[3].format, Some(Format::OpenTelemetry));
 
-    // One file with everything gives the same.
+    // A single file with all of them gives the same.
     let (spans, records) = run(TRACE, 100);
     let (others, logs) = run(OTHER, 1);
     let whole = json!({
@@ -186,7 +187,7 @@ fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
         |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");
     assert_eq!(read.iter().filter(steps).collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
     assert_eq!(read.iter().filter(|line| *line == "5 clerk").count(), 2, "{read:?}");
-    // An error of the callback ends the reading.
+    // An error of the callback stops the reading.
     let mut begun = 0;
     let ended = read_joined(&paths, &ReadOptions::default(), |event| {
         begun += u32::from(matches!(event, ScanEvent::Begin(_)));

@@ -1,4 +1,5 @@
-//! Scans of many files: discovery, order, errors, sidecar files, joins, records, replication, pass^k, fingerprints.
+//! Tests scans of many files: discovery, order, errors, sidecar files, joins, records, replication, pass^k,
+//! and fingerprints.
 
 #![allow(
     clippy::unwrap_used,
@@ -74,7 +75,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2")
 }
 
-/// The bundled files, sorted.
+/// Returns the paths of the bundled files, sorted.
 fn golden_files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = fs::read_dir(golden())
         .unwrap()
@@ -115,7 +116,8 @@ fn dump(files: &[FileScan]) -> String {
     text
 }
 
-/// Like [`dump`], without the reasons for missing routes: a stream emits runs before it finds that the file lacks tasks.
+/// Like [`dump`], without the reasons for missing routes. They differ in a stream, which emits runs before it
+/// finds that the file lacks tasks.
 fn dump_without_reasons(files: &[FileScan]) -> String {
     let mut text = String::new();
     for file in files {
@@ -137,7 +139,7 @@ fn run(id: &str) -> String {
     format!(r#"{{"id": "{id}", "task_id": "t", "reward_info": {{"reward": 1.0}}, "messages": []}}"#)
 }
 
-/// Returns the paths of the files below a folder, in their order.
+/// Returns the paths of the files relative to a folder, in their order.
 fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
     files
         .iter()
@@ -149,7 +151,7 @@ fn ids(files: &[FileScan]) -> Vec<String> {
     files.iter().flat_map(|file| &file.traces).map(wrongturn::scan::TraceRecord::trace_id).collect()
 }
 
-/// Scans a text as the file `name`.
+/// Scans a text as the content of the file `name`.
 fn scan_text(name: &str, text: &str) -> FileScan {
     scanner(ScanOptions { fingerprints: true, ..ScanOptions::default() })
         .scan_slice(Path::new(name), text.as_bytes())

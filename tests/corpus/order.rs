@@ -1,4 +1,4 @@
-//! Order, threads, streams, and the texts of arguments.
+//! Tests order, threads, streams, and the texts of arguments.
 
 #[cfg(unix)]
 use std::borrow::Cow;
@@ -79,7 +79,7 @@ fn streams_give_the_same_records_and_errors() {
     let whole = scanner(threads(2)).collect(paths).unwrap();
     let streamed = scanner(ScanOptions { whole_file_limit: 0, ..threads(2) }).collect(paths).unwrap();
     assert_eq!(dump_without_reasons(&streamed), dump_without_reasons(&whole));
-    // In the bundled files the tasks come before the runs, and not even the reasons differ.
+    // In the bundled files, the tasks come before the runs, so the reasons do not differ either.
     let bundled = |options| dump(&scanner(options).collect(&[golden()]).unwrap());
     assert!(bundled(ScanOptions { whole_file_limit: 0, ..threads(2) }) == bundled(threads(2)));
 }
@@ -92,7 +92,7 @@ fn a_slice_gives_the_same_as_its_file() {
     assert_eq!(dump(&[slice]), dump(&file));
 }
 
-/// A run, many lines that are not runs, and a run.
+/// Returns a run, many lines that are not runs, and another run.
 fn lines_with_errors(errors: usize) -> String {
     format!("{}\n{}{}\n", run("first"), "7\n".repeat(errors), run("last"))
 }
@@ -116,13 +116,13 @@ fn errors_are_reported_before_the_file_ends() {
         )
         .unwrap();
     assert_eq!(*seen.lock().unwrap(), 5_000);
-    // The last run is mapped before the errors that are still held are reported.
+    // The last run is mapped before the last errors, which are still held, are reported.
     let [first, last] = &before[..] else { panic!("{before:?}") };
     assert_eq!(first, &("first".to_owned(), 0));
     assert!(last.0 == "last" && last.1 > 4_800, "{last:?}");
 }
 
-/// Returns the dump of a scan. A scan that does not end fails the test.
+/// Returns the dump of a scan. Panics if the scan does not end in time.
 fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
     let (done, ended) = mpsc::channel();
     let (paths, count) = (paths.to_vec(), options.threads);
@@ -214,7 +214,7 @@ proptest! {
     }
 }
 
-/// Counts the arguments whose text it can read.
+/// A detector that counts the arguments whose texts are kept.
 #[derive(Debug, Clone, Copy)]
 struct Reader {
     reads: bool,
@@ -263,7 +263,7 @@ fn call_and_answer(arguments: &str) -> String {
     )
 }
 
-/// Keeping them changes no verdict, even if the digest of arguments is that of their text.
+/// Keeping the texts changes no verdict, even if arguments have only a digest of their text.
 #[test]
 fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
     let deep = format!(r#", "arguments": {}1{}"#, "[".repeat(100), "]".repeat(100));
@@ -294,7 +294,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
             });
             assert!(without.errors.is_empty(), "{first}: {:?}", without.errors);
             for record in &without.traces {
-                // The second call repeats the first in another spelling.
+                // The second call repeats the first with another spelling of the arguments.
                 let blind = record.verdict("feedback_blindness").unwrap().findings();
                 assert_eq!(blind.iter().map(|finding| finding.first).collect::<Vec<_>>(), [1], "{first}");
             }
@@ -315,12 +315,12 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
     }
 }
 
-/// Sleeps in one run.
+/// A detector that sleeps in one run.
 #[cfg(unix)]
 #[derive(Debug, Default)]
 struct Slow {
     begun: AtomicU64,
-    /// How many runs began meanwhile.
+    /// The number of runs that began meanwhile.
     ahead: AtomicU64,
 }
 

@@ -1,4 +1,4 @@
-//! Replication and pass^k.
+//! Tests replication and pass^k.
 
 use super::*;
 /// The figures of one run, counted from its JSON alone.
@@ -76,7 +76,7 @@ fn rows(actors: Actors) -> Vec<SimulationRow> {
     files.iter().flat_map(|file| &file.traces).map(|record| SimulationRow::of(record).unwrap()).collect()
 }
 
-/// Pearson's r by its definition.
+/// Computes Pearson's r by its definition.
 #[expect(clippy::cast_precision_loss, reason = "there are some hundred pairs")]
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let n = pairs.len() as f64;
@@ -235,7 +235,7 @@ fn rows_of(text: &str) -> Vec<SimulationRow> {
     file.traces.iter().map(|record| SimulationRow::of(record).unwrap()).collect()
 }
 
-/// A run whose tool fails, and then succeeds, so many times.
+/// Returns a run whose tool first fails and then succeeds, each this many times.
 fn outcome(reward: &str, failures: usize, successes: usize) -> String {
     let call = |answer: &str| {
         format!(
@@ -270,7 +270,7 @@ fn a_run_without_a_reward_is_counted_but_not_correlated() {
     let r = &group["r_error_count_reward"];
     assert_eq!((r["n"].as_u64(), &r["ci95"]), (Some(3), &json!([null, null])));
     assert!((r["r"].as_f64().unwrap() + 1.0).abs() < 1e-12);
-    // An r needs more than two.
+    // A correlation needs more than two.
     let why = &group["r_recovery_reward_errors_only"];
     assert_eq!(keys(why), BTreeSet::from(["undefined"]));
     assert!(why["undefined"].is_string());
@@ -322,7 +322,7 @@ const LOST: &str = r#"{"reward": 0.0}"#;
 #[test]
 fn pass_k_is_the_mean_over_tasks_up_to_the_fewest_trials() {
     let mut runs = Vec::new();
-    // Three of four, two of three, four of four.
+    // The tasks succeed in three of four, two of three, and four of four trials.
     for (task, rewards) in
         [("\"a\"", vec![WON, WON, LOST, WON]), ("2", vec![WON, LOST, WON]), ("\"c\"", vec![WON; 4])]
     {
@@ -348,7 +348,7 @@ fn pass_k_leaves_out_infrastructure_errors_and_runs_without_task() {
         trial("\"a\"", r#"{"reward": null}"#, "agent_error"),
         trial("null", WON, "user_stop"),
         trial("null", LOST, "user_stop"),
-        // This one is left out once.
+        // This run has both faults, and is counted once.
         trial("null", WON, "infrastructure_error"),
     ]);
     assert_eq!((group.tasks, group.runs), (1, 4));
@@ -388,7 +388,7 @@ fn pass_k_is_grouped_by_model_and_domain() {
     assert_eq!(names.len(), 9);
     let expected = counted(Actors::All);
     for group in &groups {
-        // Four trials of every task; pass^1 is the mean success.
+        // There are four trials of every task, and pass^1 is the rate of success.
         assert_eq!(group.runs, 4 * group.tasks);
         assert_eq!(group.pass.len(), 4);
         assert!(group.pass.windows(2).all(|pair| pair[1] <= pair[0]));

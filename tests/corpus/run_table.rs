@@ -1,4 +1,4 @@
-//! Tables of metadata next to recordings.
+//! Tests tables of metadata.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use wrongturn::{
     scan::{RunTable, ScanOptions, TraceRecord},
 };
 
-/// Scans native runs with a table. Returns the records, and how many rows and runs have no match.
+/// Scans native runs with a table. Returns the records, and the numbers of rows and runs without a match.
 fn completed(table: RunTable, path: &str, runs: &str) -> (Vec<TraceRecord>, u64, u64) {
     let table = Arc::new(table);
     let options = ScanOptions { run_table: Some(Arc::clone(&table)), ..ScanOptions::default() };

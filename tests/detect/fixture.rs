@@ -1,4 +1,4 @@
-//! Fixtures: Markdown in, cases out. Errors carry the line.
+//! Reads fixtures in Markdown as cases. Errors have the number of the line.
 
 use serde_json::{Map, Value, json};
 use wrongturn::{Trace, detect::Preset, trace::NATIVE_VERSION};
@@ -9,25 +9,25 @@ use crate::run;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
     pub(crate) title: String,
-    /// Where its heading is.
+    /// The line of its heading.
     pub(crate) line: usize,
     pub(crate) preset: Preset,
-    /// Fields over the preset.
+    /// Fields that override those of the preset.
     pub(crate) config: Map<String, Value>,
     route: Value,
     /// `None` until its block is read.
     pub(crate) trace: Option<Trace>,
 }
 
-/// A line after its number.
+/// A line with its number.
 pub(crate) type Line<'a> = (usize, &'a str);
-/// The number of the line and its fault.
+/// The number of a line and its fault.
 pub(crate) type Error = (usize, String);
 
 /// Reads the cases of a file.
 pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
     let mut lines = text.lines().zip(1..).map(|(line, number)| (number, line.trim()));
-    // The lines before the first case hold for all cases.
+    // The lines before the first case apply to all cases.
     let mut common = Case::default();
     let mut cases: Vec<Case> = Vec::new();
     while let Some((number, line)) = lines.next() {
@@ -69,7 +69,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// The lines up to the closing fence.
+/// Returns the lines up to the closing fence.
 fn block<'a>(opened: usize, lines: &mut impl Iterator<Item = Line<'a>>) -> Result<Vec<Line<'a>>, Error> {
     let mut is_closed = false;
     let is_inside = |(_, line): &Line<'_>| {

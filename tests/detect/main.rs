@@ -1,4 +1,5 @@
-//! The rules on the fixtures `<rule>/*.md`, against one snapshot a file. README.md describes how to write them.
+//! Tests the rules on the fixtures `<rule>/*.md`, against one snapshot for each file. README.md describes how
+//! to write fixtures.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
 
@@ -16,7 +17,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// The entries of a directory, sorted.
+/// Returns the entries of a directory, sorted.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -30,7 +31,7 @@ fn verdicts_are_as_pinned() {
         let id = folder.file_name().unwrap().to_str().unwrap();
         let info = detector_info(id).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         for path in entries(&folder) {
-            // One file that fails does not keep the others from being checked.
+            // A failure in one file does not stop the check of the others.
             if catch_unwind(AssertUnwindSafe(|| check(info, &path))).is_err() {
                 failed.push(path.display().to_string());
             }
@@ -39,7 +40,7 @@ fn verdicts_are_as_pinned() {
     assert!(failed.is_empty(), "fixtures that fail: {}", failed.join(", "));
 }
 
-/// Holds the verdicts on the cases of a file against its snapshot, and checks that a snapshot has a file.
+/// Compares the verdicts on the cases of a file with its snapshot. Checks that a snapshot has a fixture.
 fn check(info: &DetectorInfo, path: &Path) {
     let shown = path.display();
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -58,7 +59,8 @@ fn check(info: &DetectorInfo, path: &Path) {
     });
 }
 
-/// The verdict on a case, which is the same over the whole trace, step by step, and after a detour through JSON.
+/// Returns the verdict on a case. Checks that it is the same over the whole trace, step by step, and on a
+/// trace read back from JSON.
 fn judge(info: &DetectorInfo, case: &fixture::Case, place: &str) -> Verdict {
     let detector = info.build(case.preset, Actors::Agent, &Value::Object(case.config.clone()));
     let detector = detector.unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -77,7 +79,7 @@ fn judge(info: &DetectorInfo, case: &fixture::Case, place: &str) -> Verdict {
     verdict
 }
 
-/// A verdict in the words of a snapshot.
+/// Describes a verdict for a snapshot.
 fn describe(info: &DetectorInfo, verdict: &Verdict) -> String {
     let judgement = match verdict {
         Verdict::NotApplicable { reason } => return format!("not applicable: {reason}"),
@@ -90,7 +92,8 @@ fn describe(info: &DetectorInfo, verdict: &Verdict) -> String {
     head.into_iter().chain(score).chain(findings).collect::<Vec<_>>().join("\n")
 }
 
-/// Steps, mode if it is not that of the rule, and message; then the evidence, and what else the finding carries.
+/// Describes a finding: steps, mode if it is not that of the rule, and message; then the evidence and any
+/// other members.
 fn describe_finding(info: &DetectorInfo, finding: &Finding) -> String {
     let Finding { first, last, message, evidence, .. } = finding;
     let mode = if finding.mode == info.mode { String::new() } else { format!("{}: ", finding.mode) };

@@ -1,4 +1,4 @@
-//! The blocks of fixtures, a step or milestone a line, as the native JSON form has them.
+//! Reads the blocks of fixtures, with a step or milestone on each line, as values of the native JSON form.
 
 use serde_json::{Map, Value, json};
 use wrongturn::{
@@ -92,14 +92,14 @@ fn step(line: &str) -> Result<Fields, String> {
     if let Some((actor, said)) = line.split_once(':').filter(|(word, _)| word.parse::<Actor>().is_ok()) {
         return Ok(fields(json!({"actor": actor, "text": text(said)?})));
     }
-    // Calls and answers may hold arrows themselves: the first that stands between the two counts.
+    // Calls and answers may contain arrows: the first arrow between a valid call and a valid answer counts.
     let arrows = line.match_indices(" -> ").map(|(at, arrow)| (&line[..at], &line[at + arrow.len()..]));
     let steps = arrows.map(|(left, right)| call(left).and_then(|call| answered(call, right)));
     let expected = || format!("expected a call, ` -> ` and its answer, got `{line}`");
     steps.reduce(|first, other| first.or_else(|error| other.map_err(|_| error))).ok_or_else(expected)?
 }
 
-/// `look {"a": 1}`, `$ ls` or `user calls look (not recorded)`.
+/// Reads a call: `look {"a": 1}`, `$ ls` or `user calls look (not recorded)`.
 fn call(text: &str) -> Result<Fields, String> {
     let by = text.split_once(" calls ").filter(|(actor, _)| actor.parse::<Actor>().is_ok());
     let (actor, text) = by.unwrap_or(("agent", text));
@@ -122,8 +122,8 @@ fn call(text: &str) -> Result<Fields, String> {
     Ok(call)
 }
 
-/// Adds `ok`, `ok from <provenance>: <text>`, `error <type>: <text>`, `unanswered` or another reason for which nothing is
-/// known.
+/// Adds an answer to a call: `ok`, `ok from <provenance>: <text>`, `error <type>: <text>`, `unanswered`, or
+/// another reason for an unknown status.
 fn answered(mut call: Fields, answer: &str) -> Result<Fields, String> {
     let (head, said) = answer.split_once(':').map_or((answer, None), |(head, said)| (head, Some(said)));
     let (head, provenance) = head.split_once(" from ").unwrap_or((head, "flag"));
@@ -146,7 +146,7 @@ fn answered(mut call: Fields, answer: &str) -> Result<Fields, String> {
     Ok(call)
 }
 
-/// A text of one line or several; one in quotes is a JSON string.
+/// Reads a text of one or several lines. A text in quotes is a JSON string.
 fn text(said: &str) -> Result<String, String> {
     let text = said.trim_start_matches([' ', '\n']);
     if text.starts_with('"') && text.ends_with('"') {

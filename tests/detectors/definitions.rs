@@ -1,4 +1,4 @@
-//! The published rules against their naive statements, and properties of every verdict, on drawn runs.
+//! Tests rules against their naive statements, and properties of every verdict, on drawn runs.
 
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
@@ -25,8 +25,8 @@ fn check<C: DeserializeOwned>(
     Ok(())
 }
 
-/// Without content there is nothing to compare: detectors that compare find nothing. Recovery depends on statuses
-/// alone.
+/// Removes all texts, arguments and answers, so detectors have nothing to compare. Recovery depends on
+/// statuses alone.
 fn without_content(mut run: Run) -> Run {
     for event in &mut run.events {
         event.text = "";
@@ -118,7 +118,7 @@ proptest! {
                 prop_assert!(actions.any(is_failed) || verdict.findings().is_empty(), "{:?}", verdict);
                 continue;
             }
-            // A route of scores compares nothing.
+            // A route of scores needs no comparison.
             let by_score = serde_json::to_value(&bare).unwrap()["route"]["kind"] == "scores";
             let id = detector.id();
             prop_assert!(verdict.findings().is_empty() || by_score, "{id} finds what was not recorded: {verdict:?}");

@@ -1,4 +1,4 @@
-//! Command lines, arguments and answers of any text: no detector panics, and none takes more than linear time.
+//! Tests command lines, arguments and answers of any text: no detector panics.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use wrongturn::{
 
 use crate::config;
 
-/// Pieces with a meaning for a shell, for a JSON reader, or for the phrases of rules.
+/// Pieces of text with a meaning for a shell, for a JSON reader, or for the phrases of rules.
 const PIECES: [&str; 62] = [
     "<<",
     "<<'E'",
@@ -83,7 +83,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![3 => pieces, 1 => "\\PC{0,60}", 1 => any::<String>()]
 }
 
-/// The same call again and again, with others between: every rule has something to compare.
+/// Returns a trace that repeats each call, with others between, so every rule has something to compare.
 fn trace(lines: &[String], answers: &[String], statuses: &[Status]) -> Trace {
     let mut builder = Trace::builder();
     for step in 0..3 * lines.len() {

@@ -1,5 +1,5 @@
-//! Properties of all detectors on drawn runs, in one pass over a whole trace and step by step, and the published rules
-//! against a naive statement of each. Cases written by hand are in `tests/detect`.
+//! Tests properties of all detectors on drawn runs, over a whole trace and step by step, and the published
+//! rules against a naive statement of each. `tests/detect` has cases written by hand.
 
 #![allow(
     clippy::indexing_slicing,
@@ -27,7 +27,7 @@ use wrongturn::{
     detect::{ALL, Evidence, RouteInefficiencyEvidence},
 };
 
-/// Places in the registry.
+/// Places of detectors in the registry.
 const BLINDNESS: usize = place("feedback_blindness");
 const LOOP: usize = place("loop");
 const MALFORMED: usize = place("malformed_call");
@@ -54,10 +54,10 @@ fn detect(detectors: &[Arc<dyn Detector>], trace: &Trace) -> Vec<Verdict> {
     detectors.iter().map(|detector| detector.detect(trace)).collect()
 }
 
-/// The updates during a run: after each step, in the order of the detectors.
+/// The findings reported so far, in the order of the detectors.
 type Told = Vec<Vec<Finding>>;
 
-/// Feeds a run step by step.
+/// Feeds a run to a monitor step by step. Returns the findings reported up to each step, and the verdicts.
 fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> wrongturn::Result<(Vec<Told>, Vec<Verdict>)> {
     let mut monitor = Monitor::new(detectors)?.with_routing(&run.route.clone().into());
     let mut told: Told = vec![Vec::new(); detectors.len()];
@@ -73,7 +73,8 @@ fn follow(detectors: &[Arc<dyn Detector>], run: &Run) -> wrongturn::Result<(Vec<
     Ok((after_each, monitor.finish().into_iter().map(|(_, verdict)| verdict).collect()))
 }
 
-/// The two milestones around a finding; that of a whole run has none, and is reported at the end.
+/// Returns the two milestones around a finding. A finding about a whole run has none, and is reported at the
+/// end.
 fn ends(evidence: &Evidence) -> Option<String> {
     match evidence {
         Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(pair)) => {
@@ -89,7 +90,7 @@ fn sorted_ends<'a>(evidence: impl Iterator<Item = &'a Evidence>) -> Vec<String> 
     ends
 }
 
-/// The same value with the keys of every object in falling order, and numbers as floats.
+/// Returns the same value with the keys of every object in descending order, and numbers as floats.
 fn respelled(value: &Value) -> String {
     match value {
         Value::Object(entries) => {

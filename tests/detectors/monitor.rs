@@ -1,4 +1,4 @@
-//! Monitors: what they report and when, what they refuse, how much they hold.
+//! Tests monitors: what they report and when, what they refuse, and how much memory they use.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ fn sold_out<'a>() -> StepInput<'a> {
     StepInput::action(Actor::Agent, Action::new("book").answered(Status::Error, "sold out"))
 }
 
-/// An action with this argument and always the same answer.
+/// Returns an action with this argument. The answer is always the same.
 fn step(name: &str, argument: u32, status: Status) -> StepInput<'_> {
     let action = Action::new(name).arguments(&serde_json::json!(argument)).answered(status, "as before");
     StepInput::action(Actor::Agent, action)
 }
 
-/// Two loops that a longer one joins: the first one reported keeps its id.
+/// A longer loop joins two loops, and keeps the id of the one reported first.
 #[test]
 fn loops_that_grow_together_are_merged_by_name() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
@@ -46,7 +46,7 @@ fn loops_that_grow_together_are_merged_by_name() {
     assert_eq!(end.verdicts[0].1.findings()[0].merged, ["loop:7"]);
 }
 
-/// Growth is reported at doublings: a loop has few updates however long it is.
+/// Growth is reported at doublings, so even a long loop has few updates.
 #[test]
 fn a_long_loop_is_told_now_and_then() {
     let detectors = vec![detector_info("loop").unwrap().default_detector()];
@@ -61,7 +61,7 @@ fn a_long_loop_is_told_now_and_then() {
     assert_eq!(told[1..].iter().map(|(_, last)| *last).collect::<Vec<_>>(), grown);
 }
 
-/// A trace that exceeds its memory is judged up to that point, and the verdict says so.
+/// A detector that exceeds the limit judges the trace up to that point, and its verdict says so.
 #[test]
 fn a_cap_on_memory_stops_the_largest_and_says_so() {
     let detectors = default_detectors();
@@ -141,7 +141,7 @@ fn a_trace_is_concluded_once_and_written_as_json() {
     assert!(closed["finding"]["id"].is_string() && closed.get("into").is_none(), "{closed}");
 }
 
-/// A reopened monitor has forgotten everything, and findings have the cost of their steps.
+/// Findings have the cost of their steps, and a reopened monitor has forgotten the previous trace.
 #[test]
 fn findings_carry_the_cost_of_their_steps() {
     let detectors = default_detectors();

@@ -1,4 +1,4 @@
-//! The same folds step by step: findings are reported on time and never taken back.
+//! Tests detectors step by step: findings are reported on time and never withdrawn.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ proptest! {
         prop_assert_eq!(of(&told[ROUTE]), of(verdicts[ROUTE].findings()));
     }
 
-    /// A finding is confirmed at the step with which the run so far shows it.
+    /// A finding is reported at the first step at which a verdict on the run so far has it.
     #[test]
     fn online_what_is_certain_is_told_at_once(run in draw::run(), detectors in draw::detectors()) {
         let (after_each, _) = follow(&detectors, &run).unwrap();
@@ -87,7 +87,8 @@ proptest! {
         check_series(&updates, &end.verdicts)?;
     }
 
-    /// A look at the middle of a run is the verdict on its first half, under the ids that the updates bear.
+    /// In the middle of a run, `peek` gives the verdicts on its first half, and does not change the final
+    /// ones.
     #[test]
     fn a_peek_is_the_verdict_on_the_steps_so_far(run in draw::run(), detectors in draw::detectors()) {
         let mut monitor = Monitor::new(&detectors).unwrap().with_routing(&run.route.clone().into());
@@ -105,12 +106,12 @@ proptest! {
     }
 }
 
-/// Turns without a call are reported once there has been a call. A run without recorded calls is not judged.
+/// Returns true if the detector has judged an action.
 fn acted(verdict: &Verdict) -> bool {
     verdict.measure("actions").is_some_and(|actions| actions > 0.0)
 }
 
-/// Four failures that cannot be distinguished give no finding, since nothing is known about them.
+/// Four failures whose arguments are unknown give no finding.
 #[test]
 fn nothing_is_told_of_calls_whose_arguments_are_not_recorded() {
     let mut events = vec![naive::error("search", None, "not found"); 4];

@@ -1,4 +1,4 @@
-//! Requirements for every detector of the registry.
+//! Tests the requirements for every detector of the registry.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn every_detector_has_its_page_and_golden_entries() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Sums of steps that no number holds.
+/// Sums of these steps do not fit into a `u64`.
 #[test]
 fn milestones_at_the_end_of_all_numbers_do_not_overflow() {
     for preset in [Preset::Default, Preset::BenchTrace] {
@@ -60,7 +60,7 @@ fn the_registry_is_sorted_documented_and_consistent() {
         let (id, default) = (info.id, info.default_detector());
         assert_eq!((id, &info.mode), (&*default.id(), &default.mode()), "{id}: id or mode differ");
         assert_eq!(info.opt_in, !by_default.iter().any(|default| default == id), "{id}: is it opt-in?");
-        // A failure mode that a benchmark's taxonomy names keeps that name; the defaults use their own.
+        // An opt-in detector may use the name of a benchmark's taxonomy; the default ones use their ids.
         assert!(info.opt_in || info.mode.name == id, "{id}: the failure mode is named differently");
         let snake = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
         assert!(id.bytes().all(snake), "{id}: the id is not in snake_case");
@@ -77,7 +77,7 @@ fn the_registry_is_sorted_documented_and_consistent() {
             let built = info.build(*preset, Actors::All, &Value::Null).unwrap();
             assert_eq!(built.id(), id);
             assert_eq!(info.config(*preset, Actors::All)["actors"], "all", "{id}: actors are not set");
-            // Every field is written and read back.
+            // Every field of a configuration is written and read back.
             info.build(*preset, Actors::Agent, &info.config(*preset, Actors::All)).unwrap();
         }
     }

@@ -1,4 +1,4 @@
-//! Faults and counts do not depend on how an input arrives, nor on the lines before.
+//! Tests that faults and counts depend neither on how an input arrives nor on the lines before.
 
 use wrongturn::ReadOptions;
 use wrongturn::read::{read_stream, read_traces};

@@ -1,4 +1,4 @@
-//! Archives of Inspect, sound and damaged.
+//! Tests archives of Inspect, sound and damaged.
 
 use wrongturn::{ErrorKind, ReadOptions, read::Format, read_traces};
 
@@ -116,7 +116,7 @@ fn files_that_overlap_are_errors() {
     let (rest, end) = bytes.split_at(bytes.len() - 22);
     let entry = rest.windows(4).rposition(|part| part == b"PK\x01\x02").unwrap();
     let mut end = end.to_vec();
-    // The directory names the one sample 50 times more.
+    // The directory of the archive lists the one sample 50 more times.
     end[8..12].copy_from_slice(&[52, 0, 52, 0]);
     let length = u32::from_le_bytes(end[12..16].try_into().unwrap());
     let more = u32::try_from(rest.len() - entry).unwrap() * 50;

@@ -1,4 +1,4 @@
-//! Sessions that are read while they grow.
+//! Tests sessions that are read while they grow.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use wrongturn::ReadOptions;
 use wrongturn::read::{Format, read_stream};
 use wrongturn::trace::{Event, RouteStatus, RunSummary, Step, StepSink};
 
-/// Gives one line at a time, and notes how many calls were read before each.
+/// A reader that returns one line at a time, and records the number of calls read before each.
 struct Growing<'a> {
     lines: std::str::SplitInclusive<'a, char>,
     calls: Rc<Cell<usize>>,
@@ -39,7 +39,7 @@ impl StepSink for Calls {
     fn abandon(&mut self) {}
 }
 
-/// How many calls were read when each line was asked for, and at the end.
+/// Returns the numbers of calls that had been read when each line was requested, and at the end.
 fn calls_before_each_line(format: Format, session: &str) -> Vec<usize> {
     let mut sink = Calls::default();
     let mut growing =

@@ -1,4 +1,4 @@
-//! Large answers, and many calls of one id.
+//! Tests large answers, and many calls with one id.
 
 use wrongturn::trace::{Actors, Event};
 
@@ -36,7 +36,7 @@ fn an_answer_of_two_megabytes_is_read_whole() {
     }
 }
 
-/// Pairing by id is not quadratic in the calls that share one.
+/// Pairing takes less than quadratic time in the number of calls that share an id.
 #[test]
 fn thirty_thousand_calls_of_one_id_have_their_results() {
     const CALLS: usize = 30_000;

@@ -1,10 +1,10 @@
-//! Documents of any length, alone and one after the other.
+//! Tests documents of any length, alone and one after another.
 
 use wrongturn::read::{Format, read_stream};
 use wrongturn::trace::TraceCollector;
 use wrongturn::{ErrorKind, ReadOptions, read_traces};
 
-/// Documents and lines, with a place for a text that makes them long.
+/// Documents and lines. A text that makes them long replaces `PAD`.
 const DOCUMENTS: [(Format, &str); 7] = [
     (
         Format::Atif,
@@ -106,7 +106,7 @@ fn lines_are_recognised_by_keys_that_are_spelled_with_escapes() {
     }
 }
 
-/// A document of any length near the sample sizes is recognised alike.
+/// A document is recognised in the same way at any length near the sizes of samples.
 #[test]
 fn recognition_does_not_depend_on_length() {
     for (format, document) in DOCUMENTS {
@@ -123,7 +123,7 @@ fn recognition_does_not_depend_on_length() {
     }
 }
 
-/// A truncated file is read up to its end, at any length.
+/// A truncated file of any length is read up to its end.
 #[test]
 fn a_truncated_document_is_not_taken_for_lines() {
     for length in [10, 3_000, 9_000, 70_000] {

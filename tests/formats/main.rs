@@ -1,4 +1,5 @@
-//! The readers on the fixtures `<format>/<case>.*`, against one snapshot each. README.md describes how to add one.
+//! Tests the readers on the fixtures `<format>/<case>.*`, against one snapshot each. README.md describes how
+//! to add one.
 
 #![allow(
     clippy::panic,
@@ -32,14 +33,14 @@ use wrongturn::{
     trace::{Content, Event, RouteStatus, Target},
 };
 
-/// The entries of a directory, sorted.
+/// Returns the entries of a directory, sorted.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
 
-/// The fixtures of all formats: the format, the path and the bytes of each.
+/// Returns the format, path and bytes of each fixture. Checks that each snapshot has a fixture.
 fn fixtures() -> Vec<(Format, PathBuf, Vec<u8>)> {
     let mut fixtures = Vec::new();
     for folder in entries(Path::new("tests/formats")).into_iter().filter(|path| path.is_dir()) {
@@ -58,7 +59,7 @@ fn fixtures() -> Vec<(Format, PathBuf, Vec<u8>)> {
     fixtures
 }
 
-/// Runs a check on every fixture. A failure does not keep the other fixtures from being checked.
+/// Runs a check on every fixture. A failure does not stop the check of the others.
 fn on_each(check: impl Fn(Format, &Path, &[u8])) {
     let fails = |(format, path, bytes): &(Format, PathBuf, Vec<u8>)| {
         catch_unwind(AssertUnwindSafe(|| check(*format, path, bytes))).is_err()
@@ -121,7 +122,7 @@ fn a_cut_off_fixture_is_read_or_reported() {
     });
 }
 
-/// A file's runs in the words of a snapshot, followed by what was skipped and what is wrong.
+/// Describes the runs of a file for a snapshot, followed by counts of skipped parts and the errors.
 fn describe(traces: &[Trace], reading: &ReadSummary) -> String {
     let mut text = describe_runs(traces);
     for (reason, count) in &reading.passed_over {
@@ -152,7 +153,7 @@ fn describe_runs(traces: &[Trace]) -> String {
     text
 }
 
-/// One line for each milestone, or for the reason why a run has no route in a format that has routes.
+/// Writes one line for each milestone, or for the reason why a run has no route in a format that has routes.
 fn describe_route(text: &mut String, routing: &RouteStatus) {
     match routing {
         RouteStatus::Known(route) if route.milestones().is_empty() => text.push_str("  no milestones\n"),
@@ -181,8 +182,8 @@ fn describe_route(text: &mut String, routing: &RouteStatus) {
     }
 }
 
-/// One line for a step: turn, number if that is not its place, actor, the message or the call with its id and answer,
-/// location, progress, usage, and time in seconds.
+/// Writes one line for a step: turn, index if it is not the place, actor, the message or the call with its id
+/// and answer, location, progress, usage, and time in seconds.
 fn describe_step(text: &mut String, step: &Step<'_>, place: u64) {
     let number = if step.index() == place { String::new() } else { format!("step {} ", step.index()) };
     write!(text, "  {} {number}{}: ", step.turn(), step.actor()).unwrap();

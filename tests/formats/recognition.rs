@@ -1,4 +1,4 @@
-//! How the format of an input is found, whatever its length and whatever stands around it.
+//! Tests that the format of an input is found at any length and with any surroundings.
 
 use serde_json::Value;
 use wrongturn::{
@@ -10,7 +10,7 @@ use wrongturn::{
 
 use super::{describe_runs, fixtures, on_each};
 
-/// The formats whose readers take what others write, if they are asked to: chats, and runs that are values.
+/// The formats whose readers, if given, also read fixtures of other formats: chats, and runs that are values.
 const READS_OTHERS: [Format; 9] = [
     Format::OpenAiResponses,
     Format::AnthropicMessages,
@@ -23,7 +23,7 @@ const READS_OTHERS: [Format; 9] = [
     Format::Native,
 ];
 
-/// The formats that admit no line of another format.
+/// The formats whose inputs have no lines of other formats.
 const ALONE: [Format; 7] = [
     Format::AmazonQ,
     Format::Continue,
@@ -38,7 +38,7 @@ pub(crate) fn read(input: impl AsRef<[u8]>) -> (Vec<Trace>, ReadSummary) {
     read_traces(input.as_ref(), &ReadOptions::default())
 }
 
-/// The `.json` fixtures whose object may stand on a line of its own, among others of its format.
+/// Returns the `.json` fixtures whose object may be one of several lines, each with its format.
 fn objects() -> Vec<(Format, String)> {
     let object = |(format, path, bytes): (Format, std::path::PathBuf, Vec<u8>)| {
         path.extension().filter(|extension| *extension == "json")?;
@@ -156,7 +156,7 @@ fn the_first_line_that_a_format_claims_decides_what_a_session_is() {
     }
 }
 
-/// Sessions and spans are read in one walk if every line is sound, and in two if one is not.
+/// Sessions and spans are read in one pass if every line is sound, and in two otherwise.
 #[test]
 fn a_foreign_line_in_a_long_session_changes_no_run() {
     let pad = "x".repeat(5000);
@@ -236,7 +236,7 @@ fn one_line_is_a_session() {
     }
 }
 
-/// Formats with a run per line: `ID` is its id, and `PAD` a text of any length.
+/// Formats with a run on each line. `ID` stands for its id, and `PAD` for a text of any length.
 const RUNS: [(Format, &str); 3] = [
     (
         Format::Tau2,
@@ -257,11 +257,11 @@ fn a_truncated_first_line_loses_no_other_run() {
             let (first, others) = (line("first"), [line("second"), line("third")].join("\n"));
             let (expected, _) = read(&others);
             assert_eq!(expected.len(), 2);
-            // Long lines are cut at fewer places: what they add is the length.
+            // Long lines are cut at fewer places, to save time.
             let step = if length > 10_000 { 12 } else { 1 };
             for cut in (2..60).step_by(step).chain([first.len() / 2, first.len() - 40, first.len() - 2]) {
                 let part = &first[..cut];
-                // A line that ends before a value takes the next line for it.
+                // If a line ends before a value, the next line is read as that value.
                 if part.trim_end().ends_with([':', '[']) {
                     continue;
                 }
@@ -279,7 +279,7 @@ fn a_truncated_first_line_loses_no_other_run() {
             }
         }
     }
-    // The first line ends where the sample that recognition looks at ends.
+    // The first line ends near the end of the sample that recognition uses.
     let (format, run) = RUNS[0];
     for length in [4_000, 4_094, 4_095, 4_096, 4_097, 16_383, 16_384] {
         let part = run.replace("PAD", &"x".repeat(20_000))[..length].to_owned();
@@ -433,7 +433,7 @@ fn a_foreign_element_is_found_anywhere_in_a_chat() {
                 }
             }
         }
-        // One item makes all of them items.
+        // A single item makes all elements items of a response.
         elements[place] = r#"{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}"#;
         let (traces, reading) = read(format!("[{}]", elements.join(",")));
         assert_eq!((traces.len(), reading.format), (1, Some(Format::OpenAiResponses)));

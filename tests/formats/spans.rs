@@ -1,4 +1,4 @@
-//! Spans in any order, in several inputs, and in large traces.
+//! Tests spans in any order, in several inputs, and in large traces.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use wrongturn::{
 
 use super::{describe_runs, fixtures, recognition::read};
 
-/// The fixtures with a span or with log records on each line.
+/// Returns the lines of the fixtures that have a span or log records on each line.
 fn lines() -> Vec<Vec<String>> {
     let of_spans = fixtures().into_iter().filter(|(format, path, _)| {
         *format == Format::OpenTelemetry && path.extension().is_some_and(|extension| extension == "jsonl")
@@ -82,7 +82,7 @@ fn the_text_rule_can_be_switched_off() {
     assert_eq!((failed(true), failed(false)), (1, 0));
 }
 
-/// Neither nested nor parallel spans take quadratic time.
+/// Nested and parallel spans take less than quadratic time.
 #[test]
 fn a_trace_of_a_hundred_thousand_spans_is_read() {
     let row = |number: usize, parent: Option<usize>, attributes: &str| {

@@ -1,11 +1,11 @@
-//! No call vanishes: a counter that knows no format finds as many as were read and reported.
+//! Tests that every call is read or reported, by a counter that knows no format.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use wrongturn::{ReadOptions, read_traces, trace::Actors};
 
-/// The calls in a JSON value, by id or, without one, by all that they say.
+/// Collects the calls in a JSON value by their ids or, without one, by their JSON.
 fn calls(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| calls(item, found)),
@@ -54,7 +54,7 @@ fn every_call_is_read_or_reported() {
         let steps = traces.iter().flat_map(|trace| trace.steps());
         let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;
         let with_id = found.iter().filter(|name| !name.starts_with('{')).count();
-        // Those without an id may be other records of the same calls.
+        // Calls without an id may be other records of those with one.
         let count = with_id.max(found.len() - with_id) as u64;
         let unread = count.saturating_sub(read);
         assert_eq!(reading.unread_calls, unread, "{}: {count} calls, {read} read", path.display());

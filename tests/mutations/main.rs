@@ -1,8 +1,8 @@
-//! Mutated documents of every format: no reader panics; a slice, a stream and a scan at any number of threads agree;
-//! every run is counted once; and everything that is skipped is reported.
+//! Tests mutated documents of every format: no reader panics; a slice, a stream and a scan with any number of
+//! threads agree; every run is counted once; and every skipped part is reported.
 //!
-//! `WRONGTURN_CASES` sets the number of mutations, `WRONGTURN_SEED` the seed, and `WRONGTURN_FIRST` the first number:
-//! `WRONGTURN_CASES=1000000 cargo test --release --test mutations`.
+//! `WRONGTURN_CASES` sets the number of mutations, `WRONGTURN_SEED` the seed, and `WRONGTURN_FIRST` the first
+//! number: `WRONGTURN_CASES=1000000 cargo test --release --test mutations`.
 
 #![allow(
     clippy::unwrap_used,
@@ -69,7 +69,7 @@ impl Case {
         }
         let told = random.below(5) == 0;
         let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
-        // At most some thousand pieces.
+        // There are at most some thousand pieces.
         let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
         Self { text, format, piece_bytes }
     }
@@ -91,10 +91,10 @@ impl Case {
         Scanner::new(default_detectors(), options).unwrap()
     }
 
-    /// Returns the fault of reading the case, in a few words, and its details.
+    /// Returns the fault of reading the case, if any, in a few words and in detail.
     fn fault(&self, folder: &Folder) -> Option<(&'static str, String)> {
         let path = folder.0.join("case.json");
-        // If the process dies, the file remains.
+        // If the process aborts, the file remains.
         fs::write(&path, &self.text).unwrap();
         let check = || self.check(&path).err();
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Some(("a panic", String::new())))
@@ -106,7 +106,7 @@ impl Case {
         let seen = Outcome::of(&reading);
         for chunk in [1, 7, 4096] {
             let mut collector = TraceCollector::default();
-            // At most some thousand reads.
+            // There are at most some thousand reads.
             let drip = Drip(&self.text, chunk.max(self.text.len() / 8_000));
             let streamed = read_stream(drip, &self.options(), &mut collector);
             same("a stream gives other traces", &traces, &collector.traces)?;
@@ -182,7 +182,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     if one == other { Ok(()) } else { Err((what, format!("{one:.300?}\n  against\n{other:.300?}"))) }
 }
 
-/// Checks that the counts of runs and faults are right, and that an input without runs is reported.
+/// Checks the counts of runs and faults, and that an input without runs is reported.
 fn accounts(text: &[u8], traces: &[Trace], reading: &ReadSummary) -> Result<(), (&'static str, String)> {
     same("the runs are not those that are counted", &(traces.len() as u64), &reading.runs)?;
     same("the faults are not those that are counted", &(reading.errors.len() as u64), &reading.faults)?;
@@ -200,7 +200,7 @@ fn accounts(text: &[u8], traces: &[Trace], reading: &ReadSummary) -> Result<(), 
     Ok(())
 }
 
-/// Checks that runs and lost runs have every position once.
+/// Checks that runs and lost runs have each position exactly once.
 fn counted_once(scan: &FileScan) -> Result<(), (&'static str, String)> {
     let read = scan.traces.iter().map(|record| record.position);
     let mut positions: Vec<_> = read.chain(scan.errors.iter().filter_map(Error::run)).collect();
@@ -233,7 +233,8 @@ fn lists_nothing(text: &[u8]) -> bool {
     })
 }
 
-/// Counts, by another parser, the runs of an input that is sound JSON of a format whose runs are values.
+/// Counts the runs of an input with another parser. Returns `None` unless the input is sound JSON of a format
+/// whose runs are values.
 fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let (list, keys): (&str, &[&str]) = match format? {
         Format::Tau2 => ("simulations", &["messages", "reward_info", "termination_reason"]),
@@ -247,7 +248,7 @@ fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let values: Vec<Value> =
         serde_json::Deserializer::from_slice(text).into_iter().collect::<Result<_, _>>().ok()?;
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    // A line end within a value means something else after the first value.
+    // After the first value, a line end within a value has another meaning.
     if values.len() > 1 && !lines.all(|line| serde_json::from_slice::<Value>(line).is_ok()) {
         return None;
     }
@@ -282,7 +283,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("the variable is a number"))
 }
 
-/// The formats that record a message several times: their readers use one copy and do not check the others.
+/// The formats that record a message several times. Their readers use one copy and do not check the others.
 const REPEATING: [Format; 5] =
     [Format::Langfuse, Format::LlmCalls, Format::Mastra, Format::Pi, Format::TraeAgent];
 
@@ -352,7 +353,7 @@ fn a_header_is_found_in_any_part_of_a_large_file() {
         format!("{{{before}, \"simulations\": [{runs}], \"tasks\": [["),
         format!("\u{feff}{{\"simulations\": [{runs}], {behind}}}"),
         format!("{{\n{before}, \"simulations\": [{runs}]}}\n{{\"simulations\": [{runs}], {behind}}}"),
-        // The member that makes an object a run follows a value that is nested too deeply.
+        // The member that makes this object a run follows a value that is nested too deeply.
         format!(
             r#"{{"simulations": [{}], {before}}} {{"info": {{}}, "x": {}{}, "messages": []}}"#,
             run(0),

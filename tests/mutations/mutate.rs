@@ -1,8 +1,8 @@
-//! Mutations of JSON text, sound or damaged, along its structure.
+//! Mutates JSON text, sound or damaged, along its structure.
 
 use std::ops::Range;
 
-/// A random number generator (`SplitMix64`): a seed gives the same mutations on every machine.
+/// A random number generator (`SplitMix64`). A seed gives the same mutations on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -35,7 +35,7 @@ impl Random {
 struct Node {
     value: Range<usize>,
     key: Option<Range<usize>>,
-    /// The index of the object or list around it.
+    /// The index of the object or list that contains it.
     parent: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Node {
     }
 }
 
-/// Finds the values of a text, even if it is damaged.
+/// Finds the values of a text, which may be damaged.
 fn nodes(text: &[u8]) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -103,8 +103,8 @@ pub(crate) fn keys<'a>(texts: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Returns a text for each object that is an item of a list under these keys, or of the top-level list, in which a
-/// number replaces the object.
+/// For each object that is an item of a list under these keys, or of the top-level list, returns a text in
+/// which a number replaces the object.
 pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
     let nodes = nodes(text);
     let is_named = |list: &Node| match &list.key {
@@ -120,7 +120,7 @@ pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
     nodes.iter().filter(is_item).map(replaced).collect()
 }
 
-/// Values of every kind, extreme ones and broken ones.
+/// Values of every kind, including extreme and broken ones.
 const VALUES: [&str; 62] = [
     "null",
     "true",
@@ -186,7 +186,7 @@ const VALUES: [&str; 62] = [
     "\"user\"",
 ];
 
-/// Bytes that matter to a parser in the wrong place.
+/// Bytes that affect a parser if they are in the wrong place.
 const LITTER: [&[u8]; 24] = [
     b"{",
     b"}",
@@ -214,7 +214,7 @@ const LITTER: [&[u8]; 24] = [
     b"PK\x03\x04",
 ];
 
-/// Mutates a text once. `other` is another document, and `keys` are the keys of all.
+/// Mutates a text once. `other` is another document, and `keys` are the keys of all documents.
 pub(crate) fn mutate(text: &mut Vec<u8>, other: &[u8], keys: &[Vec<u8>], random: &mut Random) {
     let nodes = nodes(text);
     let at = random.below(text.len() + 1);
@@ -320,7 +320,7 @@ fn spelled(new: &[u8], old: &[u8], random: &mut Random) -> Vec<u8> {
 fn wrap(text: &mut Vec<u8>, place: Range<usize>, random: &mut Random) {
     let depth = [1, 1, 1, 2, 120, 126, 127, 128, 129, 4000, 100_000][random.below(11)];
     let (open, close) = if random.below(2) == 0 { ("[", "]") } else { ("{\"a\":", "}") };
-    // Brackets without the value, or around it.
+    // The brackets replace the value or enclose it.
     let inner = if random.below(4) == 0 { Vec::new() } else { text[place.clone()].to_vec() };
     let closed = if random.below(6) == 0 { 0 } else { depth };
     replace(text, place, &[open.repeat(depth).as_bytes(), &inner, close.repeat(closed).as_bytes()].concat());
@@ -339,7 +339,7 @@ fn break_lines(text: &mut Vec<u8>, node: &Node, random: &mut Random) {
     }
 }
 
-/// Puts two documents into one.
+/// Joins two documents into one.
 fn join(text: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let between = random.pick::<[u8]>(&[b"", b" ", b"\n", b",", b"\n\n", b"\0"]);
     match random.below(4) {

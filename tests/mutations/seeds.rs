@@ -1,4 +1,4 @@
-//! The fixtures of all formats, from which mutations start.
+//! Reads the fixtures of all formats, from which mutations start.
 
 use std::fs;
 
@@ -11,7 +11,8 @@ pub(crate) struct Seed {
     pub(crate) text: Vec<u8>,
 }
 
-/// Returns every fixture, and those that are one JSON value also indented and, if an object, on two lines.
+/// Returns every fixture. A fixture that is one JSON value is also returned indented and, if it is an object,
+/// twice on two lines.
 pub(crate) fn all() -> Vec<Seed> {
     let folders = fs::read_dir("tests/formats").unwrap().map(|entry| entry.unwrap().path());
     let mut folders: Vec<_> = folders.filter(|path| path.is_dir()).collect();
@@ -38,7 +39,7 @@ pub(crate) fn all() -> Vec<Seed> {
     seeds
 }
 
-/// An archive of Inspect, its files stored as they are.
+/// Returns an archive of Inspect whose files are not compressed.
 #[cfg(feature = "inspect")]
 fn archive() -> Vec<u8> {
     let sample = r#"{"id": 1, "epoch": 1, "messages": [{"role": "assistant", "content": "x", "tool_calls": [{"id": "a", "function": "bash", "arguments": {}}]}, {"role": "tool", "tool_call_id": "a", "content": "y"}]}"#;

@@ -1,4 +1,4 @@
-//! Small random runs and configurations with many coincidences.
+//! Draws small random runs and configurations with many coincidences.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::run::{Call, Event, Run};
 
 const NAMES: [&str; 4] = ["search", " Search", "book", "poll"];
 
-/// Each line is one value of arguments, in several spellings.
+/// Each line has one value of arguments in several spellings.
 const ARGUMENTS: [&[Option<&str>]; 6] = [
     &[None, Some("{}")],
     &[Some(r#"{"a":1,"b":{"x":[1,2],"y":null}}"#), Some(r#"{"b":{"y":null,"x":[1.0,2]},"a":10e-1}"#)],
@@ -91,7 +91,7 @@ fn event() -> impl Strategy<Value = Event> {
     )
 }
 
-/// A motif over and over, disturbed in places, and something after it.
+/// Draws a repeated motif with disturbances, and more events after it.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let disturbances = vec((any::<prop::sample::Index>(), event()), 0..5);
     (vec(event(), 1..4), 0..8_usize, disturbances, vec(event(), 0..8)).prop_map(
@@ -105,7 +105,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     )
 }
 
-/// A cumulative score that seldom moves and is not always recorded, or none at all.
+/// Draws a cumulative score that seldom changes and is not always recorded, or no score at all.
 fn progress() -> impl Strategy<Value = Vec<Option<f64>>> {
     let change = prop_oneof![8 => Just(0.0), 2 => Just(1.0), 1 => Just(-1.0), 1 => Just(0.5)];
     let changes = vec((change, proptest::bool::weighted(0.8)), 40).prop_map(|changes| {
@@ -143,7 +143,7 @@ fn expected_action(actor: Actor) -> impl Strategy<Value = ReferenceAction> {
     })
 }
 
-/// With the actions of several actors, whose reference steps are their positions.
+/// Draws a route with the actions of several actors, whose reference steps are their positions.
 fn shared_route() -> impl Strategy<Value = Vec<Milestone>> {
     let action = prop_oneof![2 => expected_action(Actor::Agent), 1 => expected_action(Actor::User)];
     vec(action, 0..6).prop_map(|actions| {
@@ -151,7 +151,7 @@ fn shared_route() -> impl Strategy<Value = Vec<Milestone>> {
     })
 }
 
-/// With the actions of one actor, at any reference steps.
+/// Draws a route with the actions of one actor, at any reference steps.
 fn lonely_route() -> impl Strategy<Value = Vec<Milestone>> {
     vec((0..4_u64, expected_action(Actor::Agent)), 0..5).prop_map(|actions| {
         let mut reference_step = 0;
@@ -180,7 +180,7 @@ pub(crate) fn run() -> impl Strategy<Value = Run> {
     })
 }
 
-/// Values of the fields of a configuration.
+/// Returns values for the fields of a detector's configuration.
 fn fields(detector: &str) -> Value {
     let exempt = json!([
         [], [], ["POLL "], ["poll", "book"], [{"tool": "search", "argument": "a", "values": ["1", null]}]
@@ -212,7 +212,7 @@ fn fields(detector: &str) -> Value {
     }
 }
 
-/// A configuration over a preset, for any actors. Fields that are not drawn keep their values.
+/// Draws a configuration based on a preset, for any actors. Fields that are not drawn keep their values.
 pub(crate) fn config(detector: &'static str, preset: Preset) -> impl Strategy<Value = Value> {
     let actors = select(vec![Actors::Agent, Actors::Agent, Actors::User, Actors::All, Actors::All]);
     (actors, vec(any::<prop::sample::Index>(), 8)).prop_map(move |(actors, drawn)| {
@@ -227,7 +227,7 @@ pub(crate) fn config(detector: &'static str, preset: Preset) -> impl Strategy<Va
     })
 }
 
-/// All detectors in the order of the registry, each with a configuration of its own.
+/// Draws a configuration for each detector. Returns the detectors in the order of the registry.
 pub(crate) fn detectors() -> impl Strategy<Value = Vec<Arc<dyn Detector>>> {
     let presets = || select(vec![Preset::Default, Preset::Default, Preset::BenchTrace]);
     let build = |info: &'static DetectorInfo| {

@@ -1,4 +1,4 @@
-//! `expected_action`, as its page says it.
+//! A naive statement of `expected_action`, as its page describes it.
 
 use serde_json::Value;
 use wrongturn::{

@@ -1,4 +1,5 @@
-//! `feedback_blindness` with the `phrases` definition: any repeat of a refused command, whatever its result.
+//! A naive statement of `feedback_blindness` with the `phrases` definition: any repeat of a refused command,
+//! with any result.
 
 use wrongturn::detect::{Evidence, FeedbackBlindnessConfig, FeedbackBlindnessEvidence};
 

@@ -1,4 +1,4 @@
-//! `loop` with the `repeat` definition: a key that occurs again between two gains of progress.
+//! A naive statement of `loop` with the `repeat` definition: a key that recurs between two gains of progress.
 
 use wrongturn::detect::{Evidence, LoopConfig, LoopEvidence, LoopKind};
 
@@ -41,14 +41,14 @@ pub(super) fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// Place, name and arguments. Arguments that were not recorded make a key of their own.
+/// Compares place, name and arguments. Arguments that were not recorded equal no others.
 fn same_key(left: &Done<'_>, right: &Done<'_>) -> bool {
     left.event.location == right.event.location
         && folded(left.call.name) == folded(right.call.name)
         && left.same_arguments(right)
 }
 
-/// Stretches between gains of progress; the latest known progress counts.
+/// Splits actions at gains over the latest known progress.
 fn segments<'a>(actions: &[Done<'a>]) -> Vec<Vec<Done<'a>>> {
     let known_before = |at: usize| actions[..at].iter().rev().find_map(|action| action.event.progress);
     let gains = |at: &usize| match (known_before(*at), actions[*at].event.progress) {

@@ -1,4 +1,4 @@
-//! `malformed_call`, as its page says it.
+//! A naive statement of `malformed_call`, as its page describes it.
 
 use serde_json::Value;
 use wrongturn::{
@@ -9,7 +9,7 @@ use wrongturn::{
 use super::Expected;
 use super::run::{Done, Event, Run};
 
-/// The only format refusal that runs hold.
+/// The only refusal of a format in drawn runs.
 pub(crate) const REFUSAL: &str =
     "No tool calls found in the response. Every response MUST include at least one tool call.";
 
@@ -47,7 +47,7 @@ pub(crate) fn malformed_call(run: &Run, config: &MalformedCallConfig) -> Expecte
     Expected::Judged { detected, score: Some(score), findings: if detected { findings } else { Vec::new() } }
 }
 
-/// The step of the turn that an event refuses.
+/// Returns the step of the turn that an event refuses, if it is a refusal.
 fn is_refusal(run: &Run, position: usize) -> Option<u64> {
     let (before, event) = (&run.events[..position], &run.events[position]);
     if event.call.is_some() || event.actor == Actor::Agent || event.text != REFUSAL {

@@ -1,5 +1,6 @@
-//! The published rules and the rules that compare with a reference, stated once more without regard for speed: no fold,
-//! no digest, each question answered from the whole run. The default rules have cases in `tests/detect` instead.
+//! Naive statements of the published rules and of those that compare with a reference. They ignore speed:
+//! there are no folds and no digests, and each question is answered from the whole run. The default rules
+//! have cases in `tests/detect` instead.
 
 pub(crate) mod draw;
 mod expected_action;
@@ -29,7 +30,7 @@ pub(crate) enum Expected {
 }
 
 impl Expected {
-    /// Sorts the findings by their places.
+    /// Creates a verdict without a score. Sorts the findings by their places.
     fn of(mut findings: Vec<(u64, u64, Evidence)>) -> Self {
         findings.sort_by_key(|(first, last, _)| (*first, *last));
         Self::Judged { detected: !findings.is_empty(), score: None, findings }
@@ -49,7 +50,8 @@ impl From<&Verdict> for Expected {
     }
 }
 
-/// With names folded: of several spellings of one key the evidence may hold any.
+/// Returns the place and evidence of a finding. Folds names, because the evidence may have any spelling of a
+/// key.
 fn place_and_facts(finding: &Finding) -> (u64, u64, Evidence) {
     let mut evidence = finding.evidence.clone();
     if let Evidence::Loop(evidence) = &mut evidence {

@@ -1,4 +1,5 @@
-//! `route_inefficiency` from one milestone to the next: scores, and expected actions with `routes: pairs`.
+//! A naive statement of `route_inefficiency` from one milestone to the next: for scores, and for expected
+//! actions with `routes: pairs`.
 
 use wrongturn::{
     detect::{Evidence, MilestoneEvidence, PairEvidence, RouteInefficiencyConfig, RouteInefficiencyEvidence},
@@ -8,7 +9,7 @@ use wrongturn::{
 use super::Expected;
 use super::run::{Done, Run, arguments, incomparable, same_json};
 
-/// A milestone with what became of it, in the unit of its kind.
+/// A milestone, and where it was reached: a step for scores, the number of an action for expected actions.
 struct Passed {
     reference: u64,
     reached: Option<u64>,
@@ -78,14 +79,14 @@ fn expected_detours(
     }
     for (position, (milestone, expected)) in kept.iter().enumerate() {
         let reached = actions.iter().position(|action| fulfils(action, expected)).map(|at| at as u64 + 1);
-        // Where milestones are dropped, the rest is renumbered.
+        // If milestones are dropped, the others are renumbered.
         let reference =
             if kept.len() == milestones.len() { milestone.reference_step } else { position as u64 + 1 };
         let named = milestone.label.clone().or_else(|| Some(expected.name().to_owned()));
         let evidence = MilestoneEvidence { reference_step: reference, action: named, score: None };
         passed.push(Passed { reference, reached, evidence });
     }
-    // The start stands at the first action.
+    // The start has the step of the first action.
     let step = |number: u64| {
         let at = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
         actions.get(at).map_or(0, Done::step)

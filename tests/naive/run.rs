@@ -1,4 +1,4 @@
-//! Runs in the terms of the definitions.
+//! Runs in the form that the naive statements use.
 
 use serde_json::{Map, Value};
 use wrongturn::{
@@ -15,31 +15,31 @@ pub(crate) struct Call {
     pub(crate) observation: Option<String>,
     pub(crate) status: Status,
     pub(crate) error_type: Option<&'static str>,
-    /// Whether the source left out the arguments, and whether the observation.
+    /// Whether the source left out the arguments, and whether it left out the observation.
     pub(crate) left_out: (bool, bool),
 }
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
-    /// How many indices the source leaves out before it.
+    /// The number of indices that the source leaves out before it.
     pub(crate) skip: u64,
     /// Given by [`Run::new`].
     pub(crate) index: u64,
     /// Given by [`Run::new`].
     pub(crate) turn: u64,
-    /// Whether it is of the turn of the event before.
+    /// True if it is in the same turn as the event before.
     pub(crate) same_turn: bool,
     pub(crate) actor: Actor,
     pub(crate) location: Option<&'static str>,
     pub(crate) progress: Option<f64>,
-    /// `None`: a message.
+    /// The call; `None` for a message.
     pub(crate) call: Option<Call>,
     /// The text of a message.
     pub(crate) text: &'static str,
 }
 
-/// An action of the agent that failed.
+/// Returns a failed action of the agent.
 pub(crate) fn error(name: &'static str, arguments: Option<&str>, observation: &str) -> Event {
     let (arguments, observation) = (arguments.map(str::to_owned), Some(observation.to_owned()));
     let (status, error_type, left_out) = (Status::Error, None, (false, false));
@@ -86,7 +86,7 @@ impl Event {
     }
 }
 
-/// A run: what is done, and what was to be done.
+/// A run: its events, and its reference route.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Run {
     pub(crate) events: Vec<Event>,
@@ -116,7 +116,7 @@ impl Run {
         }
     }
 
-    /// The run up to and without the event at this position.
+    /// Returns the run before the event at this position.
     pub(crate) fn before(&self, position: usize) -> Self {
         Self { events: self.events[..position].to_vec(), route: self.route.clone() }
     }
@@ -144,7 +144,7 @@ impl<'a> Done<'a> {
         self.event.index
     }
 
-    /// Whether both have their arguments recorded, and they are equal.
+    /// Returns true if both are the same action, or if their arguments are recorded and equal.
     pub(super) fn same_arguments(&self, other: &Self) -> bool {
         std::ptr::eq(self.event, other.event)
             || !self.call.left_out.0 && !other.call.left_out.0 && same_json(&self.arguments, &other.arguments)
@@ -159,17 +159,17 @@ impl<'a> Done<'a> {
     }
 }
 
-/// Whether there is nothing to compare: actions, but none with its arguments recorded.
+/// Returns true if there are actions, but none has its arguments recorded.
 pub(super) fn incomparable(actions: &[Done<'_>]) -> bool {
     !actions.is_empty() && actions.iter().all(|action| action.call.left_out.0)
 }
 
-/// No arguments are an empty object.
+/// Parses arguments. Missing or invalid ones count as an empty object.
 pub(super) fn arguments(json: Option<&str>) -> Value {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_else(|| Value::Object(Map::new()))
 }
 
-/// Keys in any order, numbers by value.
+/// Compares JSON, with keys in any order and numbers by value.
 pub(super) fn same_json(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {

@@ -1,4 +1,5 @@
-//! `tool_error_recovery` with the `rate` definition, by tool and not by program: the published rate.
+//! A naive statement of `tool_error_recovery` with the `rate` definition, by tool and not by program: the
+//! published rate.
 
 use wrongturn::detect::{Evidence, ToolError, ToolErrorRecoveryConfig, ToolErrorRecoveryEvidence};
 

@@ -1,4 +1,5 @@
-//! Calls as agents make them: command lines, polls of what was left running, edits, look-ups, hand-overs.
+//! Draws calls as agents make them: command lines, polls of running processes, edits, look-ups, and
+//! hand-overs.
 
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -1,4 +1,4 @@
-//! The examples `benchtrace` and `recovery` as programs: on the bundled data, and on bad input.
+//! Tests `wrongturn bench benchtrace` and `wrongturn bench recovery`, on the bundled data and on bad input.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn every_command_works_on_the_bundled_data() {
         let (status, json, _) = run(name, &[arguments, &["--json", "-"]].concat());
         assert_eq!(status, 0);
         serde_json::from_str::<Value>(&json).unwrap();
-        // The same input, the same output.
+        // The same input gives the same output.
         assert_eq!(run(name, &[arguments, &["--json", "-"]].concat()).1, json);
     }
 }
@@ -103,7 +103,7 @@ fn bad_lines_cost_themselves_and_are_told() {
     assert!(err.contains(&format!("{path}:2:1: ")), "{err}");
     assert!(err.contains(&format!("{path}:3:")) && err.contains("ends before it begins"), "{err}");
 
-    // A list is not read as an object by position, and a byte order mark is not part of the record.
+    // A list is not read as an object by position, and a byte order mark is not part of a record.
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
     let (status, table, err) = run("bench benchtrace", &["agree", &listed]);
     assert!(status == 3 && table.contains("1 episodes"), "{table}");
@@ -142,7 +142,7 @@ fn wrong_usage_and_inputs_without_records_have_statuses_of_their_own() {
         ("bench benchtrace", vec!["agree", &empty]),
         ("bench benchtrace", vec!["agree", "no/such/file.jsonl"]),
         ("bench benchtrace", vec!["reflect", "--predict", "detectors"]),
-        // One of the two alone would be held against bundled data.
+        // One of the two alone would be compared with bundled data.
         ("bench benchtrace", vec!["reflect", "--predictions", "golden/benchtrace/predictions.jsonl"]),
         ("bench benchtrace", vec!["reflect", "--gold", "golden/benchtrace/gold.jsonl"]),
         (
@@ -195,7 +195,7 @@ fn selection_counts_interactions_beside_the_results() {
     );
 }
 
-/// Nothing that is written takes the place of what was read: neither JSON nor a page nor a table.
+/// No output replaces an input: neither JSON nor a page nor a table.
 #[test]
 fn no_output_replaces_an_input() {
     let folder = Folder::new("replaces");
@@ -240,7 +240,7 @@ fn no_output_replaces_an_input() {
     }
 }
 
-/// Every command writes its tables in every form, and a page that holds them.
+/// Every command writes its tables in every form, and a page with them.
 #[test]
 fn tables_are_files_and_a_page_too() {
     let folder = Folder::new("forms");
@@ -253,7 +253,7 @@ fn tables_are_files_and_a_page_too() {
         let page = fs::read_to_string(&html).unwrap();
         let titles = page.matches("<caption>").count();
         assert!(titles > 0 && page.ends_with("</html>\n"), "{name} {arguments:?}");
-        // The same tables in every form.
+        // Every form has the same tables.
         assert_eq!(fs::read_to_string(&markdown).unwrap().matches("### ").count(), titles);
         let latex = fs::read_to_string(&latex).unwrap();
         let continued = latex.matches(" (continued)}").count();
@@ -291,7 +291,8 @@ fn garbage_costs_itself() {
     }
 }
 
-/// Result folders are compared as the trials that they hold, with the replies counted from the files next to them.
+/// Result folders are compared as the trials that they hold, with the replies counted from the files next to
+/// them.
 #[test]
 fn results_are_compared_like_trials() {
     let folder = Folder::new("results");
@@ -313,7 +314,7 @@ fn results_are_compared_like_trials() {
         );
         trials.push('\n');
     }
-    // A summary of a job holds no trials.
+    // A summary of a job has no trials.
     folder.write("fresh/result.json", r#"{"n_total_trials": 2, "stats": {}}"#);
     let trials = folder.write("trials.jsonl", &trials);
     let side = |context: &str| format!("m:1:{context}={}", folder.0.join(context).display());
@@ -340,13 +341,13 @@ fn results_are_compared_like_trials() {
     let (status, _, err) = run("bench recovery", &["compare", "--results", "m=trials"]);
     assert_eq!(status, 2);
     assert!(err.contains("expected MODEL:CONTEXT[@SOURCE]=PATH"), "{err}");
-    // Fresh starts alone have nothing to be compared with.
+    // Fresh starts alone cannot be compared.
     let (status, _, err) = run("bench recovery", &["compare", "--results", &fresh]);
     assert_eq!(status, 3);
     assert!(err.contains("no trial in a recovery context"), "{err}");
 }
 
-/// Records joined by `relate` are those that the outputs of `reflect` and `evolve` give.
+/// The records that `relate` joins are those in the outputs of `reflect` and `evolve`.
 #[test]
 fn relate_joins_reflection_and_evolution() {
     let folder = Folder::new("relate");

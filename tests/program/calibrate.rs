@@ -1,4 +1,4 @@
-//! `wrongturn calibrate`.
+//! Tests `wrongturn calibrate`.
 
 use std::fs;
 use wrongturn::default_detectors;
@@ -89,7 +89,7 @@ fn calibrate_fails_below_the_gate_or_the_baseline() {
     let (json, xml, markdown) =
         (folder.path("old.json"), folder.path("report.xml"), folder.path("report.md"));
     ends("calibrate", &[&asked[..], &["--json", &json]].concat(), 0);
-    // Another configuration breaks every failure that was found.
+    // With another configuration, the detector misses every failure.
     let config = folder.write("config.json", r#"{"loop": {"min_repeats": 7, "min_looks": 6}}"#);
     let changed = [
         &asked[..4],
@@ -115,7 +115,7 @@ fn calibrate_fails_below_the_gate_or_the_baseline() {
     let page = folder.text("report.md");
     insta::assert_snapshot!("gate_regression.md", page.split("\n###").next().unwrap());
 
-    // Five broken entries may be chance, and pass.
+    // Five broken entries may be due to chance, so they pass.
     let looks = |n| if n % 2 == 1 { 1 } else { 5 + 2 * usize::from(n >= 10) };
     let few: String = (0..20).map(|n| entry(n, n % 2 == 0, looks(n))).collect();
     let golden = folder.write("few.jsonl", &few);

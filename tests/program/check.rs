@@ -1,4 +1,4 @@
-//! `wrongturn check` and `wrongturn doctor`: what they print, the files they write, and the gate.
+//! Tests `wrongturn check` and `wrongturn doctor`: what they print, the files that they write, and the gate.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Folder, command, ends, run};
 /// A bundled file with flagged runs.
 const RUNS: &str = "golden/tau2/scripted-careless_airline.json";
 
-/// A run that repeats a call with the same answer, in the native form.
+/// Returns a run in the native form that repeats a call with the same answer.
 fn looping(id: &str, tool: &str, model: &str) -> String {
     let step = json!({"name": tool, "arguments": {"q": "x"}, "status": "ok", "observation": "nothing new"});
     let run = json!({"version": 1, "id": id, "model": model, "task": "t1", "steps": vec![step; 6]});
@@ -202,7 +202,7 @@ fn a_profile_judges_the_runs_that_it_matches() {
         assert_eq!(flagged(&profile("a", matches)), (false, false), "{matches}");
     }
     assert_eq!(flagged(&profile("a", "model = \"gpt-*\", domain = \"bank\"")), (true, true));
-    // Of two that match, the first in the file is used, whatever their names.
+    // Of two profiles that match, the first in the file is used, whatever their names are.
     let none = "[profile.z]\nmatch = { model = \"gpt-*\" }\nselect = [\"malformed_call\"]\n";
     let all = "[profile.b]\nmatch = { model = \"*\" }\n";
     assert_eq!(flagged(&format!("{none}{all}")), (false, true));
@@ -357,7 +357,7 @@ fn the_schema_of_settings_has_the_keys_that_are_read() {
         let (status, _, error) = crate::support::told("check", &[&run, "--config", &path]);
         (status, error)
     };
-    // A key that is unknown is refused with all that are known.
+    // No key of the schema is refused as unknown.
     for (key, _) in schema["properties"].as_object().unwrap() {
         let (_, error) = read(&format!("{key} = 7"));
         assert!(!error.is_empty() && !error.contains("unknown key"), "{key}: {error}");

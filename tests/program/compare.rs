@@ -1,4 +1,4 @@
-//! `wrongturn compare`.
+//! Tests `wrongturn compare`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Which detectors `wrongturn check` runs, and what it writes about them.
+//! Tests which detectors `wrongturn check` runs, and what it writes about them.
 
 use serde_json::Value;
 use serde_json::json;
@@ -35,7 +35,7 @@ fn check_writes_a_record_per_run() {
         assert_eq!(keys(record), BTreeSet::from(RECORD));
         assert_eq!(keys(&record["verdicts"]), detectors.iter().map(|id| &**id).collect::<BTreeSet<_>>());
     }
-    // One look-up in vain leaves no goal open.
+    // A single failed look-up leaves no goal open.
     assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
     for told in detectors.iter().map(|id| &**id).chain(["judged", "flagged", "rate", "95% CI", "tau2"]) {
         assert!(table.contains(told), "{told}: {table}");
@@ -77,7 +77,7 @@ fn check_lists_detectors_with_all_defaults() {
     assert_eq!(of(&preset, "loop")["exempt"], json!([]));
 }
 
-/// An opt-in detector runs where it is named, on the command line or in the configuration, and else does not.
+/// An opt-in detector runs only if it is named, on the command line or in the configuration.
 #[test]
 fn opt_in_detectors_run_where_they_are_asked_for() {
     let folder = Folder::new("opt-in");
@@ -110,7 +110,7 @@ fn opt_in_detectors_run_where_they_are_asked_for() {
     let configured = verdicts(&["--config", &config]);
     assert_eq!(configured.as_object().unwrap().len(), defaults.len() + 1);
     assert_eq!(configured["malformed_call"]["findings"].as_array().unwrap().len(), 1);
-    // Named detectors are all there are, whatever is configured.
+    // If detectors are named, no others run, even configured ones.
     assert_eq!(keys(&verdicts(&["--config", &config, "--detectors", "loop"])), BTreeSet::from(["loop"]));
 }
 
@@ -132,7 +132,7 @@ fn check_takes_detectors_actors_presets_and_configurations() {
     let record = verdicts(&["--actors", "user"], &good);
     assert_eq!(record["verdicts"]["tool_error_recovery"]["score"], 1.0);
 
-    // Twice the same is a loop by the published rule, and by a configuration.
+    // Two equal actions are a loop by the published rule, and by a configuration.
     let episodes = folder.write("episodes.json", EPISODES);
     let looping = |arguments: &[&str]| verdicts(arguments, &episodes)["verdicts"]["loop"]["detected"] == true;
     assert!(!looping(&[]));
@@ -143,7 +143,8 @@ fn check_takes_detectors_actors_presets_and_configurations() {
     assert!(!looping(&["--preset", "bench-trace", "--config", &folder.write("three.json", three)]));
 }
 
-/// A run of five equal calls, each with a response of 2 s, 100 tokens in and 10 out, and one without findings.
+/// Returns a run of five equal calls, each with 2 s, 100 input tokens and 10 output tokens, and a run without
+/// findings.
 fn costly(model: &str) -> String {
     let call = |turn: u64, name: &str| {
         json!({"name": name, "arguments": {}, "observation": "<b>dark</b>", "status": "ok", "turn": turn,
@@ -172,7 +173,7 @@ fn check_says_what_failures_cost() {
     let html = String::from_utf8(folder.bytes("report.html")).unwrap();
     assert!(html.contains("Flagged by at least one detector: 1 of 2 runs"), "{html}");
     assert!(html.contains("Cost of failures: tokens") && html.contains("50.0%, 550 of 1100"));
-    // The steps of the run are there, read once more, as text.
+    // The page has the steps of the run, which were read again, as text.
     assert_eq!(html.matches("step 4: agent, look, succeeded").count(), 2, "{html}");
     assert!(html.contains("look({})\n→ ok: &lt;b&gt;dark&lt;/b&gt;") && !html.contains("<b>"));
     assert!(!html.contains("calm"));
@@ -184,7 +185,7 @@ fn check_says_what_failures_cost() {
 #[test]
 fn the_steps_drawn_are_those_of_the_flagged_runs() {
     let folder = Folder::new("drawn");
-    // Runs that cannot be read have positions as well; files of one name lie in several folders.
+    // Runs that cannot be read have positions as well, and files in several folders have the same name.
     let run = |id: &str, call: &str| {
         let message = |step: usize| {
             json!([{"role": "assistant", "tool_calls": [{"id": step.to_string(), "name": call}]},
@@ -220,7 +221,8 @@ fn the_steps_drawn_are_those_of_the_flagged_runs() {
 #[test]
 fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
     let folder = Folder::new("page");
-    // Of 20 models, each with one run more, number 7 alone loops, and so does one of the runs of number 19.
+    // Each of 20 models has one run more than the one before. All runs of number 7 loop, and one of number
+    // 19.
     let look = r#"{"name": "look", "arguments": {}, "status": "ok", "observation": "a wall"}"#;
     let run = |model: usize, looks: usize| {
         format!(r#"{{"version": 1, "model": "m{model:02}", "steps": [{}]}}"#, vec![look; looks].join(", "))
@@ -254,9 +256,9 @@ fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
     let place = |model: &str| figure.find(&format!(">{model}<"));
     assert!(place("m07") < place("m19") && place("m19") < place("m18"), "{figure}");
     assert!(place("m07").is_some() && place("m00").is_none(), "{figure}");
-    // The run of the file that was cut names no model.
+    // The run of the truncated file names no model.
     assert!(figure.contains("Only the 15 of 21 models"), "{figure}");
-    // A corpus that was read in full has no such section.
+    // A corpus that was read completely has no such section.
     let (_, err) = ends("check", &["--html", &page, &folder.path("runs/runs.jsonl")], 0);
     assert_eq!(err, "");
     assert!(!folder.text("page.html").contains("read whole"));
@@ -272,10 +274,10 @@ fn check_writes_its_tables_as_a_merge_does() {
     assert_eq!(folder.json("a.json")["runs"], 408);
     insta::assert_snapshot!("check_tables.md", folder.text("a.md"));
     insta::assert_snapshot!("check_detectors.csv", folder.text("csv/detectors.csv"));
-    // JSON takes the place of the tables where it goes to standard output.
+    // On standard output, JSON replaces the tables.
     let (out, _) = ends("check", &["--json", "-", "golden/tau2"], 0);
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap(), folder.json("a.json"));
-    // The earlier names of flags are still understood.
+    // The earlier names of flags are still accepted.
     let (summary, sims) = (path("b.json"), path("b.jsonl"));
     let quitter = "golden/tau2/scripted-quitter_airline.json";
     ends("replicate", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);

@@ -1,4 +1,4 @@
-//! Properties of several subcommands: exit statuses, wrong usage, errors, threads and streams.
+//! Tests properties of several subcommands: exit statuses, wrong usage, errors, threads and streams.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn the_status_says_how_much_was_read() {
     let missing = folder.path("missing.json");
     let cases: [(&[&String], i32); 12] = [
         (&[&good], 0),
-        // A file without runs is read.
+        // A file without runs counts as read.
         (&[&empty], 0),
         (&[&good, &empty], 0),
         (&[&partly], 3),
@@ -138,7 +138,7 @@ fn tables_and_pages_go_where_they_are_asked_for() {
     assert!(read(&svg).starts_with("<svg xmlns="));
     ends("compare", &plain, 0);
     assert!(read(&format!("{csv}/tasks.csv")).starts_with("domain,task,first_successes,"));
-    // Nothing of a page or a table depends on the number of threads.
+    // Neither pages nor tables depend on the number of threads.
     ends("replicate", &["--html", &html, "--threads", "1"], 0);
     let one = read(&html);
     ends("replicate", &["--html", &html, "--threads", "3"], 0);

@@ -1,4 +1,4 @@
-//! Every file in `examples/` is run as a program. `cargo test` has built them by the time this runs.
+//! Tests every file in `examples/` as a program. `cargo test` builds them before this runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::example;
 
-/// The examples that teach the library.
+/// The examples of the library.
 const TAUGHT: [&str; 6] = ["calibrate", "check_folder", "monitor", "own_detector", "replicate_tau2", "spans"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! `wrongturn guard` and `wrongturn watch`.
+//! Tests `wrongturn guard` and `wrongturn watch`.
 
 use serde_json::Value;
 use serde_json::json;
@@ -8,7 +8,8 @@ use std::process::Stdio;
 
 use crate::support::{Folder, command, ends};
 
-/// The hook of an agent, as a program: a state file for each session, one warning, a watched session that ends at once.
+/// As the hook of an agent, the program keeps a state file for each session and warns once. A watched session
+/// ends after its idle time.
 #[test]
 fn guard_answers_hooks_and_watches_sessions() {
     let folder = Folder::new("guard");

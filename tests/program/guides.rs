@@ -1,4 +1,5 @@
-//! Every command in the README and in the guides works as written. (Their Rust snippets are doctests.)
+//! Tests that every command in the README and in the guides works as written. (Their Rust snippets are
+//! doctests.)
 //!
 //! Commands run in a temporary directory next to the bundled data. Bundled data replaces a reader's own files
 //! (`path/to/…`).
@@ -20,7 +21,7 @@ const OWN: &[(&str, &str)] = &[
     ("path/to/after", "golden/tau2/scripted-persistent_airline.json"),
 ];
 
-/// Commands that cannot run here: their first words, and the test that covers them.
+/// Commands that cannot run here: their first words, and what covers them.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo test", "it is what runs this"),
     ("cargo bench", "benches are compiled by the gate"),
@@ -30,7 +31,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("cargo run --release -p wrongturn-collector", "the tests of that package"),
 ];
 
-/// The directory of this package.
+/// Returns the directory of this package.
 fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -46,7 +47,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The commands of a page: lines of its shell blocks, and commands in backticks.
+/// Returns the commands of a page: the lines of its shell blocks, and commands in backticks.
 fn commands(page: &str) -> Vec<String> {
     let mut commands = Vec::new();
     let mut block: Option<&str> = None;
@@ -71,7 +72,7 @@ fn commands(page: &str) -> Vec<String> {
     commands
 }
 
-/// The words of a command, as a shell splits them.
+/// Splits a command into words, as a shell does.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in line.chars() {
@@ -95,7 +96,7 @@ fn commands_work_as_they_are_written() {
     let mut failures = Vec::new();
     let mut ran = 0;
     for page in pages() {
-        // Each page starts afresh, because a reader may begin with any.
+        // Each page starts with a fresh directory, because a reader may begin with any page.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(folder.join("target")).unwrap();
         symlink(package().join("golden"), folder.join("golden")).unwrap();
@@ -137,17 +138,17 @@ fn commands_work_as_they_are_written() {
     assert!(ran > 20, "{ran}");
 }
 
-/// The program.
+/// The path of the program.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_wrongturn");
 
-/// The subcommands, as the help lists them.
+/// Returns the subcommands that the help lists.
 fn subcommands() -> Vec<String> {
     let help = Command::new(PROGRAM).arg("--help").output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
     commands_of(&help).into_iter().map(str::to_owned).collect()
 }
 
-/// The words of every subcommand whose help ends with an example.
+/// Returns the words of every subcommand whose help ends with an example.
 fn with_example() -> Vec<Vec<String>> {
     let listed = subcommands()
         .into_iter()
@@ -156,7 +157,7 @@ fn with_example() -> Vec<Vec<String>> {
     listed.map(|name| vec![name]).chain(bench).collect()
 }
 
-/// The help of a program or of a command of it.
+/// Returns the help of a command. Checks its width and its exit statuses.
 fn help(words: &[&str]) -> String {
     let output = Command::new(PROGRAM).args(words).arg("--help").output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
@@ -167,7 +168,7 @@ fn help(words: &[&str]) -> String {
     help
 }
 
-/// The commands that a help lists.
+/// Returns the commands that a help text lists.
 fn commands_of(help: &str) -> Vec<&str> {
     let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
     let listed = listed.split_once("\n\n").map_or("", |(listed, _)| listed);
@@ -175,7 +176,7 @@ fn commands_of(help: &str) -> Vec<&str> {
     names.filter(|name| !name.is_empty() && *name != "help").collect()
 }
 
-/// The options of a help text, each with its value name.
+/// Returns the options of a help text, each with its value name.
 fn options(help: &str) -> Vec<(String, String)> {
     let of_line = |line: &str| {
         let option = line.trim_start().strip_prefix("--")?;
@@ -206,8 +207,8 @@ fn every_help_says_the_same_things_in_the_same_way() {
             .map(|command| help(&[&words[..], &[command]].concat()))
             .collect::<Vec<_>>();
         for (option, value) in parts.iter().chain([&whole]).flat_map(|help| options(help)) {
-            // These differ on purpose: an entry or a detector is explained, a state is a file or a directory, a step or
-            // a report is shown in full.
+            // These differ on purpose: `--explain` takes an entry or a detector, `--state` a file or a
+            // directory, and `--full` a step or nothing.
             if ["explain", "state", "full"].contains(&&*option) {
                 continue;
             }
@@ -270,7 +271,7 @@ fn the_pages_link_to_what_is_there() {
     assert!(readme.lines().count() <= 150);
 }
 
-/// `.ci/picture` draws it.
+/// `.ci/picture` draws the picture.
 #[test]
 fn the_picture_in_the_readme_shows_what_the_program_prints() {
     let picture = fs::read_to_string(package().join("src/guide/check.svg")).unwrap();

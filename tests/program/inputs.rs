@@ -1,4 +1,5 @@
-//! What `wrongturn check` reads: files of any format, sessions and traces in several files, standard input.
+//! Tests what `wrongturn check` reads: files of any format, sessions and traces in several files, and
+//! standard input.
 
 use serde_json::Value;
 use serde_json::json;
@@ -89,14 +90,14 @@ fn spans_and_logs_of_several_files_are_one_source() {
         let outputs = ["--out", &rows, "--html", &html, "--output", &events];
         let (told, _) = ends("check", &[&outputs, more, inputs].concat(), 0);
         let bytes = ["rows.jsonl", "page.html", "events.otlp.jsonl"].map(|name| folder.bytes(name));
-        // Without the line of each input.
+        // The table, without the line of each input.
         let table = told.split_once("\n\n").map_or(told.clone(), |(_, table)| table.to_owned());
         (table, bytes)
     };
     let alone = judged(&[&whole], &[]);
     assert!(String::from_utf8_lossy(&alone.1[1]).contains("look({})"));
     assert_eq!(judged(&[&whole], &["--join"]), alone);
-    // The first part has the same name, so only its content can differ.
+    // The first part has the same name, so only the content can differ.
     let first = folder.write("spans-1.json", &json!({"resourceSpans": [resource(&spans[..3])]}).to_string());
     let second = folder.write("spans-2.json", &json!({"resourceSpans": [resource(&spans[3..])]}).to_string());
     let logs = folder.write("spans-3.logs.json", &json!({"resourceLogs": logs}).to_string());
@@ -128,7 +129,7 @@ fn check_finds_the_format_in_the_content() {
 #[test]
 fn check_takes_an_alignment() {
     let folder = Folder::new("alignment");
-    // The alignments differ: one rejects "open" before the second "open", the other never.
+    // With one alignment, "open" is rejected before the second "open"; with the other, it is not.
     let path = folder.write(
         "episodes.json",
         r#"[{"snapshot": {"trajectory": [{"obs": "a door", "action": "open"}, {"obs": "not possible", "action": "wait"},

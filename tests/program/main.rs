@@ -1,4 +1,4 @@
-//! The program and the examples, as users run them.
+//! Tests the program and the examples, as users run them.
 
 #![allow(
     clippy::unwrap_used,

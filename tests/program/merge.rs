@@ -1,5 +1,5 @@
-//! Partial states: however a corpus is divided and in whichever order its parts are merged, the state and every report
-//! have the bytes of those of one process; and what cannot be merged is refused.
+//! Tests partial states: for any division of a corpus and any order of its parts, the merged state and every
+//! report equal those of one process byte for byte. States that do not fit are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +16,10 @@ use wrongturn::{
     stats::Resampling,
 };
 
-// ---- Corpora of any shape ----------------------------------------------------------------------------------------
+// ---- Corpora of any shape
+// ----------------------------------------------------------------------------------------
 
-/// A run: its id, task, trial and reward, and its calls, each with a tool and whether it fails.
+/// A run: its id, task, trial and reward, and its calls, each with the tool and whether it fails.
 type Run = (Option<u8>, Option<u8>, Option<u8>, Option<f64>, Vec<(u8, bool)>);
 
 fn a_run() -> impl Strategy<Value = Run> {
@@ -52,7 +53,7 @@ fn json_of((id, task, trial, reward, calls): &Run) -> Value {
     run
 }
 
-/// A file of runs, of runs with a damaged one, of something else, or empty.
+/// Draws a file of runs, possibly with a damaged one, or a file that is empty or holds something else.
 fn a_file() -> impl Strategy<Value = String> {
     let runs = (proptest::option::of(0..2_u8), proptest::option::of(0..2_u8), any::<bool>());
     prop_oneof![
@@ -113,7 +114,7 @@ fn replication_part<'f>(most: u64, files: impl IntoIterator<Item = &'f FileScan>
     PartialContent::Replication(Box::new(part))
 }
 
-/// Every report there is.
+/// Returns every report of a state.
 fn reports(content: PartialContent) -> String {
     match content {
         PartialContent::Scan(part) => {
@@ -137,15 +138,15 @@ fn reports(content: PartialContent) -> String {
     }
 }
 
-/// Makes a part of files.
+/// Makes the content of a state from files.
 type Make<'m> = &'m dyn Fn(Vec<&FileScan>) -> PartialContent;
 
 fn state(split: &str, content: PartialContent) -> PartialState {
     PartialState::new(split, &json!({"seed": 0}), content).unwrap()
 }
 
-/// Merges states in the order that these numbers give: any tree over any order of the leaves. Every state is written and
-/// read back on its way, and some come twice.
+/// Merges states in the order that these numbers give: any tree over any order of the leaves. States are
+/// written and read back in between, and some are merged twice.
 fn merged(mut states: Vec<PartialState>, picks: &[u8]) -> PartialState {
     let mut picks = picks.iter().map(|pick| usize::from(*pick)).cycle();
     while states.len() > 1 {
@@ -183,7 +184,7 @@ proptest! {
         let makes: [Make<'_>; 3] = [
             &|files| scan_part(files),
             &|files| replication_part(1000, files),
-            // Few enough that sums are kept of most corpora, and of some of their parts.
+            // The limit is so small that sums are kept of most corpora, and of some of their parts.
             &|files| replication_part(4, files),
         ];
         for make in makes {
@@ -216,7 +217,8 @@ proptest! {
     }
 }
 
-// ---- What is refused ---------------------------------------------------------------------------------------------
+// ---- What is refused
+// ---------------------------------------------------------------------------------------------
 
 fn one_file(reward: f64) -> Vec<FileScan> {
     let run = json_of(&(Some(1), None, None, Some(reward), vec![(1, true), (1, true)]));
@@ -252,7 +254,7 @@ fn what_does_not_belong_together_is_refused() {
         &pair("b", "c"),
         "the split `b` is in both states, and both have others besides",
     );
-    // A state that is part of the other adds nothing; a state that contains the other replaces it.
+    // A state that is part of another adds nothing; a state that contains another replaces it.
     let mut both = scan("b", &[]);
     both.merge(&pair("a", "b")).unwrap();
     both.merge(&scan("a", &[])).unwrap();
@@ -289,9 +291,10 @@ fn other_versions_are_told_by_their_kind() {
     assert_eq!(kind("[1]"), ErrorKind::Partial);
 }
 
-// ---- The programs ------------------------------------------------------------------------------------------------
+// ---- The programs
+// ------------------------------------------------------------------------------------------------
 
-/// The bundled files, the last first.
+/// Returns the bundled files in reverse order.
 fn bundled() -> Vec<String> {
     let mut files: Vec<String> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2"))
         .unwrap()
@@ -322,7 +325,7 @@ fn merging_prints_what_one_scan_prints() {
     assert_eq!(figures["runs"], 408);
     assert!(figures["fingerprints"]["scripted-quitter"]["agent"].is_object());
     assert_eq!(folder.text("summary.json"), folder.text("one.json"));
-    // Merged in two steps, and with a part that comes twice.
+    // The states are merged in two steps, and one part comes twice.
     let (few, again) = (folder.path("few.json"), format!("{states}/3.json"));
     ends("merge", &[&format!("{states}/1.json"), &again, "--partial", &few], 0);
     let (_, told) = ends("merge", &[&few, &again, &states], 0);

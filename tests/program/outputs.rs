@@ -1,4 +1,5 @@
-//! Outputs of the programs: whole or absent, never over an input, and quiet when the pipe is closed.
+//! Tests the outputs of the program: complete or absent, never in place of an input, and quiet if the pipe is
+//! closed.
 
 use std::fs;
 use std::io::Read as _;
@@ -114,7 +115,7 @@ fn an_unfinished_output_follows_no_link_and_goes_with_a_signal() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Held open: the program waits for more.
+    // The input stays open, so the program waits for more.
     let input = child.stdin.take();
     let part = folder.0.join(format!(".out.jsonl.{}.part", child.id()));
     while !part.exists() {
@@ -152,13 +153,13 @@ fn pipes_are_read_once() {
             ends("label", &["--detector", "loop", "--out", &folder.path("s.jsonl"), "--sample", path], 2);
         assert!(error.contains("can be read twice"), "{error}");
     }
-    // A state may name a file that is a pipe by now.
+    // A state may name a file that has become a pipe.
     let file = folder.write("file.jsonl", &runs);
     ends("check", &[&file, "--partial", &folder.path("p.json"), "--no-report"], 0);
     fs::remove_file(&file).unwrap();
     fs::rename(&pipe, &file).unwrap();
     ends("merge", &[&folder.path("p.json"), "--html", &folder.path("merged.html")], 0);
-    // Or another file altogether, whose content is not shown.
+    // The state may also name a file that has been replaced. Its content is not shown.
     fs::remove_file(&file).unwrap();
     folder.write("file.jsonl", &runs.replace("same", "secret"));
     ends("merge", &[&folder.path("p.json"), "--html", &folder.path("other.html")], 0);
@@ -266,7 +267,7 @@ fn an_output_is_there_whole_or_not_at_all() {
     assert_eq!(ended.status.code(), Some(0));
     let first = fs::read_to_string(&out).unwrap();
     assert_eq!(first.lines().count(), 1);
-    // Wrong usage leaves it as it was.
+    // Wrong usage leaves the output unchanged.
     let ended = run("check", &[Path::new("--out"), &out, Path::new("--detectors"), Path::new("none"), &good]);
     assert_eq!(ended.status.code(), Some(2));
     assert_eq!(fs::read_to_string(&out).unwrap(), first);
@@ -326,7 +327,7 @@ fn results_come_first_and_errors_last() {
         ("bench benchtrace", vec!["agree", &lines], 0),
         ("bench recovery", vec!["read", "golden/recovery/results.json", &broken], 0),
     ] {
-        // Both into one pipe, as on a terminal.
+        // Both outputs go to one pipe, as on a terminal.
         let (mut reader, writer) = std::io::pipe().unwrap();
         let mut child = crate::support::command(name)
             .args(&arguments)
@@ -347,7 +348,7 @@ fn results_come_first_and_errors_last() {
         );
         assert_eq!(text.lines().filter(|line| line.starts_with("note: ")).count(), notes, "{name}: {text}");
         assert!(told > notes && text.lines().count() > told, "{name}: {text}");
-        // Without a terminal, bars and colours are off.
+        // Without a terminal, there are no bars and colours.
         assert!(!text.contains('\u{1b}') && !text.contains('\r'), "{name}: {text}");
     }
     assert!(Path::new(&runs).is_file());

@@ -1,4 +1,4 @@
-//! `wrongturn replicate`.
+//! Tests `wrongturn replicate`.
 
 use serde_json::Value;
 use serde_json::json;
@@ -141,7 +141,7 @@ fn the_guide_quotes_what_is_printed_and_the_readme_shows_what_is_drawn() {
     assert_eq!(fs::read_to_string(&svg).unwrap(), fs::read_to_string("src/guide/recovery.svg").unwrap());
 }
 
-/// Only where `rsvg-convert` is installed.
+/// Skipped if `rsvg-convert` is not installed.
 #[test]
 fn the_chart_becomes_a_pdf_as_the_guide_says() {
     let folder = Folder::new("pdf");
@@ -154,7 +154,7 @@ fn the_chart_becomes_a_pdf_as_the_guide_says() {
     assert!(written.starts_with(b"%PDF-") && written.len() > 5_000, "{} bytes", written.len());
 }
 
-/// Runs of a shell in which a test fails and only something else succeeds later, or the test itself.
+/// Returns runs of a shell in which a test fails and later succeeds, or only another command succeeds.
 fn shell_runs() -> String {
     let call = |command: &str, status: &str| json!({"name": "bash", "arguments": {"command": command}, "status": status});
     let run = |number: usize, agent: &str, task: &str, reward: f64, last: &str| {
@@ -193,7 +193,7 @@ fn the_replication_groups_runs_of_any_format() {
             ["sims", "errors", "recovered", "recovered_by_program"].map(|key| group[key].as_u64().unwrap());
         assert_eq!(counts, [3, 3, 3, 1], "{group}");
         assert_eq!(group["r_recovery_by_program_reward_errors_only"]["r"], 1.0);
-        // By tool alone, whatever succeeds recovers: nothing varies.
+        // By tool alone, any success recovers the error, so the rate does not vary.
         assert!(group["r_recovery_reward_errors_only"]["undefined"].is_string());
     }
     let row = &folder.lines("sims.jsonl")[1];
@@ -203,7 +203,7 @@ fn the_replication_groups_runs_of_any_format() {
     );
     assert_eq!((&row["recovery_rate"], &row["recovery_rate_by_program"]), (&json!(1.0), &json!(0.0)));
 
-    // Without the flag other formats are not read, and no row or table has more than it had.
+    // Without the flag, other formats are not read, and rows and tables have nothing more.
     ends("replicate", &[&path], 3);
     let plain = |more: &[&str]| {
         let first = ["--resamples", "50", "--out", &sims];
@@ -232,7 +232,7 @@ fn runs_recorded_twice_are_kept_dropped_or_listed() {
         let (out, _) = ends("replicate", &arguments, 0);
         assert_eq!(folder.json("summary.json")["overall"]["sims"], runs, "{how}");
         assert_eq!(out.contains("the copies that are left out"), listed, "{out}");
-        // Each row names the run of which it is a copy.
+        // A row names the run that it copies.
         let text = folder.text("rows.csv");
         let copies = text.lines().filter(|line| line.contains(&format!(",{copy}#r,"))).count();
         assert_eq!((text.lines().count(), copies), (4, 1), "{text}");

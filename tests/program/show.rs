@@ -1,4 +1,4 @@
-//! `wrongturn show`.
+//! Tests `wrongturn show`.
 
 use serde_json::Value;
 use serde_json::json;
@@ -36,7 +36,8 @@ fn show_lists_many_runs_and_takes_a_number_for_an_id() {
     assert!(out.lines().count() > 10 && out.ends_with("Choose one with --run.\n"), "{out}");
     let (first, _) = ends("show", &[RUNS, "--run", "#0"], 0);
     assert_eq!(first, ends("show", &[RUNS, "--run", "0"], 0).0);
-    // An id wins over a position, unless several runs have it. Without ids, the name that a check prints is one.
+    // An id takes precedence over a position, unless several runs have it. A run without an id has the name
+    // that `check` prints.
     let folder = Folder::new("named");
     let run =
         |id: &str, tool: &str| format!("{{\"version\": 1, {id}\"steps\": [{{\"name\": \"{tool}\"}}]}}\n");

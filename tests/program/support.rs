@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-/// The path of an example that cargo has built, in `target/<profile>/examples`.
+/// Returns the path of an example that cargo has built, in `target/<profile>/examples`.
 pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn example(name: &str) -> PathBuf {
     program
 }
 
-/// A subcommand of the program (`bench recovery` is two words), in the directory of this package.
+/// Returns a command that runs a subcommand (`bench recovery` is two words) in the directory of this package.
 pub(crate) fn command(name: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wrongturn"));
     command.args(name.split(' ')).current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -53,7 +53,7 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Self {
-        // Several tests may use one name.
+        // Several tests may use the same name.
         static MADE: AtomicU64 = AtomicU64::new(0);
         let program = std::env::current_exe().unwrap();
         let program = program.file_stem().unwrap().to_str().unwrap();
@@ -65,7 +65,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The path of a file in it, as an argument.
+    /// Returns the path of a file in the directory, as an argument.
     pub(crate) fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
@@ -84,7 +84,7 @@ impl Folder {
         self.path(name)
     }
 
-    /// The unfinished outputs in it.
+    /// Returns the names of the unfinished outputs in the directory.
     pub(crate) fn left_over(&self) -> Vec<String> {
         let names = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name());
         let names = names.map(|name| name.to_string_lossy().into_owned());
@@ -117,7 +117,7 @@ impl Drop for Folder {
     }
 }
 
-/// The keys of an object.
+/// Returns the keys of an object.
 pub(crate) fn keys(value: &Value) -> BTreeSet<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -130,7 +130,7 @@ pub(crate) const GOOD: &str = r#"{"info": {"agent_info": {"llm": "m"}, "environm
         {"role": "user", "tool_calls": [{"id": "2", "name": "look"}]},
         {"role": "tool", "id": "2", "content": "light", "error": false}]}]}"#;
 
-/// One run of three is wrong.
+/// A tau2 file whose second run of three is wrong.
 pub(crate) const PARTLY: &str = "{\"simulations\": [\n{\"id\": \"a\", \"messages\": []},\n{\"id\": \"b\", \"messages\": 7},\n\
     {\"id\": \"c\", \"messages\": []}]}";
 
@@ -140,12 +140,12 @@ pub(crate) const EPISODES: &str = r#"{"version": 1, "game": "zork1", "episodes":
         {"step": 0, "obs": "** Hall **", "action": "look"}, {"step": 1, "obs": "** Hall **", "action": "look"},
         {"step": 2, "obs": "You can't go that way.", "action": "go up"}]}}]}"#;
 
-/// A native call.
+/// Returns a call in the native form.
 fn call(tool: &str, answer: &str, status: &str) -> Value {
     json!({"name": tool, "arguments": {"q": tool}, "observation": answer, "status": status})
 }
 
-/// A run with two looks at the same wall, whose steps start at 10.
+/// Returns a run with two looks at the same wall, whose steps start at 10.
 pub(crate) fn two_looks() -> String {
     let ask = json!({"actor": "user", "text": "Find the door.", "step": 10});
     let look = call("look", "a wall", "ok");
@@ -153,7 +153,7 @@ pub(crate) fn two_looks() -> String {
     json!({"version": 1, "id": "walls", "reward": 0.0, "steps": steps}).to_string()
 }
 
-/// A golden entry of `loop` with this many looks at the same wall.
+/// Returns a golden entry of `loop` with this many looks at the same wall.
 pub(crate) fn entry(id: usize, label: bool, looks: usize) -> String {
     let mut steps: Vec<Value> = (0..looks).map(|_| call("look", "a wall", "ok")).collect();
     steps.push(call(&format!("door {id}"), "open", "ok"));

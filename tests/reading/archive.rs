@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// The CRC-32 of zip.
+/// Computes the CRC-32 of a zip archive.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| {
         (0..8).fold(

@@ -1,4 +1,4 @@
-//! Helpers of the tests of readers: slow streams, errors as text, archives.
+//! Helpers for tests of readers: slow streams, errors as text, and archives.
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
@@ -13,7 +13,7 @@ use wrongturn::{
     trace::TraceCollector,
 };
 
-/// Returns at most so many bytes at a time.
+/// A reader that returns at most this many bytes at a time.
 pub(crate) struct Drip<'a>(pub(crate) &'a [u8], pub(crate) usize);
 
 impl Read for Drip<'_> {

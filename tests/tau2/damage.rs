@@ -1,8 +1,8 @@
-//! Damage: how much a fault loses, and where it is reported.
+//! Tests how much a fault loses, and where it is reported.
 
 use super::*;
 
-/// A file of three runs whose second has these members.
+/// Returns a file of three runs whose second one has these members.
 pub(crate) fn with_member(member: &str) -> String {
     format!(
         r#"{{"info": {INFO}, "tasks": {TASKS}, "simulations": [
@@ -77,7 +77,7 @@ fn a_file_without_runs_is_an_error() {
         assert_eq!((traces.len(), errors.len()), (0, 1), "{text}");
         assert_eq!((errors[0].kind(), errors[0].run()), (ErrorKind::Shape, None), "{text}");
     }
-    // Any format has empty lists.
+    // An empty list could be of any format.
     for text in ["[]", " [\n] "] {
         assert_eq!(read_with(text.as_bytes(), &tau2()).1.len(), 0);
         assert_eq!(read_with(text.as_bytes(), &ReadOptions::default()).1[0].kind(), ErrorKind::Format);
@@ -123,7 +123,7 @@ fn a_truncated_file_keeps_its_complete_runs() {
             let kind = if cut == 0 { ErrorKind::Empty } else { ErrorKind::Truncated };
             let last = errors.last().unwrap();
             assert_eq!(last.kind(), kind, "cut at {cut}: {last}");
-            // A cut within a run gives one error, that of the run.
+            // A cut within a run gives a single error, which names the run.
             if places.get(complete).is_some_and(|place| place.start < cut) {
                 assert_eq!((errors.len(), last.run()), (1, Some(complete as u64)), "cut at {cut}: {last}");
             }
@@ -210,7 +210,7 @@ fn a_quote_lost_in_the_first_line_loses_only_that_line() {
             r#"{{"id": "{id}", "task_id": "t", "termination_reason": "x", "info": {{"note": "x"}}, "messages": [{{"role": "user", "content": "hi"}}]}}"#
         )
     };
-    // Longer than the sample that recognition looks at.
+    // The text is longer than the sample that recognition uses.
     let text = (0..3_000).map(|id| line(id) + "\n").collect::<String>();
     for (sound, damaged) in
         [(r#""x""#, r#""x"#), (r#""x""#, r#"x""#), ("{\"note\"", "{note\""), ("}, ", ", ")]

@@ -1,10 +1,10 @@
-//! Layouts of files, orders of keys, and streams.
+//! Tests layouts of files, orders of keys, and streams.
 
 use std::io::{self, Read};
 
 use super::*;
 
-/// A line that is not one run, between lines that are.
+/// A line that may not be a single run is read between lines that are.
 #[test]
 fn a_run_ends_with_its_line() {
     let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
@@ -16,7 +16,7 @@ fn a_run_ends_with_its_line() {
         (list.replace("\"seed\"", "\"messages\""), &["a", "b", "c", "z"], &[3]),
         (list.replace("\"seed\": 7", "\"messages\": []"), &["a", "b", "c", "z"], &[3]),
         (run("c").replace("\"t\"", "\"t\", \"pad\": \"é\""), &["a", "b", "c", "z"], &[]),
-        // After the messages of a run, a list of runs is a member like any other.
+        // After the messages of a run, a list of runs is an ordinary member.
         (format!("{}, {}", run("c").trim_end_matches('}'), &list[1..]), &["a", "b", "c", "z"], &[]),
         (run("c").replace(": []", ":\n[]"), &["a", "b", "z"], &[3, 4]),
         (run("c").replace("\"t\"", "{\"u\": [\n]}"), &["a", "b", "z"], &[3, 4]),
@@ -35,7 +35,7 @@ fn a_run_ends_with_its_line() {
     }
 }
 
-/// The first run is longer than the sample that recognition looks at.
+/// The first run is longer than the sample that recognition uses.
 #[test]
 fn blank_lines_and_a_damaged_run_may_come_first() {
     let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
@@ -47,7 +47,7 @@ fn blank_lines_and_a_damaged_run_may_come_first() {
         let text = format!("{blank}{}\n{{\"id\":\n{}\n{}\n", long("\"z\": nul"), run("c"), run("d"));
         let (traces, errors) = read(&text);
         assert_eq!((ids(&traces), errors.len()), (vec!["c", "d"], 2), "{blank:?}: {errors:?}");
-        // A bracket that closes the first line of a list does not make it a line.
+        // A first line of a list that ends with a bracket is not a document of its own.
         let text = format!("{blank}[{}}}\n,{}\n,{}\n]\n", long("\"z\": null"), run("c"), run("d"));
         let (traces, errors) = read(&text);
         assert_eq!(ids(&traces), ["a", "c", "d"], "{blank:?}: {errors:?}");
@@ -67,7 +67,7 @@ fn keys_of_a_file_come_in_any_order() {
     assert_eq!(expected.len(), 2);
     for order in orders(members.len()) {
         let text = object(&members, &order);
-        // A stream is read ahead as far as tasks that follow the runs.
+        // A stream is read ahead up to tasks that follow the runs.
         assert_eq!(clean(&text), expected, "{text}");
         let (streamed, _) = stream(Drip(text.as_bytes(), 1), &tau2());
         assert_eq!(streamed, expected, "{text}");
@@ -162,7 +162,7 @@ fn a_value_nested_too_deeply_loses_only_its_run() {
     }
 }
 
-/// Returns some bytes, then fails.
+/// A reader that returns some bytes, then fails.
 struct Failing<'a>(&'a [u8]);
 
 impl Read for Failing<'_> {

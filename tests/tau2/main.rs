@@ -1,8 +1,8 @@
-//! tau2-bench results: orders of keys, damage, routes, and properties of random files. `tests/formats/tau2` pins small
-//! files.
+//! Tests the reader of tau2-bench results: orders of keys, damage, routes, and properties of random files.
+//! `tests/formats/tau2` pins small files.
 //!
-//! Texts are read as a slice and as a stream, in one piece and byte by byte, with the format given and found, and all
-//! ways must agree.
+//! Texts are read as a slice and as a stream, in one piece and in small ones, with the format given and
+//! detected. All ways must agree.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,8 +38,8 @@ fn tau2() -> ReadOptions {
     ReadOptions { format: Some(Format::Tau2), ..ReadOptions::default() }
 }
 
-/// Traces in their native form, without the reason for a missing route: a stream may emit its runs before it finds
-/// that the file has no tasks.
+/// Returns traces in their native form, without the reason for a missing route: a stream may emit its runs
+/// before it finds that the file has no tasks.
 fn native(traces: &[Trace]) -> String {
     let mut runs = serde_json::to_value(traces).unwrap();
     for run in runs.as_array_mut().unwrap() {
@@ -48,12 +48,12 @@ fn native(traces: &[Trace]) -> String {
     runs.to_string()
 }
 
-/// Reads a text with these options as slice and as stream, which must agree.
+/// Reads a text with these options as a slice and as a stream, which must agree.
 #[track_caller]
 fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
     let (traces, reading) = read_traces(bytes, options);
     assert_eq!(reading.runs, traces.len() as u64);
-    // At most some thousand reads.
+    // There are at most some thousand reads.
     let drip = Drip(bytes, (bytes.len() / 8_000).max(1));
     for (way, (others, other)) in [("stream", stream(bytes, options)), ("drip", stream(drip, options))] {
         assert_eq!(native(&others), native(&traces), "the traces of the {way}");
@@ -67,7 +67,7 @@ fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
     (traces, reading.errors)
 }
 
-/// Reads a text with its format found and given, which must agree.
+/// Reads a text with its format detected and given, which must agree.
 #[track_caller]
 fn read(text: impl AsRef<[u8]>) -> (Vec<Trace>, Vec<Error>) {
     let found = read_with(text.as_ref(), &ReadOptions::default());
@@ -81,7 +81,7 @@ fn read(text: impl AsRef<[u8]>) -> (Vec<Trace>, Vec<Error>) {
     found
 }
 
-/// The runs of a text without errors.
+/// Returns the runs of a text, which must have no errors.
 #[track_caller]
 fn clean(text: &str) -> Vec<Trace> {
     let (traces, errors) = read(text);
@@ -89,7 +89,7 @@ fn clean(text: &str) -> Vec<Trace> {
     traces
 }
 
-/// The run of a text that holds one.
+/// Returns the only run of a text.
 #[track_caller]
 fn one(text: &str) -> Trace {
     let traces = clean(text);
@@ -97,7 +97,7 @@ fn one(text: &str) -> Trace {
     traces.into_iter().next().unwrap()
 }
 
-/// The run with these messages.
+/// Returns the run with these messages.
 #[track_caller]
 fn run_of(messages: &str) -> Trace {
     one(&format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#))
@@ -107,7 +107,7 @@ fn ids(traces: &[Trace]) -> Vec<&str> {
     traces.iter().map(|trace| trace.metadata().id.as_deref().unwrap_or("?")).collect()
 }
 
-/// Kind, run, line and column of each error.
+/// Returns the kind, run, line and column of each error.
 fn places(errors: &[Error]) -> Vec<(ErrorKind, Option<u64>, u64, u64)> {
     errors
         .iter()
@@ -118,7 +118,7 @@ fn places(errors: &[Error]) -> Vec<(ErrorKind, Option<u64>, u64, u64)> {
         .collect()
 }
 
-/// Every order of the numbers below `n`.
+/// Returns every order of the numbers below `n`.
 fn orders(n: usize) -> Vec<Vec<usize>> {
     let Some(last) = n.checked_sub(1) else { return vec![Vec::new()] };
     orders(last)
@@ -133,7 +133,7 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// An object with these members in this order.
+/// Returns an object with these members in this order.
 fn object(members: &[&str], order: &[usize]) -> String {
     let members: Vec<&str> = order.iter().map(|&at| members[at]).collect();
     format!("{{{}}}", members.join(", "))

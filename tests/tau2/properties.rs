@@ -1,4 +1,4 @@
-//! Properties of damaged files.
+//! Tests properties of damaged files.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn formats() -> [ReadOptions; 4] {
         .map(|format| ReadOptions { format, ..ReadOptions::default() })
 }
 
-/// Bytes, mostly of the kind that JSON is made of.
+/// Draws bytes, many of them characters that JSON uses.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![
         any::<u8>(),
@@ -20,7 +20,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(byte, 0..6)
 }
 
-/// Replaces the bytes at a place by others.
+/// Bytes to remove at a place, and those to insert there.
 #[derive(Debug, Clone)]
 struct Damage {
     at: Index,
@@ -29,7 +29,7 @@ struct Damage {
 }
 
 impl Damage {
-    /// Changes the bytes between two places.
+    /// Applies the damage at a place between `from` and `to`.
     fn apply(&self, text: &mut Vec<u8>, from: usize, to: usize) {
         let at = from + self.at.index(to - from);
         text.splice(at..(at + self.removed).min(to), self.inserted.iter().copied());
@@ -51,7 +51,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     (any::<Index>(), removed, bytes()).prop_map(|(at, removed, inserted)| Damage { at, removed, inserted })
 }
 
-/// The start and end of files of runs. The last has its header after the runs.
+/// Returns the start and end of files of runs. The last file has its header after the runs.
 fn layouts() -> [(String, String); 4] {
     [
         (format!("{{\"info\": {INFO}, \"tasks\": {TASKS},\n\"simulations\": ["), "]}".to_owned()),
@@ -132,7 +132,7 @@ proptest! {
             }
             end = end + damaged.len() - before;
         }
-        // The format of a bare list cannot always be found if its first run is damaged.
+        // The format of a bare list cannot always be detected if its first run is damaged.
         let found = if victim > 0 || layout != 1 { Some(ReadOptions::default()) } else { None };
         for options in found.into_iter().chain([tau2()]) {
             let (traces, reading) = read_traces(&damaged, &options);

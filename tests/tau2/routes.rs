@@ -1,8 +1,8 @@
-//! Tasks: reference routes and what reaches their milestones.
+//! Tests the reference routes of tasks, and which calls reach their milestones.
 
 use super::*;
 
-/// Returns how many milestones the run of a file reaches.
+/// Returns the number of milestones that a run with this call reaches.
 #[track_caller]
 fn reached(expected: &str, call: &str) -> f64 {
     let trace = one(&format!(
@@ -21,17 +21,17 @@ fn reached(expected: &str, call: &str) -> f64 {
 fn a_milestone_compares_the_arguments_that_it_names() {
     let call = |arguments: &str| format!(r#"{{"id": "1", "name": "put", "arguments": {arguments}}}"#);
     for (compared, given, expected) in [
-        // Without compare_args, or with null, all arguments are equal, whatever their order and spelling.
+        // Without `compare_args`, or with null, all arguments must be equal, in any order and spelling.
         ("", r#"{"a": 1, "b": {"c": 2, "d": "x"}}"#, 1.0),
         (r#", "compare_args": null"#, r#"{"b": {"d": "\u0078", "c": 2.0}, "a": 1.0}"#, 1.0),
         (r#", "compare_args": null"#, r#"{"a": 1, "b": {"c": 2, "d": "y"}}"#, 0.0),
         (r#", "compare_args": null"#, r#"{"a": 1}"#, 0.0),
         (r#", "compare_args": null"#, r#"{"a": 1, "b": {"c": 2, "d": "x"}, "e": null}"#, 0.0),
-        // [] compares the name alone.
+        // `[]` compares only the name.
         (r#", "compare_args": []"#, "{}", 1.0),
         (r#", "compare_args": []"#, "null", 1.0),
         (r#", "compare_args": []"#, r#"{"a": "other"}"#, 1.0),
-        // A list compares those.
+        // A list compares the arguments that it names.
         (r#", "compare_args": ["a"]"#, r#"{"a": 1, "b": "other"}"#, 1.0),
         (r#", "compare_args": ["a"]"#, r#"{"a": 1}"#, 1.0),
         (r#", "compare_args": ["a"]"#, r#"{"a": 2, "b": {"c": 2, "d": "x"}}"#, 0.0),

@@ -1,4 +1,5 @@
-//! Random sessions in the formats of recorded sessions, transcripts and spans, with the overhead of their writers.
+//! Writes random sessions in the formats of recorded sessions, transcripts and spans, with the overhead that
+//! these have.
 
 mod sessions;
 mod transcripts;
@@ -7,15 +8,16 @@ use std::fmt::Write as _;
 
 use crate::drawn::{Call, Event, Speaker, session};
 
-/// KB per format: more than a branch predictor remembers.
+/// The number of KB per format, which is more than a branch predictor remembers.
 const IN_SUM: usize = 2000;
 
-/// Files of each format of so many KB, with their names. All formats hold the same sessions.
+/// Returns files of about this many KB in each format, with their names. Sessions of one seed begin alike in
+/// all formats.
 pub(crate) fn files(kilobytes: usize) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for (name, write) in FORMATS {
         for seed in 0..IN_SUM.div_ceil(kilobytes.max(1)) {
-            // The overhead is measured on a small sample first.
+            // A sample of half the size shows the overhead.
             let wanted = kilobytes * 1000;
             let sample = write(&session(seed as u64, wanted / 2)).len().max(1);
             let text = write(&session(seed as u64, wanted * (wanted / 2) / sample));
@@ -46,12 +48,12 @@ const FORMATS: [(&str, Write); 16] = [
     ("opentelemetry.json", transcripts::opentelemetry),
 ];
 
-/// A text as JSON spells it.
+/// Returns a text as a JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The arguments of a call.
+/// Returns the arguments of a call as JSON.
 fn arguments(call: &Call) -> String {
     format!(r#"{{"command":{}}}"#, quoted(&call.command))
 }
@@ -65,7 +67,7 @@ fn time(number: usize) -> String {
     format!("2026-07-01T{:02}:{:02}:{:02}.123Z", number / 3600 % 24, number / 60 % 60, number % 60)
 }
 
-/// Writes events one after the other.
+/// Writes events in order. A text that `said` receives is a JSON string already.
 fn written(
     events: &[Event],
     said: impl Fn(usize, Speaker, &str) -> String,
@@ -82,7 +84,7 @@ fn lines(items: &[String]) -> String {
     items.iter().flat_map(|item| [item, "\n"]).collect()
 }
 
-/// The same JSON, indented by so many spaces a level.
+/// Returns the same JSON, indented by this many spaces for each level.
 fn indented(json: &str, spaces: usize) -> String {
     let (mut text, mut depth, mut in_string, mut is_escaped) = (String::new(), 0, false, false);
     let line =

@@ -1,4 +1,4 @@
-//! Session files of coding agents.
+//! Writes session files of coding agents.
 
 use super::{arguments, id, indented, lines, quoted, time, written};
 use crate::drawn::{Event, Speaker};

@@ -1,4 +1,4 @@
-//! Transcripts of chats, and spans.
+//! Writes transcripts of chats, and spans.
 
 use super::{arguments, id, indented, lines, quoted, written};
 use crate::drawn::{Event, Speaker};
@@ -72,7 +72,7 @@ pub(super) fn anthropic(events: &[Event]) -> String {
     format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","))
 }
 
-/// Messages of a chat with calls, each followed by this.
+/// Returns the messages of a chat with calls. `behind` follows the other members of each.
 fn chat(events: &[Event], behind: &str) -> String {
     let messages = written(
         events,

@@ -1,4 +1,4 @@
-//! The settings of the collector, as `--config FILE.toml` holds them.
+//! The settings of the collector, as `--config FILE.toml` and `--set` give them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use wrongturn::{Confidence, Detector, Registry, TraceAssembler};
 
 use crate::Failure;
 
-/// All settings. Every table and every key may be left out.
+/// All settings. Every table may be left out.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
@@ -29,25 +29,25 @@ pub(crate) struct Config {
     pub(crate) log: Log,
 }
 
-/// Where spans are received, and how much at one time.
+/// Where spans are received, and the limits for them.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Receive {
-    /// `host:port` of OTLP/HTTP; empty: not served.
+    /// `host:port` of OTLP/HTTP; if empty, it is not served.
     pub(crate) http: String,
-    /// `host:port` of OTLP/gRPC; empty: not served.
+    /// `host:port` of OTLP/gRPC; if empty, it is not served.
     pub(crate) grpc: String,
     pub(crate) tls: Option<Tls>,
     /// A file with the token that clients must present.
     pub(crate) token_file: Option<PathBuf>,
-    /// The largest body, also unpacked.
+    /// The size limit of a body in MiB, both as sent and unpacked.
     pub(crate) max_body_mib: usize,
-    /// The limit of MiB for all bodies that have not been judged.
+    /// The limit in MiB for all bodies and spans that have not been judged.
     pub(crate) max_in_flight_mib: usize,
     pub(crate) max_connections: usize,
     /// How long a body may take to arrive.
     pub(crate) body_seconds: u64,
-    /// How long the program goes on for requests and events after SIGTERM.
+    /// How long the program continues after SIGTERM, to finish requests and send events.
     pub(crate) drain_seconds: u64,
 }
 
@@ -79,18 +79,18 @@ pub(crate) struct Traces {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Detect {
-    /// Detectors by id; empty: those that run by default.
+    /// The ids of the detectors; if empty, those that run by default.
     pub(crate) detectors: Vec<String>,
-    /// Their configuration by id.
+    /// The configurations of detectors, by id.
     pub(crate) config: BTreeMap<String, Value>,
     pub(crate) min_confidence: Option<Confidence>,
 }
 
-/// Other detectors for the services with these attributes.
+/// Other detectors for services with certain attributes.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// Resource attributes that must all be equal.
+    /// Resource attributes and the values that all of them must have.
     pub(crate) when: BTreeMap<String, String>,
     pub(crate) detect: Detect,
 }
@@ -108,22 +108,22 @@ pub(crate) struct State {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sink {
     pub(crate) kind: Kind,
-    /// Its name in metrics and logs; by default its kind.
+    /// The name in metrics and logs; by default the kind.
     pub(crate) name: Option<String>,
-    /// Of a file.
+    /// The path, for a file.
     pub(crate) path: Option<PathBuf>,
-    /// Of all others but standard output.
+    /// The URL, for all kinds but files and standard output.
     pub(crate) url: Option<String>,
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, String>,
     /// A file with a bearer token.
     pub(crate) token_file: Option<PathBuf>,
-    /// A file with certificates in PEM that are trusted in addition to the usual ones.
+    /// A PEM file with certificates that are trusted in addition to the usual ones.
     pub(crate) ca_file: Option<PathBuf>,
-    /// How many messages of a webhook a minute; the findings beyond are counted in the next message.
+    /// The maximum number of webhook messages per minute. Further findings are counted in the next message.
     #[serde(default = "per_minute")]
     pub(crate) per_minute: usize,
-    /// The limit of MiB for waiting events.
+    /// The limit in MiB for waiting events.
     #[serde(default = "most_waiting")]
     pub(crate) max_waiting_mib: usize,
 }
@@ -140,7 +140,7 @@ pub(crate) enum Kind {
 }
 
 impl Sink {
-    /// A sink with the defaults.
+    /// Returns a sink with the defaults.
     pub(crate) fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -159,14 +159,15 @@ impl Sink {
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct MetricsConfig {
-    /// How many combinations of service, agent and model have series of their own; the others are summed as `other`.
+    /// The maximum number of combinations of service, agent and model with series of their own. The others
+    /// are summed as `other`.
     pub(crate) max_senders: usize,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Log {
-    /// A level, or a filter as `tracing` knows it.
+    /// A level, or a filter of `tracing`.
     pub(crate) level: String,
     pub(crate) json: bool,
 }
@@ -247,7 +248,7 @@ fn per_minute() -> usize {
 }
 
 impl Config {
-    /// Reads a file, puts settings of the form `table.key=value` over it, and checks both.
+    /// Reads a file, overrides it with settings of the form `table.key=value`, and checks the result.
     pub(crate) fn read(file: Option<&Path>, settings: &[String]) -> Result<Self, Failure> {
         let mut table = match file {
             None => toml::Table::new(),
@@ -260,7 +261,7 @@ impl Config {
         for setting in settings {
             let (key, value) =
                 setting.split_once('=').ok_or_else(|| format!("{setting}: expected `table.key=value`"))?;
-            // A setting that is not a TOML value is a text.
+            // A value that is not TOML is a string.
             let parsed = setting.parse::<toml::Table>();
             let parsed = parsed.or_else(|_| format!("{key}={value:?}").parse());
             merge(&mut table, parsed.map_err(|error| format!("{setting}: {error}"))?);
@@ -304,7 +305,7 @@ impl Detect {
     }
 }
 
-/// Puts the keys of one table over those of another.
+/// Overrides the keys of one table with those of another, recursively.
 fn merge(under: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
@@ -316,7 +317,7 @@ fn merge(under: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// Reads a token from a file; white space around it is left out.
+/// Reads a token from a file, without the white space around it.
 pub(crate) fn token(file: &Path) -> Result<String, Failure> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let token = text.trim();
@@ -335,7 +336,7 @@ mod tests {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("collector.toml");
         let read = Config::read(Some(&file), &[]).map_err(|error| error.to_string());
         assert_eq!(read.map(|read| format!("{read:?}")), Ok(format!("{:?}", Config::default())));
-        // Commented lines are valid as well.
+        // The settings in comments are valid as well.
         let text = fs::read_to_string(&file).unwrap_or_default();
         let uncommented: Vec<&str> = text
             .lines()

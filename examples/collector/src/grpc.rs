@@ -1,4 +1,4 @@
-//! gRPC on top of the HTTP server and client: one message each way, on the same limits as HTTP.
+//! gRPC on top of the HTTP server and client: one message each way, with the same limits as HTTP.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
-/// The bytes before a message: whether it is packed, and its length.
+/// The size of the head of a message: a byte that tells whether it is packed, and four for its length.
 const HEAD: usize = 5;
 
 pub(crate) fn is_export(path: &str) -> bool {
     matches!(path, TRACES | LOGS)
 }
 
-/// Takes an export.
+/// Takes the spans or log records of an export.
 pub(crate) async fn take(intake: &Arc<Intake>, request: Request<Incoming>) -> Result<Taken, Refusal> {
     if !routes::has(request.headers(), &CONTENT_TYPE, &[KIND, "application/grpc+proto"]) {
         return Err(Refusal::new(
@@ -50,7 +50,7 @@ pub(crate) async fn take(intake: &Arc<Intake>, request: Request<Incoming>) -> Re
         .await
 }
 
-/// Returns a message after its head.
+/// Returns a message with its head.
 pub(crate) fn framed(message: &[u8]) -> Bytes {
     let mut framed = BytesMut::with_capacity(HEAD + message.len());
     framed.put_u8(0);
@@ -78,7 +78,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
         StatusCode::INTERNAL_SERVER_ERROR => "13",
         StatusCode::REQUEST_TIMEOUT => "4",
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "12",
-        // "Unavailable" is the status that exporters send again after.
+        // Exporters retry after "unavailable".
         _ if refusal.is_temporary() => "14",
         _ => "3",
     };
@@ -103,7 +103,7 @@ pub(crate) fn refused(refusal: &Refusal) -> Response<Body> {
     answer
 }
 
-/// Returns the status of an answer with these headers and trailers.
+/// Returns the gRPC status of an answer with these headers and trailers, or `None` if it has none.
 pub(crate) fn status(headers: &HeaderMap, trailers: Option<&HeaderMap>) -> Option<u8> {
     let status = headers.get(STATUS).or_else(|| trailers?.get(STATUS))?;
     status.to_str().ok()?.parse().ok()

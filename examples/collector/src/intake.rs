@@ -1,4 +1,4 @@
-//! From the body of a request to the judge: sizes, gzip, spans.
+//! Takes request bodies to the judge: limits their sizes, unpacks gzip, and parses spans.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::net::Connections;
 use crate::sinks::Queue;
 use crate::stop::Stopped;
 
-/// How long the rest of a body that is refused is read.
+/// How long the rest of a refused body is read.
 const REST: Duration = Duration::from_secs(2);
 
-/// All that a request needs.
+/// The state that all requests share.
 pub(crate) struct Intake {
     pub(crate) judge: Sender<Work>,
     pub(crate) metrics: Arc<Metrics>,
@@ -31,10 +31,10 @@ pub(crate) struct Intake {
     pub(crate) stopped: Stopped,
     pub(crate) sinks: Vec<Arc<Queue>>,
     pub(crate) connections: Arc<Connections>,
-    /// Bytes that bodies may still take until they are judged.
+    /// The bytes still available to bodies and spans that have not been judged.
     budget: Arc<Semaphore>,
     most_in_flight: usize,
-    /// How many bodies may be read at one time.
+    /// Limits the number of bodies that are parsed at the same time.
     readers: Semaphore,
     most: usize,
     patience: Duration,
@@ -60,13 +60,13 @@ impl Refusal {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, format!("expected a body of at most {most} bytes"))
     }
 
-    /// Whether the client should send the same again later.
+    /// Returns true if the client should send the same request again later.
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
     }
 }
 
-/// How many spans or log records of a request were not taken, and why.
+/// The number of spans or log records of a request that were rejected, and the reasons.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) rejected: u64,
@@ -107,7 +107,8 @@ impl Intake {
         }
     }
 
-    /// Takes a body over to the judge. `message` finds the message in it, and whether that is packed with gzip.
+    /// Reads a body and hands its spans to the judge. `message` returns the message in the body, and true if
+    /// it is packed with gzip.
     pub(crate) async fn take(
         self: &Arc<Self>,
         mut body: Incoming,
@@ -120,7 +121,7 @@ impl Intake {
         let arrived =
             arrived.map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body does not arrive"))?;
         if arrived.is_err() {
-            // Clients that still send do not see an answer.
+            // A client that is still sending does not see an answer, so read the rest.
             let rest = async { while let Some(Ok(_)) = body.frame().await {} };
             let _ = tokio::time::timeout(REST, rest).await;
         }
@@ -147,7 +148,7 @@ impl Intake {
         Ok(taken)
     }
 
-    /// Takes more of the budget.
+    /// Takes more of the budget, or refuses if it is used up.
     fn grow(&self, permit: &mut OwnedSemaphorePermit, bytes: usize) -> Result<(), Refusal> {
         permit.merge(self.permit(bytes)?);
         Ok(())
@@ -193,7 +194,7 @@ impl Intake {
         }
     }
 
-    /// Reads the spans and log records. The permit is then for them.
+    /// Parses the spans and log records of a body. The returned permit covers them instead of the body.
     fn read(
         &self,
         body: &[u8],
@@ -205,7 +206,7 @@ impl Intake {
         let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, message);
         let (mut batch, reading) = SpanBatch::read(body, &ReadOptions::default())
             .ok_or_else(|| bad("expected spans or log records of OTLP".to_owned()))?;
-        // A body cut short or damaged is refused whole, wherever the damage lies: the sender has the rest.
+        // A truncated or damaged body is refused as a whole, wherever the damage lies.
         let is_damaged = |error: &&Error| matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Syntax);
         if let Some(error) = reading.errors.iter().find(is_damaged) {
             return Err(bad(error.to_string()));
@@ -232,12 +233,12 @@ impl Intake {
         Ok((batch, permit, taken))
     }
 
-    /// Returns the bytes of bodies that have not been judged.
+    /// Returns the number of bytes that bodies and spans hold until they are judged.
     pub(crate) fn in_flight(&self) -> u64 {
         (self.most_in_flight - self.budget.available_permits()) as u64
     }
 
-    /// Why the collector is not ready, if it is not.
+    /// Returns the reason if the collector is not ready.
     pub(crate) fn not_ready(&self) -> Option<String> {
         if self.stopped.is_stopping() {
             return Some("stopping".to_owned());

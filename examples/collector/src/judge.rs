@@ -1,4 +1,4 @@
-//! The thread that has the traces: spans in, events out.
+//! The thread that owns the traces: it takes spans and sends events.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,20 +14,20 @@ use crate::metrics::Metrics;
 use crate::sinks::Queue;
 use crate::state::State;
 
-/// How often time passes for the traces while nothing comes.
+/// The interval at which the traces advance while no work comes.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How often losses are logged.
+/// The interval at which losses are logged.
 const REPORT: Duration = Duration::from_secs(10);
 
-/// How many events at most make a batch.
+/// The number of events from which a batch is sent.
 const MOST_EVENTS: usize = 200;
 
 /// A task for the judge.
 pub(crate) enum Work {
     /// Spans with their part of the budget.
     Spans(SpanBatch, OwnedSemaphorePermit),
-    /// Asks for what is known of a trace, as JSON.
+    /// Asks for the verdicts so far on a trace, as JSON.
     Peek(String, oneshot::Sender<Option<String>>),
     Stop,
 }
@@ -41,7 +41,8 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// Works until it is to stop; then saves the open traces or, without a directory for them, closes them.
+    /// Works until it is stopped; then saves the open traces or, without a directory for the state, closes
+    /// them.
     pub(crate) fn run(mut self, work: &Receiver<Work>) {
         let mut next = None;
         let mut reported = (Instant::now(), self.traces.counts());
@@ -77,8 +78,8 @@ impl Judge {
         self.tell();
     }
 
-    /// Takes spans and all that wait after them. A trace is then judged once for all of its new spans: the longer the
-    /// queue, the less a span costs. Returns the next task of another kind.
+    /// Takes spans and those that wait after them, so a trace is judged once for all of its new spans.
+    /// Returns the next task of another kind, if any.
     fn take(
         &mut self,
         mut batch: SpanBatch,
@@ -102,7 +103,7 @@ impl Judge {
         next
     }
 
-    /// Hands on the events of the traces.
+    /// Sends the events of the traces to the sinks.
     fn tell(&mut self) {
         self.metrics.see(&self.traces);
         let mut events: Vec<EvaluationEvent> = Vec::new();
@@ -142,7 +143,7 @@ impl Judge {
     }
 }
 
-/// Nanoseconds since 1970.
+/// Returns the time in nanoseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! A load: made-up traces, all open at one time, sent over HTTP or gRPC.
+//! Sends a load of made-up traces, all open at the same time, over HTTP or gRPC.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::config::{Kind, Sink};
 use crate::sinks::Client;
 use crate::{Failure, routes};
 
-/// Spans of one request.
+/// The maximum number of spans in a request.
 const BATCH: u64 = 500;
 
 #[derive(clap::Args, Debug)]
@@ -67,11 +67,11 @@ struct Load {
     next: AtomicU64,
     sent: AtomicU64,
     again: AtomicU64,
-    /// When the last span of each looping trace was sent, by trace and number.
+    /// When each span of a looping trace was sent, by trace and number of the span.
     times: Mutex<BTreeMap<(u64, u64), Instant>>,
 }
 
-/// Sends span after span of every trace.
+/// Sends the load and prints the rate and, with `--watch`, the delays.
 pub(crate) async fn run(arguments: Arguments) -> Result<u8, Failure> {
     let kind = if arguments.grpc { Kind::OtlpGrpc } else { Kind::OtlpHttp };
     let remote = Sink {
@@ -178,7 +178,8 @@ impl Load {
         self.arguments.first + trace
     }
 
-    /// One span of a trace: tools first, and in the end the agent, with which the trace ends.
+    /// Returns a span of a trace. The last one is that of the agent, which ends the trace; the others are
+    /// those of tools.
     fn made_up(&self, trace: u64, round: u64) -> Span {
         let spans = self.arguments.spans;
         let start = 1_700_000_000_000_000_000 + round * 1_000_000;
@@ -194,7 +195,7 @@ impl Load {
                 attribute("gen_ai.tool.call.result", format!("order {number} is pending")),
             ]
         };
-        // The span of the agent, which does not come if traces stay open.
+        // The id of the agent's span, which is not sent if traces stay open.
         let root = (spans + u64::from(self.arguments.open)).to_be_bytes().to_vec();
         Span {
             trace_id: u128::from(self.id(trace)).to_be_bytes().to_vec(),
@@ -209,7 +210,7 @@ impl Load {
     }
 }
 
-/// Every tenth trace asks the same all the time.
+/// Returns true for every tenth trace, which repeats one call.
 fn is_looping(trace: u64) -> bool {
     trace.is_multiple_of(10)
 }
@@ -227,7 +228,7 @@ fn request(spans: Vec<Span>) -> Vec<u8> {
     ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
 }
 
-/// Reads a file as it grows. Returns how long each finding took from its last span to its line.
+/// Reads a file as it grows. Returns the delay of each opened finding from its last span to its line.
 fn watch(file: &Path, load: &Load, ended: &AtomicBool) -> Result<Vec<Duration>, Failure> {
     let mut lines = BufReader::new(File::open(file)?);
     let (mut line, mut delays) = (String::new(), Vec::new());
@@ -260,7 +261,7 @@ fn watch(file: &Path, load: &Load, ended: &AtomicBool) -> Result<Vec<Duration>, 
     }
 }
 
-/// A line of events, as far as it is looked at.
+/// A line of events, with only the fields that are used.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Events {

@@ -1,12 +1,12 @@
-//! Receives OTLP, judges the traces, and hands on evaluation events.
+//! Receives OTLP, judges the traces, and sends evaluation events.
 //!
 //! ```text
 //! cargo run --profile collector -p wrongturn-collector -- --set sink='[{kind="file",path="events.jsonl"}]'
 //! OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317 your-agent
 //! ```
 //!
-//! Every span that is answered with success is judged, also when the program is stopped by SIGTERM. The guide's page on
-//! operations says what is lost when; collector.toml has all settings.
+//! Every span that is accepted is judged or saved, even if SIGTERM stops the program. The guide's page on
+//! operations describes losses; collector.toml has all settings.
 
 #![allow(clippy::print_stderr, reason = "a command-line program")]
 
@@ -96,7 +96,7 @@ fn start(arguments: Arguments) -> Result<u8, Failure> {
         log.init();
     }
     let status = runtime.block_on(serve(&config));
-    // A task that still runs hangs.
+    // Do not wait for tasks that still run: they are stuck.
     runtime.shutdown_background();
     status
 }
@@ -149,12 +149,12 @@ async fn serve(config: &Config) -> Result<u8, Failure> {
 
     stop::signal().await;
     tracing::info!(seconds = receive.drain_seconds, "stopping");
-    // Half of the time is for requests, the rest for events.
+    // Half of the time is for requests, and half for events.
     let drain = Duration::from_secs(receive.drain_seconds);
     stop.within(drain / 2);
     let _ = servers.join_all().await;
     let _ = to_judge.send(Work::Stop);
-    // Judging is not cut short: what was taken in would be lost.
+    // Judging is not cut short, because accepted spans would be lost.
     let ended = tokio::task::spawn_blocking(move || judge.join()).await?;
     stop.within(drain / 2);
     let _ = judged.send(true);

@@ -1,4 +1,4 @@
-//! Counts in the text format of Prometheus.
+//! Metrics in the text format of Prometheus.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,13 +12,13 @@ use wrongturn::{Metadata, TraceAssembler};
 
 use crate::sinks::Queue;
 
-/// Names and values of labels, as they are written.
+/// The names and values of labels, in the form in which they are written.
 type Labels = String;
 
-/// The counters of the collector.
+/// The metrics of the collector.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    /// How many combinations of service, agent and model have series of their own.
+    /// The maximum number of combinations of service, agent and model with series of their own.
     most: usize,
     counters: Mutex<Counters>,
 }
@@ -30,7 +30,7 @@ struct Counters {
     traces: Seen,
 }
 
-/// The traces when they were last looked at.
+/// The figures of the assembler at the latest update.
 #[derive(Debug, Default)]
 struct Seen {
     counts: AssemblerCounts,
@@ -42,7 +42,7 @@ struct Seen {
 
 const OTHER: &str = r#"service="other",agent="other",model="other""#;
 
-/// Help for the counters with labels.
+/// The help texts of the metrics in [`Counters::series`].
 const HELP: [(&str, &str); 11] = [
     ("alerts_total", "Findings reported while their traces were open."),
     ("cost_duration_seconds_total", "Time inside of findings, each step once."),
@@ -85,14 +85,14 @@ impl Metrics {
         self.lock().add("spans_rejected_total", String::new(), count);
     }
 
-    /// A finding was reported while its trace is open.
+    /// Counts a finding that was reported while its trace is open.
     pub(crate) fn opened(&self, metadata: &Metadata, finding: &Finding) {
         let mut counters = self.lock();
         let sender = counters.sender(metadata, self.most);
         counters.add("alerts_total", of_finding(finding, &sender), 1);
     }
 
-    /// A trace was closed.
+    /// Counts a closed trace, with its findings and their cost.
     pub(crate) fn closed(&self, closed: &ClosedTrace) {
         let mut counters = self.lock();
         let sender = counters.sender(&closed.metadata, self.most);
@@ -161,7 +161,7 @@ impl Counters {
         }
     }
 
-    /// The labels of who sent a trace; beyond the cap, those of all others.
+    /// Returns the labels of the sender of a trace; beyond the limit, or if a label is long, the shared ones.
     fn sender(&mut self, metadata: &Metadata, most: usize) -> Labels {
         let service = metadata.labels.get("resource.service.name").map_or("", String::as_str);
         let agent = metadata.agent.as_deref().unwrap_or_default();
@@ -228,7 +228,7 @@ fn labels(labels: &[(&str, &str)]) -> Labels {
 
 fn put<'s>(text: &mut String, name: &str, help: &str, series: impl IntoIterator<Item = (&'s str, f64)>) {
     let kind = if name.ends_with("_total") { "counter" } else { "gauge" };
-    // Writing into a text does not fail.
+    // Writing to a string does not fail.
     let _ = write!(text, "# HELP wrongturn_{name} {help}\n# TYPE wrongturn_{name} {kind}\n");
     for (labels, value) in series {
         let _ = match labels {

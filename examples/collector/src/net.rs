@@ -1,4 +1,4 @@
-//! Sockets: who is connected, TLS, and the end of connections.
+//! Sockets: the limit of connections, TLS, and shutdown.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,16 +25,16 @@ use crate::intake::Intake;
 use crate::routes::{self, Body};
 use crate::stop::Stopped;
 
-/// How long the head of a request, or a TLS handshake, may take.
+/// How long the head of a request, or a TLS handshake, may take. Also the interval of HTTP/2 pings.
 const HEAD: Duration = Duration::from_secs(20);
 
-/// The bytes that an HTTP/2 connection may send before they are read.
+/// The number of bytes that an HTTP/2 client may send before they are read.
 const WINDOW: u32 = 256 << 10;
 /// The limit of concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 64;
 
-/// The open connections, by their latest requests. If there are too many, the one without a request for longest is
-/// closed: clients that never finish a request cannot keep others out.
+/// The open connections, in the order of their latest requests. If there are too many, the one whose latest
+/// request is oldest is closed, so idle clients cannot keep others out.
 #[derive(Debug)]
 pub(crate) struct Connections {
     most: usize,
@@ -59,7 +59,7 @@ impl Connections {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Starts the task of a connection, which removes itself with [`Held`] when it ends.
+    /// Starts the task of a connection. Its [`Held`] removes it from the list when it ends.
     fn start(&self, place: u64, spawn: impl FnOnce() -> AbortHandle) {
         let mut open = self.lock();
         open.insert(place, spawn());
@@ -70,7 +70,7 @@ impl Connections {
         }
     }
 
-    /// A request has come on the connection of this place.
+    /// Notes a request on the connection at this place, which makes it the latest.
     fn touch(&self, place: &AtomicU64) {
         let mut open = self.lock();
         if let Some(handle) = open.remove(&place.load(Ordering::Relaxed)) {
@@ -81,7 +81,7 @@ impl Connections {
     }
 }
 
-/// Listens at an address, or at a name, preferring its IPv4 addresses.
+/// Listens on an address or a name. Prefers the IPv4 addresses of a name.
 pub(crate) async fn listen(address: &str) -> Result<TcpListener, Failure> {
     let place = |error: std::io::Error| format!("cannot listen on {address}: {error}");
     let mut found: Vec<_> = tokio::net::lookup_host(address).await.map_err(place)?.collect();
@@ -89,7 +89,7 @@ pub(crate) async fn listen(address: &str) -> Result<TcpListener, Failure> {
     Ok(TcpListener::bind(found.as_slice()).await.map_err(place)?)
 }
 
-/// Reads a certificate with its key.
+/// Creates a TLS acceptor from a certificate and its key.
 pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Failure> {
     let cert = |error| format!("{}: {error}", tls.cert.display());
     let read = CertificateDer::pem_file_iter(&tls.cert).map_err(cert)?;
@@ -106,7 +106,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Failure> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Serves a listener until the program stops, and its connections until they end or the time is over.
+/// Accepts connections until the program is stopped, and serves them until they end or the time is over.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -122,7 +122,7 @@ pub(crate) async fn serve(
             () = stopped.begun() => break,
         };
         let Ok((stream, _)) = accepted else {
-            // Out of file descriptors, for instance: others have to end first.
+            // For instance, no file descriptor is free until another connection ends.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
@@ -151,7 +151,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// Forgets a connection when it ends.
+/// Removes a connection from the list when it ends.
 struct Held {
     connections: Arc<Connections>,
     place: Arc<AtomicU64>,
@@ -186,7 +186,7 @@ async fn connection(
     }
 }
 
-/// Speaks HTTP/1 or HTTP/2, whichever the client begins with.
+/// Serves a connection over HTTP/1 or HTTP/2, as the client chooses.
 async fn http<A: Future<Output = Response<Body>> + Send + 'static>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     answer: impl Fn(Request<Incoming>) -> A,

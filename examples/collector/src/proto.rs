@@ -2,8 +2,9 @@
 
 use crate::intake::Taken;
 
-/// Returns the response to an export. Responses to spans and to log records have the same fields: the partial success
-/// has number 1, and in it the count has number 1 and the message number 2. Without them a response is empty.
+/// Returns the response to an export, which is empty if all was accepted. Responses to spans and to log
+/// records have the same fields: the partial success has number 1; in it, the count has number 1 and the
+/// message number 2.
 pub(crate) fn response(taken: &Taken) -> Vec<u8> {
     if taken.rejected == 0 {
         return Vec::new();
@@ -23,7 +24,7 @@ pub(crate) fn status(message: &str) -> Vec<u8> {
     status
 }
 
-/// Writes a field of bytes after its key.
+/// Writes a field of bytes: its key, its length, and the bytes.
 fn field(key: u8, bytes: &[u8], into: &mut Vec<u8>) {
     into.push(key);
     varint(bytes.len() as u64, into);

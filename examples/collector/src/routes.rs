@@ -1,4 +1,4 @@
-//! The answers of each path, over HTTP and gRPC.
+//! Answers requests by path, over HTTP and gRPC.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -88,7 +88,8 @@ fn text(status: StatusCode, kind: &'static str, content: impl Into<Bytes>) -> Re
     answer
 }
 
-/// Whether the request has the token, compared in a time that does not depend on where they differ.
+/// Returns true if the request has the token, or none is set. The time to compare does not depend on where
+/// they differ.
 fn is_allowed(intake: &Intake, headers: &HeaderMap) -> bool {
     let Some(token) = &intake.token else { return true };
     let given = headers.get(AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);
@@ -97,14 +98,14 @@ fn is_allowed(intake: &Intake, headers: &HeaderMap) -> bool {
     scheme.eq_ignore_ascii_case(b"bearer ") && given.len() == token.len() && differs == 0
 }
 
-/// Whether a header names one of these media types or encodings, in any case and with any parameters.
+/// Returns true if a header names one of these media types or encodings, in any case and with any parameters.
 pub(crate) fn has(headers: &HeaderMap, name: &HeaderName, values: &[&str]) -> bool {
     let value = headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let value = value.split(';').next().unwrap_or_default().trim();
     values.iter().any(|known| known.eq_ignore_ascii_case(value))
 }
 
-/// Whether a header says that a body is packed with gzip.
+/// Returns true if a header names gzip, and false if it names no encoding. Refuses other encodings.
 pub(crate) fn is_packed(headers: &HeaderMap, name: &HeaderName) -> Result<bool, Refusal> {
     if has(headers, name, &["gzip", "x-gzip"]) {
         return Ok(true);
@@ -150,7 +151,7 @@ fn json(taken: &Taken, path: &str) -> String {
     serde_json::json!({"partialSuccess": partial}).to_string()
 }
 
-/// Returns the verdicts on an open trace.
+/// Answers with the verdicts so far on an open trace.
 async fn trace(intake: &Intake, id: &str) -> Response<Body> {
     let (to, answer) = tokio::sync::oneshot::channel();
     let _ = intake.judge.send(crate::judge::Work::Peek(id.to_owned(), to));

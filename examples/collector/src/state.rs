@@ -1,4 +1,4 @@
-//! The directory in which the open traces are saved.
+//! Saves the open traces in a directory.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};
@@ -12,17 +12,17 @@ use crate::metrics::Metrics;
 
 const FILE: &str = "state.jsonl";
 
-/// Where and when the state is saved.
+/// The directory of the saved state, and the time of the next save.
 pub(crate) struct State {
     dir: PathBuf,
     every: Duration,
     due: Instant,
-    /// States of other instances that have been taken over.
+    /// States of other instances that have been loaded. The next save removes them.
     taken: Vec<PathBuf>,
 }
 
 impl State {
-    /// Loads every state in the directory, that of this instance and those of others that were put there.
+    /// Loads every state in the directory: that of this instance, and those copied from other instances.
     pub(crate) fn load(dir: PathBuf, every: Duration, traces: &mut TraceAssembler) -> Result<Self, Failure> {
         let place = |error: std::io::Error| format!("{}: {error}", dir.display());
         fs::create_dir_all(&dir).map_err(place)?;
@@ -48,7 +48,8 @@ impl State {
         Instant::now() >= self.due
     }
 
-    /// Saves the traces in place of the last state. The next time is counted from the end.
+    /// Saves the traces in place of the last state. The interval until the next save begins when this one
+    /// ends.
     pub(crate) fn save(&mut self, traces: &TraceAssembler, metrics: &Metrics) {
         let began = Instant::now();
         match self.write(traces) {

@@ -1,15 +1,15 @@
-//! The end of the program: one deadline for everything that still goes on.
+//! The end of the program, with one deadline for everything that still runs.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Announces the end.
+/// Announces the end of the program.
 #[derive(Debug)]
 pub(crate) struct Stop(watch::Sender<Option<Instant>>);
 
-/// Learns of the end.
+/// Receives the announcement of the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Stopped(watch::Receiver<Option<Instant>>);
 
@@ -19,7 +19,7 @@ pub(crate) fn channel() -> (Stop, Stopped) {
 }
 
 impl Stop {
-    /// Sets how long everything may go on from now.
+    /// Announces the end, and sets how long everything may continue from now.
     pub(crate) fn within(&self, time: Duration) {
         self.0.send_replace(Some(Instant::now() + time));
     }
@@ -30,13 +30,13 @@ impl Stopped {
         self.0.borrow().is_some()
     }
 
-    /// Waits until the program is to stop.
+    /// Waits until the end is announced.
     pub(crate) async fn begun(&mut self) {
-        // Without a sender, the program ends.
+        // If the sender is gone, the program is ending.
         let _ = self.0.wait_for(Option::is_some).await;
     }
 
-    /// Waits until the time is over. The deadline may be moved.
+    /// Waits until the deadline, which may be moved in the meantime.
     pub(crate) async fn expired(&mut self) {
         loop {
             self.begun().await;

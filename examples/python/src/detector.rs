@@ -1,4 +1,4 @@
-//! Detectors: those of the library by name, and those that are written in Python.
+//! Builds detectors: those of the library by id, and those written in Python.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use wrongturn::{Confidence, Detector, Finding, Fold, Registry, Step, Verdict};
 
 use crate::{config_error, raised};
 
-/// Which detectors run, as the Python half writes it.
+/// The selection of detectors, as the Python half writes it.
 #[derive(Deserialize)]
 pub(crate) struct Selection {
     detectors: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Selection {
     actors: Actors,
 }
 
-/// A detector that is written in Python: id, failure mode, and a function that starts a fold.
+/// A detector written in Python: its id, its failure mode, and a function that starts a fold.
 pub(crate) type Custom = (String, String, Py<PyAny>);
 
 /// The first exception that a detector in Python raised. Folds cannot fail, so it is raised after the scan.
@@ -45,7 +45,7 @@ impl Fault {
 }
 
 impl Selection {
-    /// Builds the detectors. Those in Python alone run if only such are named.
+    /// Builds the detectors. If only detectors in Python are named, the default ones are left out.
     pub(crate) fn build(
         &self,
         py: Python<'_>,
@@ -119,7 +119,7 @@ impl fmt::Debug for PyFold {
 }
 
 impl PyFold {
-    /// Calls into Python unless a detector has failed before.
+    /// Calls into Python. Returns `None` if the call fails, or if any detector has failed before.
     fn with_state<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
         let state = self.state.as_ref().filter(|_| !self.fault.is_set())?;
         Python::attach(|py| call(state.bind(py))).map_err(|error| self.fault.set(error)).ok()

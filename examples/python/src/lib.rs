@@ -1,7 +1,7 @@
-//! The native half of the Python package `wrongturn`: calls into the library, and nothing of its own.
+//! The native half of the Python package `wrongturn`, which only calls into the library.
 //!
-//! Options come in as JSON, and results leave as JSON or, for tables, as Arrow. `python/wrongturn` gives them types and
-//! documentation.
+//! Options come in as JSON. Results go out as JSON or, for tables, as Arrow. `python/wrongturn` adds types
+//! and documentation.
 
 mod detector;
 mod monitor;
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A library error as plain data, which reports keep and pickle.
+/// A library error as plain data, for reports and their pickles.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Failure {
     message: String,
@@ -34,7 +34,7 @@ impl Failure {
         }
     }
 
-    /// The exception of the package for this error.
+    /// Returns the exception of the package for this error.
     pub(crate) fn exception<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (line, column) = self.place.unzip();
         let class = py.import("wrongturn._errors")?.getattr("WrongturnError")?;
@@ -42,22 +42,22 @@ impl Failure {
     }
 }
 
-/// A library error as the exception that is raised for it.
+/// Converts a library error to the exception to raise.
 pub(crate) fn raised(py: Python<'_>, error: &wrongturn::Error) -> PyErr {
     Failure::of(error).exception(py).map_or_else(|failure| failure, PyErr::from_value)
 }
 
-/// An exception of the package without a place.
+/// Returns the exception for wrong options, without a place.
 pub(crate) fn config_error(py: Python<'_>, message: &str) -> PyErr {
     raised(py, &wrongturn::Error::config("options", message))
 }
 
-/// Serializes a result of the library.
+/// Serializes a result of the library as JSON.
 pub(crate) fn to_json(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| config_error(py, &error.to_string()))
 }
 
-/// Reads options that the Python half has written.
+/// Parses options that the Python half has written as JSON.
 pub(crate) fn from_json<T: DeserializeOwned>(py: Python<'_>, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| config_error(py, &error.to_string()))
 }

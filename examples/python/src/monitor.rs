@@ -1,4 +1,4 @@
-//! The detectors over a run that is still going on.
+//! Runs detectors over an open run.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -51,7 +51,7 @@ impl State {
 }
 
 impl Monitor {
-    /// Locks the state. A thread that waits does not hold the interpreter's lock, which a detector in Python needs.
+    /// Locks the state. A waiting thread releases the interpreter's lock, which a detector in Python needs.
     fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
         self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,7 +73,7 @@ impl Monitor {
         Ok(Self { state: Mutex::new(State { monitor, open: Vec::new(), confirmed: Vec::new() }), fault })
     }
 
-    /// Takes a call that is not answered yet.
+    /// Takes a call that has no answer yet.
     fn call(&self, py: Python<'_>, name: String, arguments: &str, id: String, actor: &str) -> PyResult<()> {
         let call =
             OpenCall { id, name, arguments: from_json(py, arguments)?, actor: Self::actor(py, actor)? };
@@ -81,7 +81,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Takes the answer of an open call: only then do the detectors see it.
+    /// Takes the answer of an open call, which the detectors then see.
     fn answer(&self, py: Python<'_>, id: &str, text: &str, error: bool) -> PyResult<()> {
         let mut state = self.state(py);
         let Some(place) = state.open.iter().position(|call| call.id == id) else {
@@ -114,7 +114,7 @@ impl Monitor {
         to_json(py, &self.state(py).monitor.open_findings())
     }
 
-    /// The verdicts if the run ended here, by detector.
+    /// The verdicts by detector, as if the run ended here.
     fn verdicts(&self, py: Python<'_>) -> PyResult<String> {
         let verdicts: serde_json::Map<String, Value> = self
             .state(py)
@@ -127,7 +127,7 @@ impl Monitor {
         to_json(py, &verdicts)
     }
 
-    /// Ends the run: calls without an answer are taken as such.
+    /// Ends the run: the detectors see the open calls as unanswered.
     fn end(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.state(py);
         for call in std::mem::take(&mut state.open) {

@@ -1,4 +1,4 @@
-//! A check: the detectors over files and bytes, and the report that holds the result.
+//! Runs detectors over files and bytes, and holds the result in a report.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -25,7 +25,7 @@ use crate::detector::{Custom, Fault, Selection};
 use crate::table::{self, Table};
 use crate::{Failure, config_error, from_json, raised, to_json};
 
-/// The most errors of a file that its entry in the figures names.
+/// The maximum number of errors of a file that its entry in the figures lists.
 const FIRST_ERRORS: usize = 10;
 
 #[derive(Deserialize)]
@@ -46,11 +46,11 @@ impl Options {
 #[pyclass(frozen, eq, module = "wrongturn._native")]
 pub(crate) struct Report {
     records: Vec<TraceRecord>,
-    /// The first run of each id.
+    /// The place of the first run with each id.
     by_id: HashMap<String, usize>,
     part: ScanPart,
     errors: Vec<Failure>,
-    /// The inputs that are not files, by the name that stands for the path.
+    /// The inputs that are not files, by the names that stand for their paths.
     memory: HashMap<PathBuf, PyBackedBytes>,
     format: Option<Format>,
 }
@@ -61,7 +61,7 @@ impl PartialEq for Report {
     }
 }
 
-/// Gathers the events of a scan.
+/// The results gathered from the events of a scan.
 #[derive(Default)]
 struct Gathered {
     records: Vec<TraceRecord>,
@@ -134,7 +134,7 @@ pub(crate) fn check(
         if !paths.is_empty() {
             let tell = |now: wrongturn::scan::Progress| {
                 if let Some(progress) = &progress {
-                    // An exception of a progress callback has no one to handle it.
+                    // Nothing can handle an exception of a progress callback.
                     let _ = Python::attach(|py| progress.call1(py, (now.bytes, now.bytes_total, now.traces)));
                 }
             };
@@ -151,7 +151,7 @@ pub(crate) fn check(
     Ok(Report::new(records, part, errors, memory.into_iter().collect(), options.format))
 }
 
-/// A record with what its own JSON leaves out.
+/// A record with the fields that its own JSON leaves out.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     record: TraceRecord,
@@ -163,7 +163,7 @@ struct Kept {
     cost: Cost,
     costs_inside: Vec<(Cow<'static, str>, Cost)>,
     digest: Option<Digest>,
-    /// By verdict.
+    /// The measures of each verdict.
     measures: Vec<Vec<(String, f64)>>,
 }
 
@@ -213,7 +213,7 @@ impl Kept {
     }
 }
 
-/// Returns a name that lives as long as the program. Each distinct name is kept once.
+/// Returns a name that lives as long as the program. Leaks each distinct name once.
 fn interned(name: String) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,7 +225,7 @@ fn interned(name: String) -> &'static str {
     kept
 }
 
-/// A report as it is pickled, without the bytes that it holds.
+/// The pickled form of a report, without its inputs in memory.
 #[derive(Serialize, Deserialize)]
 struct Pickled {
     part: String,
@@ -257,7 +257,7 @@ impl Report {
         self.records.get(place).ok_or_else(|| PyIndexError::new_err(place))
     }
 
-    /// The steps of a run, read again from where it came from; none if it is not there any more.
+    /// Returns the steps of a run, read again from its input; empty if the run is no longer there.
     fn steps(&self, file: &Path, position: u64) -> Vec<StripStep> {
         let options = ReadOptions { format: self.format, routes: false, ..ReadOptions::default() };
         let mut sink = OneRun { position, is_open: false, steps: Vec::new() };
@@ -289,7 +289,7 @@ impl Report {
         }
     }
 
-    /// The worst runs with their steps.
+    /// Returns the worst runs with their steps.
     fn worst(&self) -> Vec<RunStrip> {
         let options = ReadOptions { format: self.format, ..ReadOptions::default() };
         let mut strips = self.part.worst.clone().read(&options);

@@ -1,4 +1,4 @@
-//! Statistics, comparisons and calibration. Each result is its figures as JSON, a text and a page.
+//! Statistics, comparisons and calibration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use crate::detector::{Fault, Selection};
 use crate::report::Report;
 use crate::{from_json, raised, to_json};
 
-/// Figures as JSON, a text, and an HTML page.
+/// A result: its figures as JSON, its text, and its HTML page.
 type Rendered = (String, String, String);
 
 fn rendered(py: Python<'_>, figures: &impl serde::Serialize, document: &Document) -> PyResult<Rendered> {
@@ -49,7 +49,7 @@ impl From<Sampling> for Resampling {
     }
 }
 
-/// The detectors of the library: id, failure mode, summary, whether it runs only if named, and default configuration.
+/// The detectors of the library as JSON, each with its default configuration.
 #[pyfunction]
 pub(crate) fn detectors(py: Python<'_>) -> PyResult<String> {
     let detector = |info: &wrongturn::detect::DetectorInfo| {
@@ -65,7 +65,7 @@ pub(crate) fn detectors(py: Python<'_>) -> PyResult<String> {
     to_json(py, &ALL.iter().map(detector).collect::<Vec<_>>())
 }
 
-/// The replication over tau2 results, as `wrongturn replicate` makes it.
+/// The replication over tau2 results, as `wrongturn replicate` computes it.
 #[pyfunction]
 pub(crate) fn replicate(
     py: Python<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn replicate(
     rendered(py, &analysis, &replication_document(&analysis, &ReplicationView::default()))
 }
 
-/// The association of two columns, with clusters that are drawn whole and groups within which it is taken again.
+/// The association of two columns, overall and within groups. Resamples draw whole clusters.
 #[pyfunction]
 pub(crate) fn associate(
     py: Python<'_>,
@@ -196,7 +196,7 @@ fn compared(
     rendered(py, &comparison, &comparison_document(&comparison))
 }
 
-/// Judges detectors on labelled runs.
+/// Measures detectors on labelled runs.
 #[pyfunction]
 pub(crate) fn calibrate(
     py: Python<'_>,

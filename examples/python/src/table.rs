@@ -1,4 +1,4 @@
-//! Tables of runs and findings as Arrow.
+//! Arrow tables of runs and findings.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use wrongturn::{Finding, Verdict, read::Format, scan::TraceRecord};
 
-/// A table that leaves through the Arrow `PyCapsule` interface.
+/// A table that is exported through the Arrow `PyCapsule` interface.
 #[pyclass(frozen, eq, module = "wrongturn._native")]
 #[derive(PartialEq)]
 pub(crate) struct Table {
@@ -39,7 +39,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The protocol allows ignoring a schema that cannot be given.
+        // The protocol allows ignoring a requested schema.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
@@ -82,7 +82,7 @@ impl Columns {
         self.add(name, values.collect::<Float64Array>());
     }
 
-    /// Adds what runs are known by.
+    /// Adds the columns that identify runs.
     fn names<'r>(&mut self, records: impl Iterator<Item = &'r TraceRecord> + Clone) {
         self.texts("run", records.clone().map(|record| Some(record.trace_id())));
         self.texts("file", records.clone().map(|record| Some(record.file.display().to_string())));
@@ -104,7 +104,7 @@ fn seconds(nanoseconds: Option<u64>) -> Option<f64> {
     nanoseconds.map(|nanoseconds| nanoseconds as f64 / 1e9)
 }
 
-/// A row for each run: names, reward, size, and for each detector its verdict, score and measures.
+/// Returns a row for each run: names, reward, size, and for each detector its verdict, score and measures.
 pub(crate) fn runs(records: &[TraceRecord]) -> PyResult<Table> {
     let all = || records.iter();
     let mut columns = Columns::default();
@@ -145,7 +145,7 @@ pub(crate) fn runs(records: &[TraceRecord]) -> PyResult<Table> {
     columns.finish()
 }
 
-/// A row for each finding, with what its run is known by.
+/// Returns a row for each finding, with the columns that identify its run.
 pub(crate) fn findings(records: &[TraceRecord]) -> PyResult<Table> {
     let rows: Vec<(&TraceRecord, &Finding)> =
         records.iter().flat_map(|record| record.findings().map(move |finding| (record, finding))).collect();

@@ -1,4 +1,5 @@
-//! Calibrates the detectors against golden sets: figures with intervals, tiers, robustness, and every wrong verdict.
+//! `wrongturn calibrate`: measures detectors on golden sets, with intervals, tiers, robustness, and every
+//! wrong verdict.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -156,7 +157,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(status(arguments, &report, options.gate, &compared))
 }
 
-/// Returns [`FAILED`](common::FAILED) if a gate or the comparison with an earlier calibration fails.
+/// Reports failures of the gate and regressions on stderr. Returns [`FAILED`](common::FAILED) if there are
+/// any, else 0.
 fn status(
     arguments: &Arguments,
     report: &CalibrationReport,

@@ -1,7 +1,8 @@
-//! Compares two agents, or one before and after a change, on the same tasks.
+//! `wrongturn compare`: compares two agents, or one before and after a change, on the same tasks.
 //!
-//! Prints which one succeeds more often and how certain that is, pass^k, the findings of both sides, how much the
-//! behaviour changed, and which tasks flipped. Without paths, compares two of the bundled scripted policies.
+//! Prints which one succeeds more often and how certain that is, pass^k, the findings of both sides, how much
+//! the behaviour changed, and which tasks flipped. Without paths, it compares two of the bundled scripted
+//! policies.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// The most models named if the requested one is missing.
+/// The maximum number of models named if the requested one is missing.
 const MODELS_TOLD: usize = 20;
 
 /// Compares two agents on the tasks that both tried.
@@ -114,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 }
 
 pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
-    // The intervals of rates are not shown.
+    // The intervals of rates are not shown, so one resample is enough.
     let resampling = Resampling { resamples: 1, ..Resampling::default() };
     let paths = [arguments.against.clone(), arguments.new.clone()];
     arguments.scan.compare(&paths, &[None, None], Actors::Agent, false, &resampling, |comparison| {
@@ -138,7 +139,7 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
 }
 
 impl Scan {
-    /// Reads and compares both sides, calls `show`, then reports what could not be read.
+    /// Reads and compares both sides, calls `show`, then reports which inputs could not be read.
     fn compare(
         &self,
         paths: &[PathBuf; 2],
@@ -196,7 +197,7 @@ impl Scan {
     }
 }
 
-/// Returns the error for a side without runs of the requested model, with the models that it has.
+/// Returns the error for a side without runs of the requested model. It names the models of the side.
 fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
     let mut there: Vec<&str> = models.iter().map(AsRef::as_ref).take(MODELS_TOLD).collect();
     if models.len() > MODELS_TOLD {

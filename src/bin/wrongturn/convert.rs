@@ -1,4 +1,4 @@
-//! Writes runs of any format in the native form, one JSON object per line.
+//! `wrongturn convert`: writes runs of any format in the native form, one JSON object per line.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns what is wrong, and the remedy.
+    /// Returns the name of the problem, and its remedy.
     fn texts(&self) -> (Cow<'_, str>, &'static str) {
         let (title, remedy) = match self {
             Self::Unreadable => (

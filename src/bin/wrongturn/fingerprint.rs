@@ -1,4 +1,4 @@
-//! Compares how groups of runs move between kinds of events.
+//! `wrongturn fingerprint`: compares how groups of runs move from one kind of event to the next.
 
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     inputs.told()
 }
 
-/// Writes each text to a file with its name, reduced to letters, digits, dots and hyphens.
+/// Writes each text to a file named after its number and its name, reduced to letters, digits, dots and
+/// hyphens.
 fn write_each<'n>(
     folder: &Path,
     ending: &str,

@@ -1,4 +1,5 @@
-//! A hook that warns coding agents about loops, and a watch over growing sessions.
+//! `wrongturn guard`, a hook that warns coding agents about loops, and `wrongturn watch`, for growing
+//! sessions.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(after) = arguments.block_after {
         guard = guard.block_after(after);
     }
-    // Exit status 2 tells agents that the call is blocked.
+    // Agents treat exit status 2 as a block, so an error has another status.
     answer(&guard, arguments.state.as_deref()).or_else(|error| {
         let _ = writeln!(std::io::stderr(), "error: {error}");
         Ok(FAILED)
@@ -122,8 +123,8 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the state file of a session, locked until closed, because agents call the hooks of parallel tools at the
-/// same time.
+/// Returns the state file of a session, locked until it is closed: agents may call hooks for parallel tools
+/// at the same time.
 fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
     let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
     fs::create_dir_all(&folder)?;
@@ -148,7 +149,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         _ => Box::new(File::open(session).map_err(at(session))?),
     };
     let is_file = session.to_str() != Some("-");
-    // The text from the offset of the state onwards.
+    // The text of the session, and the position at which it starts.
     let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
     std::io::copy(&mut input.by_ref().take(start), &mut std::io::sink())?;
     let (mut silent, mut is_new) = (Duration::ZERO, false);

@@ -110,7 +110,7 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Renders names and texts in two columns, 80 characters wide together.
+/// Renders names and texts in two columns, in lines of at most 80 characters.
 fn table<'t>(rows: impl Iterator<Item = (&'t str, &'t str)> + Clone) -> String {
     let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line =

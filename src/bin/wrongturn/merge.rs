@@ -1,7 +1,7 @@
-//! Merges partial states of `check` or of `replicate`, and reports them as one.
+//! `wrongturn merge`: merges partial states of `check` or of `replicate`, and reports the result.
 //!
-//! The output equals that of one process over all inputs byte for byte, for any division of the inputs and any order of
-//! the states.
+//! The output equals that of one process over all inputs byte for byte, however the inputs were divided and
+//! in whichever order the states come.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
 }
 
-/// Merges one state after another, with at most two in memory.
+/// Merges states one after another. At most two are in memory at a time.
 fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
     output::protect(paths)?;
     let mut all: Option<PartialState> = None;

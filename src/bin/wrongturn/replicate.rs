@@ -1,7 +1,8 @@
-//! Does recovering from tool errors track reward better than making few of them does?
+//! `wrongturn replicate`: tests whether recovery from tool errors tracks the reward better than making few
+//! errors does.
 //!
 //! Reads tau2-bench result files and prints the tables of the note "Tool-error recovery replicates on
-//! tau2-bench", with intervals that allow for runs of one task being alike. Without a path it reads the
+//! tau2-bench", with intervals that allow for the likeness of runs of one task. Without a path, it reads the
 //! bundled runs of scripted policies in `golden/tau2`.
 
 use std::path::PathBuf;

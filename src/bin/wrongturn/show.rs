@@ -1,4 +1,5 @@
-//! Shows recorded runs: numbered steps with the findings next to them, and why a detector fires or does not.
+//! `wrongturn show`: shows recorded runs as numbered steps with their findings, and explains the verdict of a
+//! detector.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -117,7 +117,7 @@ impl Hints {
         Self(Searcher::new(parts))
     }
 
-    /// Returns the lines of a text that contain one of them; all lines if there is no searcher.
+    /// Returns the lines of a text that contain one of them; all lines without a searcher.
     pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -135,7 +135,7 @@ impl Hints {
         })
     }
 
-    /// Returns true if the bytes contain one of them, or if there is no searcher.
+    /// Returns true if the bytes contain one of them; always true without a searcher.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
     }

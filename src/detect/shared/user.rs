@@ -1,4 +1,4 @@
-//! What the user says between the calls of an agent.
+//! Messages of the user between the calls of an agent.
 
 use super::arguments::names_value;
 use super::phrases::Pattern;

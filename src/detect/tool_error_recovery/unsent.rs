@@ -16,7 +16,7 @@ const LINE_BYTES: usize = 12;
 /// A change counts as sent again if a later call contains one in this many of its lines.
 const ONE_IN: usize = 10;
 
-/// What begins and ends a block of code in a message.
+/// The mark that begins and ends a block of code in a message.
 static FENCE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```"));
 
 /// Follows the changes of files that were refused for their format.

@@ -33,10 +33,10 @@ pub(super) struct Followed {
     /// The number of the next step.
     next: u64,
     turn: u64,
-    /// The ids of calls, and whether each is answered.
+    /// The ids of calls, each with true if the call is answered.
     calls: BTreeMap<String, bool>,
     actions: Vec<u64>,
-    /// The latest answer to each call, by tool and arguments.
+    /// The latest answer to each combination of tool and arguments.
     answers: BTreeMap<Digest, (String, Status, Provenance)>,
 }
 
@@ -60,7 +60,7 @@ impl<'g> Follow<'g> {
         }
     }
 
-    /// Returns the runs, with the calls that only hooks have shown at the end of the first.
+    /// Returns the runs. Calls known only from hooks are appended to the first.
     pub(super) fn finish(mut self) -> Vec<Followed> {
         if self.runs.is_empty() {
             self.runs.push(self.start());
@@ -130,7 +130,7 @@ impl Recent {
     }
 }
 
-/// Returns the key of equal calls.
+/// Returns a key that is the same for equal calls.
 fn key(action: &Action<'_>) -> Digest {
     let arguments = match &action.arguments {
         Content::Present(arguments) => arguments.digest(),
@@ -174,17 +174,17 @@ impl Followed {
         id.and_then(|id| self.calls.get(id)).copied().unwrap_or_default()
     }
 
-    /// Returns how many steps it has.
+    /// Returns the number of steps, including those left out.
     pub(super) fn steps(&self) -> u64 {
         self.next - self.start
     }
 
-    /// Returns the number of the last action.
+    /// Returns the number of the last action; 0 if there is none.
     pub(super) fn last_action(&self) -> u64 {
         self.actions.last().copied().unwrap_or_default()
     }
 
-    /// Returns how many actions follow a step.
+    /// Returns the number of actions after a step.
     pub(super) fn actions_after(&self, step: u64) -> u64 {
         self.actions.iter().filter(|action| **action > step).count() as u64
     }
@@ -204,7 +204,8 @@ impl Followed {
         self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
     }
 
-    /// Returns the open finding that a call would extend if it got the same answer as last time.
+    /// Adds a call with the answer that an equal call got last. Returns the open finding that it extends;
+    /// `None` if no equal call was answered.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
         let input = call.input.to_string();
         let mut action = Action::new(&call.tool);

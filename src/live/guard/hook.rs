@@ -18,7 +18,7 @@ pub(super) enum Moment {
     Other,
 }
 
-/// The input of a hook on standard input: the session file, and the call that it is about.
+/// The input that an agent passes to a hook: the session file, and the tool call if there is one.
 ///
 /// ```
 /// use wrongturn::live::Hook;
@@ -37,7 +37,7 @@ pub struct Hook {
     pub(super) call: Option<HookCall>,
 }
 
-/// The call that a hook is about.
+/// The tool call for which a hook runs.
 #[derive(Debug, Clone)]
 pub(super) struct HookCall {
     pub(super) tool: String,
@@ -48,10 +48,12 @@ pub(super) struct HookCall {
 }
 
 impl Hook {
-    /// Parses the JSON from an agent. Events other than tool calls and ends of turns are accepted and get no answer.
+    /// Parses the JSON that an agent writes to the standard input of a hook. Events other than tool calls and
+    /// ends of turns are accepted but get no answer.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an object with `hook_event_name` and `session_id`.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an object with the strings
+    /// `hook_event_name` and `session_id`.
     pub fn read(json: &[u8]) -> Result<Self> {
         let value: Value = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the JSON of a hook: {error}")))?;
@@ -68,7 +70,7 @@ impl Hook {
             _ => Moment::Other,
         };
         let answer = match moment {
-            // Codex, which names the turn, runs the hook whatever the exit status.
+            // Only Codex gives the id of the turn; it runs this hook whether or not the call failed.
             Moment::AfterCall => Some(answer(&value, value.get("turn_id").is_some())),
             _ => None,
         };
@@ -78,7 +80,7 @@ impl Hook {
             id: text("tool_use_id"),
             answer,
         });
-        // A sub-agent has its own session.
+        // A sub-agent has its own session file.
         let transcript = text("agent_transcript_path").or_else(|| text("transcript_path"));
         Ok(Self { moment, session: required("session_id")?, event, transcript, call })
     }
@@ -89,7 +91,7 @@ impl Hook {
         &self.session
     }
 
-    /// Returns the file in which the agent records the session.
+    /// Returns the path of the session file, if the agent gave one.
     #[must_use]
     pub fn transcript(&self) -> Option<&str> {
         self.transcript.as_deref()
@@ -100,7 +102,7 @@ impl Hook {
         self.moment == Moment::AfterCall || self.event == "PreToolUse"
     }
 
-    /// Returns the answer to print on standard output; `None` for silence.
+    /// Returns the answer to print on standard output, or `None` if nothing is to be printed.
     #[must_use]
     pub fn answer(&self, advice: &Advice) -> Option<Value> {
         let text = advice.text()?;
@@ -122,7 +124,7 @@ impl Hook {
     }
 }
 
-/// Returns the text and the status of an answer, in the shapes of the agents.
+/// Returns the text and status of a tool's answer, in the form of any of the agents.
 fn answer(hook: &Value, of_codex: bool) -> (String, Status) {
     if let Some(error) = hook.get("error").filter(|error| !error.is_null()) {
         return (text_of(error), Status::Error);
@@ -143,7 +145,7 @@ fn text_of(response: &Value) -> String {
     let part = |name: &str| response.get(name).and_then(Value::as_str);
     match response {
         Value::String(text) => text.clone(),
-        // The output of a command.
+        // The output of a shell command.
         Value::Object(_) if part("stdout").is_some() => {
             let parts =
                 [part("stdout"), part("stderr")].into_iter().flatten().filter(|text| !text.is_empty());

@@ -19,26 +19,26 @@ use crate::trace::Status;
 /// The version of states that this crate writes, and the only one it reads.
 const VERSION: u32 = 1;
 
-/// How many bytes, about, remain to be read when the offset moves forward.
+/// The approximate number of bytes that remain to be read after the offset has moved forward.
 const WINDOW: usize = 1 << 19;
 
-/// The offset moves forward when more bytes than this remain. The larger the value, the slower each hook call; the
-/// target is 20 ms in a 50 MB session.
+/// The offset moves forward if more bytes than this remain. Each hook call takes longer with a larger value;
+/// the target is 20 ms in a session of 50 MB.
 const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
 
-/// The most items remembered in each list: reported findings, blocked calls, and calls that the file lacks.
+/// The maximum length of each list: reported findings, blocked calls, and calls that the file lacks.
 const MOST: usize = 256;
 
-/// Watches the session of a coding agent: warns its model once about each confirmed finding, and can block calls that
-/// extend it.
+/// Watches the session of a coding agent: warns its model at most once about each confirmed finding, and can
+/// block calls that extend it.
 ///
-/// An agent calls a hook before and after each tool call and when it ends ([`Hook`]). [`Guard::advise`] reads the new
-/// part of the session file. Agents write that file with a delay, so it adds the call that the hook reports if the file
-/// does not have it yet. It returns [`Advice`]. Blocked calls are left out of the history and therefore never cause a
-/// finding.
+/// An agent calls a [`Hook`] before and after each tool call and at the end of its turn. [`Guard::advise`]
+/// reads the latest part of the session file and returns [`Advice`]. Agents write that file with a delay, so
+/// it adds the call that the hook reports if the file lacks it. Blocked calls are left out and therefore
+/// never cause a finding.
 ///
-/// The state between two calls is a [`GuardState`], which the caller keeps for each session. The `wrongturn guard`
-/// command is built on this type. For a session without hooks, [`Guard::watch`] returns the new findings.
+/// The caller keeps a [`GuardState`] for each session between calls. The `wrongturn guard` command is built
+/// on this type. For a session without hooks, [`Guard::watch`] returns the new findings.
 ///
 /// ```
 /// use wrongturn::{default_detectors, live::{Guard, GuardState, Hook}};
@@ -71,12 +71,13 @@ pub struct Guard {
     block_after: Option<u64>,
 }
 
-/// The state of a [`Guard`] for one session between two calls. Its JSON holds an offset into the session file, the
-/// file's first line, the reported findings, the ids of blocked calls, and the calls that the file lacks.
+/// The state of a [`Guard`] for one session between two calls. Its JSON holds an offset into the session
+/// file, the file's first line, the reported findings, the ids of blocked calls, and the calls that the file
+/// lacks, with their answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
     version: u32,
-    /// The position from which to read, and the number of steps before it.
+    /// The position in bytes from which to read, and the number of steps before it.
     offset: u64,
     before: u64,
     /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
@@ -84,11 +85,11 @@ pub struct GuardState {
     reported: Vec<Reported>,
     /// The ids of calls that were blocked.
     blocked: Vec<String>,
-    /// Calls known from hooks that the session file lacks.
+    /// Calls from hooks that the session file lacks.
     recent: Vec<Recent>,
 }
 
-/// A finding that was reported to the agent.
+/// A finding that was reported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Reported {
     run: Option<String>,
@@ -100,7 +101,7 @@ struct Reported {
     at: u64,
 }
 
-/// A call with its answer, as a hook shows it.
+/// A call with its answer, as a hook reports it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Recent {
     id: Option<String>,
@@ -116,14 +117,15 @@ struct Recent {
 pub enum Advice {
     /// No warning, and the call may run.
     None,
-    /// A finding that has not been reported before.
+    /// A finding that has not been reported before. At the end of a turn, which judges the run as if it were
+    /// over, only the first new finding is returned; the others count as reported too.
     Warn(Box<Finding>),
-    /// The call would extend a finding that was reported.
+    /// The call would extend a reported finding, and is blocked.
     Block(Box<Finding>),
 }
 
 impl Advice {
-    /// Returns the finding that is warned about or blocked, if any.
+    /// Returns the finding that caused the warning or the block, if any.
     #[must_use]
     pub fn finding(&self) -> Option<&Finding> {
         match self {
@@ -155,16 +157,16 @@ impl Guard {
         Ok(Self { detectors, block_after: None })
     }
 
-    /// Blocks a call that repeats an earlier one and extends a reported finding, once this many actions have followed
-    /// the warning.
+    /// Blocks a call that repeats an earlier one and extends a reported finding, if at least this many
+    /// actions have followed the warning.
     #[must_use]
     pub fn block_after(mut self, actions: u64) -> Self {
         self.block_after = Some(actions);
         self
     }
 
-    /// Returns the advice at this hook. `session` is the content of the session file from [`GuardState::offset`] to the
-    /// end.
+    /// Returns the advice for this hook. `session` is the content of the session file from
+    /// [`GuardState::offset`] to the end.
     pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
         if hook.moment == Moment::Other {
             return Advice::None;
@@ -203,8 +205,8 @@ impl Guard {
         }
     }
 
-    /// Returns the confirmed findings of a session that have not been reported yet, the earliest first. `session` is
-    /// its content from [`GuardState::offset`] to the end.
+    /// Returns the confirmed findings of a session that have not been reported yet, by run and in the order
+    /// of the detectors. `session` is the content of the session file from [`GuardState::offset`] to the end.
     pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
         let mut all = Vec::new();
         for run in self.follow(state, session) {
@@ -216,7 +218,7 @@ impl Guard {
         all
     }
 
-    /// Returns the advice at the end of a session.
+    /// Returns the first new finding at the end of a turn, and marks all new ones as reported.
     fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
         let mut first = None;
         for run in runs {
@@ -228,7 +230,7 @@ impl Guard {
         first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
     }
 
-    /// Reads the session, and moves the offset forward if it is long.
+    /// Reads the session, and moves the offset forward if much remains.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
         // The last line may be incomplete.
         let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
@@ -240,7 +242,7 @@ impl Guard {
                 let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
                 state.head = String::from_utf8_lossy(first).into_owned();
             }
-            // Later reads start with the head again, so its steps are not counted here.
+            // Later reads begin with the head again, so its steps are not counted here.
             let count =
                 |state: &GuardState, bytes| self.read(state, bytes).first().map_or(0, Followed::steps);
             let in_head = count(&GuardState::default(), state.head.as_bytes());
@@ -251,10 +253,10 @@ impl Guard {
         runs
     }
 
-    /// Returns the lines up to `cut`, extended to the last line nearby that answers one of their calls.
+    /// Returns the lines up to `cut`, extended to the last of the next lines that answers one of their calls.
     fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
-        // The added lines may hold calls that are answered later still, hence the repetition. Four rounds are nearly
-        // always enough.
+        // The added lines may hold calls with later answers, so this repeats. Four rounds are nearly always
+        // enough.
         for _ in 0..4 {
             let (gone, rest) = session.split_at_checked(cut).unwrap_or_default();
             let runs = self.read(&GuardState::default(), gone);
@@ -278,7 +280,7 @@ impl Guard {
 
     fn read(&self, state: &GuardState, session: &[u8]) -> Vec<Followed> {
         let mut follow = Follow::new(&self.detectors, state);
-        // The format is recognised by the first line, which is put in front of each part.
+        // The first line identifies the format, so it is put in front of each part.
         let has_head = state.offset > 0 && state.head.len() < WINDOW;
         let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
         read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
@@ -315,7 +317,8 @@ impl GuardState {
         Ok(state)
     }
 
-    /// Returns the position from which the session file is needed. If the file is shorter, begin with a new state.
+    /// Returns the position, in bytes, from which the session file is needed. If the file is shorter, start
+    /// with a new state.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -347,7 +350,7 @@ impl GuardState {
         })
     }
 
-    /// Returns the findings that were not reported, and updates the others.
+    /// Returns the findings that were not reported, and extends the reported ones.
     fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
         let mut new = Vec::new();
         for finding in findings {
@@ -393,7 +396,7 @@ fn is_lines(session: &[u8]) -> bool {
     })
 }
 
-/// Returns the end of the last complete line before `place`; 0 if there is none.
+/// Returns the end of the last line that is complete before `place`; 0 if there is none.
 fn line_end(bytes: &[u8], place: usize) -> usize {
     let before = bytes.get(..place).unwrap_or_default();
     memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)

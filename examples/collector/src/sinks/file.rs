@@ -1,4 +1,4 @@
-//! Events as lines of OTLP/JSON, in a file or on standard output.
+//! Writes events as lines of OTLP/JSON to a file or to standard output.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
@@ -12,7 +12,7 @@ use crate::Failure;
 /// Lines of JSON.
 pub(crate) struct Lines {
     to: Box<dyn Write + Send>,
-    /// Whether the last line has no end, because of a crash or a full disk.
+    /// True if the last line is incomplete, because of a crash or a full disk.
     is_torn: bool,
 }
 

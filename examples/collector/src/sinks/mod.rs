@@ -1,4 +1,4 @@
-//! Where events go: a queue with a cap in bytes for each sink, and what delivers from it.
+//! The sinks of events. Each has a queue, limited in bytes, and a task that delivers from it.
 
 mod file;
 mod otlp;
@@ -21,10 +21,10 @@ pub(crate) use remote::Client;
 /// How long one attempt may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long to wait after the first failure, and at most.
+/// The pause after the first failure, and the longest pause.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// For how long a sink may fail before the collector is not ready.
+/// How long a sink may fail before the collector reports that it is not ready.
 const TROUBLE: Duration = Duration::from_secs(10);
 
 type Batch = Arc<[EvaluationEvent]>;
@@ -46,7 +46,7 @@ pub(crate) struct Queue {
 /// Why a batch was not delivered.
 pub(crate) struct NotSent {
     message: String,
-    /// Whether another attempt would end in the same way.
+    /// True if another attempt would fail in the same way.
     is_final: bool,
 }
 
@@ -66,7 +66,7 @@ enum Sink {
     Webhook(Box<webhook::Webhook>),
 }
 
-/// A queue with its sink, which has not been started.
+/// A sink that has not been started, with its queue.
 pub(crate) struct Ready {
     pub(crate) queue: Arc<Queue>,
     sink: Sink,
@@ -91,7 +91,7 @@ impl Queue {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Adds events, or drops them if too many wait.
+    /// Adds events, or drops them if the events that wait hold too many bytes.
     pub(crate) fn push(&self, events: &Batch) {
         let (bytes, count) = weight(events);
         let waiting = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -129,7 +129,8 @@ impl Queue {
         }
     }
 
-    /// Why the sink cannot keep up, if so.
+    /// Returns the first error of a failing sink if it has failed for some time, or if its queue is more than
+    /// half full.
     pub(crate) fn trouble(&self) -> Option<String> {
         let failing = self.failing();
         let (since, message) = failing.as_ref()?;
@@ -143,7 +144,7 @@ fn weight(events: &Batch) -> (u64, u64) {
 }
 
 impl Ready {
-    /// Opens a sink.
+    /// Opens a sink, and creates its queue.
     pub(crate) fn new(config: &config::Sink) -> Result<Self, Failure> {
         let (kind, sink) = match config.kind {
             Kind::Stdout => ("stdout", Sink::Lines(file::Lines::stdout())),
@@ -169,7 +170,8 @@ impl Ready {
         Ok(Self { queue: Arc::new(queue), sink, batches })
     }
 
-    /// Delivers until the judge has ended and nothing waits, or the time is over.
+    /// Delivers until the judge has ended and no events wait. When the time is over, drops those that still
+    /// wait.
     pub(crate) async fn run(mut self, mut stopped: Stopped, mut judged: tokio::sync::watch::Receiver<bool>) {
         loop {
             let batch = tokio::select! {
@@ -189,7 +191,7 @@ impl Ready {
     }
 }
 
-/// Sends until it works or cannot work.
+/// Sends a batch until an attempt succeeds or a failure is final. Returns true if the batch was sent.
 async fn deliver(sink: &mut Sink, batch: &Batch, queue: &Queue) -> bool {
     let (mut pause, longest) = PAUSES;
     loop {

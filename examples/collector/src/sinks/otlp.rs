@@ -1,4 +1,4 @@
-//! Events as OTLP log records, over HTTP or gRPC.
+//! Sends events as OTLP log records over HTTP or gRPC.
 
 use prost::Message as _;
 use wrongturn::export::{EvaluationEvent, otlp_logs};
@@ -7,10 +7,10 @@ use super::{Client, NotSent};
 use crate::config::Sink;
 use crate::{Failure, grpc, routes};
 
-/// Another collector.
+/// A client of another collector.
 pub(crate) struct Otlp {
     client: Client,
-    /// The content type; of gRPC, the client knows it.
+    /// The content type; `None` for gRPC, whose client sets it.
     kind: Option<&'static str>,
 }
 

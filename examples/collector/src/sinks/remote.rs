@@ -1,4 +1,4 @@
-//! Requests to other servers, over HTTP and HTTPS.
+//! Sends requests to other servers over HTTP and HTTPS.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::NotSent;
 use crate::config::Sink;
 use crate::{Failure, config, grpc};
 
-/// How many bytes of an answer are read.
+/// The size limit of an answer, in bytes.
 const MOST: usize = 1 << 20;
 
 /// A server, and the connections to it.
@@ -31,12 +31,12 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A server for requests of HTTP. If the URL names a host alone, the path is `path`.
+    /// Creates a client for HTTP. `path` applies if the URL has no path.
     pub(crate) fn http(remote: &Sink, path: &str) -> Result<Self, Failure> {
         Self::new(remote, path, false)
     }
 
-    /// A server for calls of gRPC.
+    /// Creates a client for gRPC. `path` applies if the URL has no path.
     pub(crate) fn grpc(remote: &Sink, path: &str) -> Result<Self, Failure> {
         Self::new(remote, path, true)
     }
@@ -73,7 +73,8 @@ impl Client {
         Ok(Self { uri: Uri::from_parts(parts)?, headers, connections, is_grpc })
     }
 
-    /// Posts a body, or calls with a message. Returns the status.
+    /// Posts a body, or makes a gRPC call with it as the message. Returns the status; that of gRPC as the
+    /// closest HTTP status.
     pub(crate) async fn post(&self, body: Bytes, kind: Option<&'static str>) -> Result<StatusCode, Failure> {
         let body = if self.is_grpc { grpc::framed(&body) } else { body };
         let mut request = Request::post(self.uri.clone()).body(Full::new(body))?;
@@ -89,14 +90,15 @@ impl Client {
         }
         Ok(match grpc::status(&headers, body.trailers()) {
             Some(0) => StatusCode::OK,
-            // Cancelled, too late, exhausted, aborted, out of range, unavailable, data loss: to be sent again.
+            // Cancelled, deadline exceeded, resource exhausted, aborted, out of range, unavailable, data
+            // loss: a retry may succeed.
             Some(1 | 4 | 8 | 10 | 11 | 14 | 15) => StatusCode::SERVICE_UNAVAILABLE,
             Some(7 | 16) => StatusCode::UNAUTHORIZED,
             _ => StatusCode::BAD_REQUEST,
         })
     }
 
-    /// Sends something that is to arrive.
+    /// Posts a body that must arrive. An error tells whether a retry may succeed.
     pub(super) async fn send(&self, body: Bytes, kind: Option<&'static str>) -> Result<(), NotSent> {
         match self.post(body, kind).await {
             Ok(status) if status.is_success() => Ok(()),

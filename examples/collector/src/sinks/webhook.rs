@@ -1,4 +1,4 @@
-//! Findings as messages for people, in the JSON that Slack and its likes take.
+//! Sends findings as messages for people, in the JSON that Slack and similar services accept.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::{Failure, routes};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// How many findings are remembered, to report each of them once.
+/// The number of findings that are remembered, to report each only once.
 const REMEMBERED: usize = 10_000;
 
-/// How many findings a message lists.
+/// The maximum number of findings that a message lists.
 const LISTED: usize = 10;
 
 /// A webhook.
@@ -23,7 +23,7 @@ pub(crate) struct Webhook {
     per_minute: usize,
     /// When the messages of the last minute were sent.
     sent: VecDeque<Instant>,
-    /// Findings that are in no message because of the rate.
+    /// The number of findings left out of messages because of the rate.
     left_out: usize,
     known: BTreeSet<String>,
     order: VecDeque<String>,
@@ -41,7 +41,7 @@ impl Webhook {
         })
     }
 
-    /// Sends a message about the findings that are new.
+    /// Sends a message about new findings, unless the rate is exceeded.
     pub(crate) async fn send(&mut self, events: &[EvaluationEvent]) -> Result<(), NotSent> {
         let mut new: Vec<(String, String)> = Vec::new();
         for event in events {
@@ -82,7 +82,7 @@ impl Webhook {
         Ok(())
     }
 
-    /// The key and the line of a finding that has not been reported.
+    /// Returns the key and the line of a finding that has not been reported; `None` for any other event.
     fn finding(&self, event: &EvaluationEvent) -> Option<(String, String)> {
         let text = |name: &str| {
             event.attributes.iter().find_map(|(key, value)| match value {

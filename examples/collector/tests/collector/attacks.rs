@@ -1,4 +1,4 @@
-//! Clients and targets that mean no good.
+//! Malicious clients and targets.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ fn a_client_that_reads_nothing_does_not_hold_up_the_end() {
     let dir = Dir::new("unread");
     let collector = Collector::start(&[dir.sink(), "receive.drain_seconds=2".to_owned()]);
     assert_eq!(collector.post(&body(&spans(1)[..5])).0, 200);
-    // Answers pile up until neither side can send.
+    // Answers pile up until neither side can send more.
     let mut unread = collector.connect();
     unread.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let requests = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n".repeat(50);
@@ -21,7 +21,7 @@ fn a_client_that_reads_nothing_does_not_hold_up_the_end() {
     let (status, took) = collector.stop();
     assert_eq!(status, 0);
     assert!(took < Duration::from_secs(5), "{took:?}");
-    // Answered requests were judged.
+    // The spans of answered requests were judged.
     assert!(dir.events().iter().any(|event| event.is("loop", "")));
 }
 

@@ -1,4 +1,4 @@
-//! The collector over real sockets.
+//! Tests of the collector over real sockets.
 
 #![cfg(target_os = "linux")]
 #![allow(

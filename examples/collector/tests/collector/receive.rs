@@ -19,7 +19,7 @@ fn spans_come_in_and_events_go_out() {
     let collector = Collector::start(&[dir.sink(), "traces.grace_ms=100".to_owned()]);
     assert_eq!(collector.get("/healthz"), (200, "ok\n".to_owned()));
     assert_eq!(collector.get("/readyz"), (200, "ok\n".to_owned()));
-    // The first trace in parts, backwards; the second packed.
+    // The first trace comes in parts, in reverse order; the second is packed.
     for part in spans(1).chunks(2).rev() {
         assert_eq!(collector.post(&body(part)).0, 200);
     }
@@ -69,7 +69,7 @@ fn protobuf_over_http_and_grpc_is_read_as_json_is() {
     }
 }
 
-/// Path, method, headers, body, and the status that answers them.
+/// Method, path, headers and body of a request, and the expected status.
 type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c str)], &'c [u8], u16);
 
 #[test]
@@ -217,7 +217,7 @@ fn metrics_count_each_step_once_and_their_senders_are_bounded() {
         collector.metric("findings_total", r#"detector="loop",mode="strategy/loop",service="other""#),
         3
     );
-    // Five steps of each run, though more than one detector may find them.
+    // Each run has five steps in findings. They count once, even if several detectors find them.
     assert_eq!(collector.metric("cost_steps_total", ""), 30);
     let dashboard = include_str!("../../grafana.json");
     for part in dashboard.split("wrongturn_").skip(1) {

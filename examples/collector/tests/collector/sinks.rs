@@ -1,4 +1,4 @@
-//! Where events go, and what happens if they cannot.
+//! Delivery of events to sinks, and its failures.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Collector, Dir, body, body_of, settings, spans, trace_id, wait_for};
 
-/// Reads a request and answers it with this status. Returns its body.
+/// Accepts a request and answers it with this status. Returns the body of the request.
 fn serve(listener: &TcpListener, status: &str) -> Vec<u8> {
     let (mut stream, _) = listener.accept().unwrap();
     let body = body_of_request(&mut stream);
@@ -73,7 +73,7 @@ fn events_pass_from_collector_to_collector_over_tls() {
         assert_eq!(collector.post(&body_of("shop", &spans(1))).0, 200);
         collector.wait("events_sent_total", 5);
         assert_eq!(collector.stop().0, 0, "{kind}");
-        // A certificate that is not trusted, and no token.
+        // Without trust in the certificate, then without a token.
         for more in
             [format!(",token_file='{}'", dir.path("token")), format!(",ca_file='{}'", dir.path("cert.pem"))]
         {
@@ -156,7 +156,7 @@ fn a_webhook_reports_each_finding_once_at_a_bounded_rate() {
     let text = message["text"].as_str().unwrap();
     assert!(text.starts_with("shop: ") && text.contains("strategy/loop"), "{text}");
     assert!(text.contains(&trace_id(1)), "{text}");
-    // Its end says nothing new, and the rate leaves out the other one.
+    // The end of the first trace has no new finding, and the rate limit leaves out that of the second.
     assert_eq!(collector.post(&body_of("shop", &spans(1)[5..])).0, 200);
     assert_eq!(collector.post(&body_of("shop", &spans(2))).0, 200);
     collector.wait("traces_closed_total", 2);

@@ -1,4 +1,4 @@
-//! The state that survives the end of the program.
+//! State that survives the end of the program.
 
 use std::fs;
 
@@ -30,7 +30,7 @@ fn a_killed_collector_goes_on_from_its_last_save() {
         let text = fs::read_to_string(dir.path("state/state.jsonl")).ok()?;
         text.contains("\"reported\"").then_some(())
     });
-    // One more second, for a save after the alert.
+    // Allow one more second, for a save after the alert.
     std::thread::sleep(std::time::Duration::from_millis(1200));
     collector.kill();
     let collector = start(&dir, 1);
@@ -39,7 +39,7 @@ fn a_killed_collector_goes_on_from_its_last_save() {
     assert_eq!(collector.post(&body(&spans(1)[5..])).0, 200);
     collector.wait("traces_closed_total", 1);
     assert_eq!(collector.stop().0, 0);
-    // It was not opened again, and ends under the same id.
+    // The finding is not opened again, and ends under the same id.
     let opened = loops(&dir, "opened");
     assert_eq!((opened.len(), loops(&dir, "")), (1, opened));
 }
@@ -68,7 +68,7 @@ fn open_traces_outlive_sigterm_and_move_to_another_instance() {
     assert_eq!(left, ["state.jsonl"]);
 }
 
-/// A stream whose spans went to two instances by turns ends as it does in one, once their states are put together.
+/// Traces whose spans alternate between two instances end as they do in one, once the states are joined.
 #[test]
 fn two_instances_with_a_split_stream_end_as_one() {
     let dirs = [Dir::new("even"), Dir::new("odd"), Dir::new("single")];

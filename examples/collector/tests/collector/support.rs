@@ -1,4 +1,4 @@
-//! A collector as a child process, requests to it, and made-up traces.
+//! Runs a collector as a child process, sends requests to it, and makes up traces.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
 pub(crate) const GZIP: (&str, &str) = ("content-encoding", "gzip");
 
-/// How long anything may take.
+/// The longest that a test waits for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The program while it runs; it is killed at the end of the test.
+/// A running collector, which is killed when dropped.
 pub(crate) struct Collector {
     pub(crate) child: Child,
     pub(crate) http: String,
@@ -40,7 +40,7 @@ pub(crate) fn command(settings: &[String]) -> Command {
     command
 }
 
-/// Settings as the program takes them.
+/// Returns settings in the form that [`Collector::start`] takes.
 pub(crate) fn settings(settings: &[&str]) -> Vec<String> {
     settings.iter().map(|setting| (*setting).to_owned()).collect()
 }
@@ -50,7 +50,7 @@ impl Collector {
         Self::spawn(&mut command(own))
     }
 
-    /// Starts with the settings of a file.
+    /// Starts a collector with the settings of a file.
     pub(crate) fn start_with(file: &str) -> Self {
         Self::spawn(command(&[]).args(["--config", file]))
     }
@@ -91,7 +91,7 @@ impl Collector {
         stream
     }
 
-    /// Sends a request. Returns status, headers and body of the answer.
+    /// Sends a request. Returns the status, head and body of the answer.
     pub(crate) fn send(
         &self,
         method: &str,
@@ -106,7 +106,7 @@ impl Collector {
         write!(head, "content-length: {}\r\n\r\n", body.len()).unwrap();
         let mut stream = self.connect();
         stream.write_all(head.as_bytes()).unwrap();
-        // A body that is refused is not read to its end.
+        // The collector does not read a refused body to its end.
         let _ = stream.write_all(body);
         answer(stream)
     }
@@ -120,7 +120,7 @@ impl Collector {
         self.send("POST", "/v1/traces", &[JSON], body.to_string().as_bytes())
     }
 
-    /// The sum of all series of a metric whose labels contain this text.
+    /// Returns the sum of all series of a metric whose labels contain this text.
     pub(crate) fn metric(&self, name: &str, labels: &str) -> u64 {
         let (status, body) = self.get("/metrics");
         assert_eq!(status, 200, "{body}");
@@ -145,7 +145,7 @@ impl Collector {
         assert!(sent.success());
     }
 
-    /// Waits for the end after SIGTERM. Returns the exit status, and how long it took.
+    /// Sends SIGTERM and waits for the end. Returns the exit status and the time that it took.
     pub(crate) fn stop(mut self) -> (i32, Duration) {
         self.terminate();
         let began = Instant::now();
@@ -158,7 +158,7 @@ impl Collector {
         self.child.wait().unwrap();
     }
 
-    /// Memory that is resident, in MiB.
+    /// Returns the resident memory, in MiB.
     pub(crate) fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -166,7 +166,7 @@ impl Collector {
     }
 }
 
-/// Waits until something is there.
+/// Waits until `found` returns a value. Panics after [`PATIENCE`].
 pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -187,7 +187,7 @@ pub(crate) fn answer(mut stream: TcpStream) -> (u16, String, String) {
     (status, head.to_lowercase(), body.to_owned())
 }
 
-/// A directory that is removed at the end.
+/// A directory that is removed when dropped.
 pub(crate) struct Dir(PathBuf);
 
 impl Dir {
@@ -202,12 +202,12 @@ impl Dir {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A file sink in this directory.
+    /// Returns the setting for a file sink in this directory.
     pub(crate) fn sink(&self) -> String {
         format!("sink=[{{kind='file',path='{}'}}]", self.path("events.jsonl"))
     }
 
-    /// The events of that sink.
+    /// Returns the events that the sink has written.
     pub(crate) fn events(&self) -> Vec<Event> {
         let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
         let requests = text.lines().map(|line| serde_json::from_str(line).unwrap_or_default());
@@ -221,7 +221,7 @@ impl Drop for Dir {
     }
 }
 
-/// An event as a sink has it.
+/// An event as a sink receives it.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) trace: String,
@@ -274,7 +274,7 @@ pub(crate) fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// The spans of a run that asks the same five times; the span of its agent comes last.
+/// Returns the spans of a run that makes the same call five times. The span of its agent comes last.
 pub(crate) fn spans(trace: u64) -> Vec<Value> {
     let span = |id: u64, parent: &str, attributes: Value| {
         json!({"traceId": trace_id(trace), "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": "a",
@@ -296,7 +296,7 @@ pub(crate) fn body(spans: &[Value]) -> Value {
     json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
 }
 
-/// A body of the service of this name.
+/// Returns a body of spans from the service with this name.
 pub(crate) fn body_of(service: &str, spans: &[Value]) -> Value {
     let resource = json!({"attributes": [attribute("service.name", service)]});
     json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}], "resource": resource}]})

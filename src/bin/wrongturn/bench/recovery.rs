@@ -1,4 +1,5 @@
-//! Recovery-Bench: selects failed trials, lists commands to replay them, and compares recovery with fresh starts.
+//! `wrongturn bench recovery`: selects failed trials, lists commands to replay them, and compares recovery
+//! with fresh starts.
 
 #![allow(clippy::doc_markdown, reason = "comments on commands are their help texts")]
 
@@ -162,7 +163,7 @@ fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     }
 }
 
-/// Reads a file; `None` if it could not be read, which is a fault.
+/// Reads and parses a file. Adds errors to `faults`, and returns `None` if the file could not be read.
 fn read<T>(
     path: &Path,
     faults: &mut Faults,
@@ -184,7 +185,7 @@ fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Resul
     Ok(results)
 }
 
-/// Reads each file. The JSON has all results, the tables those of readable files.
+/// Reads and reports files. The JSON has `null` for a file that could not be read; the tables leave it out.
 fn list<T: Serialize>(
     files: &[PathBuf],
     out: &TableFiles,
@@ -228,7 +229,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
     arguments.out.report(&selection_document(&selection), &selection, true)
 }
 
-/// Returns the number of replies of the model, from the files next to the result.
+/// Returns the number of replies of the model, from the files next to the result; `None` if there are none.
 fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     let folder = result.parent()?;
     if trial.format == TrialFormat::Harbor {
@@ -246,7 +247,7 @@ fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     Some(folders.filter(|entry| entry.file_name().to_str().is_some_and(is_episode)).count() as u64)
 }
 
-/// Returns the size of a recovery prompt with the transcript next to a Harbor result.
+/// Returns the size in bytes of a recovery prompt with the transcript next to a Harbor result.
 fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
     let trajectory = output::read(&result.parent()?.join("agent/trajectory.json")).ok()?;
     let known = transcript(&trajectory).ok().filter(|_| trial.format == TrialFormat::Harbor)?;
@@ -265,7 +266,7 @@ struct Side {
 fn side(text: &str) -> Result<Side, String> {
     let expected = || format!("expected MODEL:CONTEXT[@SOURCE]=PATH, got `{text}`");
     let (names, path) = text.split_once('=').ok_or_else(expected)?;
-    // A model may have an `@` in its name, a context has none.
+    // The name of a model may contain `@`; that of a context does not.
     let (names, source) = match names.rsplit_once('@') {
         Some((names, source)) if names.contains(':') => (names, Some(source.to_owned())),
         _ => (names, None),

@@ -1,4 +1,4 @@
-//! Renders a run in each output format that has an entry for each run.
+//! Renders runs in the output formats that have an entry for each run.
 
 use wrongturn::{
     export::{EventContext, otlp_json},
@@ -9,13 +9,13 @@ use wrongturn::{
 use super::streams::OutputFormat;
 use crate::common;
 
-/// A run in an output.
+/// The entry of a run in an output.
 pub(crate) enum Entry {
     Text(String),
     Case(TestSuite),
 }
 
-/// Renders a run for a stream, on the reading threads.
+/// Renders a run for a stream. This runs on the reading threads.
 pub(crate) fn entry(format: OutputFormat, record: &TraceRecord) -> Result<Entry, String> {
     Ok(Entry::Text(match (format, format.of_findings()) {
         (_, Some(findings)) => findings.render(record),

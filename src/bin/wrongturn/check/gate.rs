@@ -21,9 +21,9 @@ pub(crate) struct FailOn {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limit {
-    /// More flagged runs than this.
+    /// The most runs that may be flagged.
     Runs(u64),
-    /// More than this share of the runs to which the detector applies, in per cent.
+    /// The largest share that may be flagged of the runs to which the detector applies, in per cent.
     Percent(f64),
 }
 
@@ -64,7 +64,7 @@ impl FailOn {
     }
 }
 
-/// Accepted findings: counts by task (or run, without a task), detector and tool.
+/// Accepted findings, identified by task (or run, if it has no task), detector and tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baseline {
@@ -99,7 +99,7 @@ impl Baseline {
         }
     }
 
-    /// Removes known findings of a run and returns how many.
+    /// Removes the known findings of a run, and returns their number.
     pub(crate) fn remove_known(&self, record: &mut TraceRecord) -> u64 {
         config::remove(record, |record, finding| self.findings.contains(&Known::of(record, finding)))
     }

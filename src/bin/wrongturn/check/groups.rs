@@ -1,4 +1,4 @@
-//! Counts of a check by model, agent, domain, task or a label.
+//! Counts of a check by model, agent, domain, task, format or a label.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use crate::common::findings::{counted, fired, percent};
 use crate::common::inputs::group_name;
 use crate::common::terminal::{self, wrapped};
 
-/// The most groups counted separately. Runs of other groups are counted together.
+/// The maximum number of groups counted separately. Runs of other groups are counted together.
 const MOST_GROUPS: usize = 1000;
 
-/// The group of runs without the label.
+/// The group of runs that lack the value.
 const UNKNOWN: &str = "(not named)";
 
-/// The group of all runs after the first 1,000 groups.
+/// The group of the runs that belong to none of the first 1,000 groups.
 const OTHER: &str = "(other)";
 
 /// Counts by group.
@@ -28,12 +28,12 @@ pub(crate) struct Groups {
 struct Group {
     runs: u64,
     flagged: u64,
-    /// Flagged runs, and runs to which the detector applies.
+    /// For each detector, the flagged runs and the runs to which it applies.
     detectors: BTreeMap<String, (u64, u64)>,
 }
 
 impl Groups {
-    /// Groups by `model`, `agent`, `domain`, `task`, or by a label of this name.
+    /// Groups by `model`, `agent`, `domain`, `task`, `format`, or the label with this name.
     pub(crate) fn by(what: &str) -> Self {
         Self { by: what.to_owned(), groups: BTreeMap::new() }
     }
@@ -57,10 +57,10 @@ impl Groups {
         group.flagged += u64::from(is_flagged);
     }
 
-    /// Renders a paragraph per group, highest share of flagged runs first.
+    /// Renders a paragraph for each group, in descending order of the share of flagged runs.
     pub(crate) fn render(&self) -> String {
         let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
-        // Shares are compared by cross multiplication.
+        // Cross-multiplication compares the shares exactly.
         let weighed = |flagged: u64, runs: u64| u128::from(flagged) * u128::from(runs);
         groups.sort_by(|(one, a), (other, b)| {
             weighed(b.flagged, a.runs).cmp(&weighed(a.flagged, b.runs)).then(one.cmp(other))

@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut groups = arguments.group_by.as_deref().map(Groups::by);
     let mut part = ScanPart::default();
     let mut suppressed = 0;
-    // Records become text on the reading threads. Here they are only put in order.
+    // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
@@ -196,7 +196,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
 }
 
-/// Returns the settings, and the detectors chosen by settings and arguments.
+/// Returns the settings, and the detectors that the settings and arguments choose.
 fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     let settings =
         if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };
@@ -205,8 +205,8 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     Ok((settings, judges))
 }
 
-/// Reports the conditions that fail the check and returns the exit status. Fails if nothing was read, unless
-/// `may_read_nothing`.
+/// Reports the conditions that fail the check, and returns the exit status. If none does, returns an error if
+/// nothing was read, unless `may_read_nothing` is set.
 fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
     for condition in broken {
         common::note(&format!("error: --fail-on: {condition}"));
@@ -243,7 +243,7 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
     Ok((files, streams))
 }
 
-/// Returns the options that findings depend on, which are part of every partial state.
+/// Returns the options that a partial state records. `merge` requires them to be equal.
 fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
     let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
     let mut options = serde_json::json!({

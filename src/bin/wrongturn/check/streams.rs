@@ -1,4 +1,4 @@
-//! Outputs with an entry for each run or finding, written during the scan in source order.
+//! Outputs with an entry for each run or finding, in source order.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) enum OutputFormat {
     Html,
 }
 
-/// Endings of file names with their formats. The first match decides.
+/// The endings of file names and their formats. The first match decides.
 const ENDINGS: [(&str, OutputFormat); 12] = [
     ("runs.csv", OutputFormat::RunsCsv),
     (".csv", OutputFormat::Csv),
@@ -83,7 +83,7 @@ impl std::str::FromStr for FormattedFile {
 }
 
 impl OutputFormat {
-    /// Returns the format of the library's writer, if it writes this one.
+    /// Returns the matching format of [`FindingsWriter`], or `None` if it does not write this one.
     pub(crate) fn of_findings(self) -> Option<FindingsFormat> {
         Some(match self {
             Self::Csv => FindingsFormat::Csv,
@@ -108,7 +108,7 @@ impl OutputFormat {
     }
 }
 
-/// An output that is written run by run.
+/// An output that receives entries run by run.
 pub(crate) struct Stream {
     format: OutputFormat,
     target: Target,
@@ -117,7 +117,7 @@ pub(crate) struct Stream {
 enum Target {
     Findings(FindingsWriter<Output>),
     Lines(Output),
-    /// Test cases, whose number comes first in the file.
+    /// Test cases. The file begins with their number, so it is written at the end.
     Cases(TestSuite, Output),
 }
 
@@ -144,7 +144,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Writes the end, and moves a file to its path.
+    /// Completes the output, and moves a file to its path.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let out = match self.target {
             Target::Findings(out) => out.finish()?,

@@ -34,7 +34,7 @@ impl Reading {
         ReadOptions { format: self.format, alignment: self.alignment, ..ReadOptions::default() }
     }
 
-    /// Reads the runs of files and directories.
+    /// Reads the runs of files and directories, and passes each event to `each`.
     pub(crate) fn read<P: AsRef<Path>>(
         self,
         paths: &[P],
@@ -71,7 +71,7 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 impl Metadata {
-    /// Returns the table, if requested.
+    /// Returns the table of metadata and aliases, or `None` if neither was requested.
     pub(crate) fn table(&self) -> Result<Option<Arc<RunTable>>, Failure> {
         if self.meta.is_none() && self.model_alias.is_empty() {
             return Ok(None);
@@ -133,7 +133,7 @@ pub(crate) struct Surety {
     pub(crate) min_confidence: Confidence,
 }
 
-/// Parses the id of a detector, with or without spaces around it.
+/// Parses the id of a detector, ignoring spaces around it.
 pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
     detector_info(text.trim()).map(|info| info.id.to_owned())
 }

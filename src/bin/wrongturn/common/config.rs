@@ -23,7 +23,7 @@ const NAME: &str = "wrongturn.toml";
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub(crate) struct Config {
-    /// The detectors to run; empty for the defaults.
+    /// The detectors to run; if empty, the defaults.
     pub(crate) select: Vec<String>,
     /// Findings with less confidence are left out.
     pub(crate) min_confidence: Option<Confidence>,
@@ -45,7 +45,7 @@ pub(crate) struct Config {
 struct RunProfile {
     #[serde(rename = "match")]
     filter: RunFilter,
-    /// Detectors that run; empty means those of the file.
+    /// The detectors to run; if empty, those of the file.
     #[serde(default)]
     select: Vec<String>,
     /// Configurations that replace those of the file, detector by detector.
@@ -66,11 +66,11 @@ pub(crate) struct Ignore {
     detector: Option<String>,
     task: Option<String>,
     model: Option<String>,
-    /// Part of the message, such as the name of a tool.
+    /// A part of the message, such as the name of a tool.
     message: Option<String>,
     /// Why the findings are left out.
     reason: String,
-    /// The number of findings left out.
+    /// The number of findings that this rule left out.
     #[serde(skip)]
     used: AtomicU64,
 }
@@ -88,8 +88,8 @@ impl Ignore {
 }
 
 impl Config {
-    /// Reads the given file, or else the nearest `wrongturn.toml` up to the root of the repository. A `.json` file
-    /// holds only the configurations of detectors.
+    /// Reads the given file, or else the nearest `wrongturn.toml` up to the root of the repository. Without a
+    /// file, returns the defaults. A `.json` file holds only the configurations of detectors.
     pub(crate) fn load(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path.map(Path::to_path_buf).or_else(nearest) else { return Ok(Self::default()) };
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
@@ -134,8 +134,8 @@ impl Config {
         Ok(profiles)
     }
 
-    /// Builds the detectors, and those of each profile. A run uses the first profile that matches. If `ids` is empty,
-    /// the file selects.
+    /// Builds the detectors, and those of each profile. A run uses the first profile that matches. If `ids`
+    /// is empty, uses the ids that the file selects.
     pub(crate) fn build(
         &self,
         ids: &[String],
@@ -173,7 +173,7 @@ impl Config {
         Ok(Judges { own, profiles })
     }
 
-    /// Returns everything that findings depend on, for partial states.
+    /// Returns the configurations of detectors and the profiles, for partial states.
     pub(crate) fn state(&self) -> Result<Value, Failure> {
         let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
         let profiles = self.profiles()?;
@@ -183,7 +183,7 @@ impl Config {
         Ok(Value::Object(state))
     }
 
-    /// Removes the findings of a run that the file ignores.
+    /// Removes the findings of a run that match an ignore rule of the file.
     pub(crate) fn remove_ignored(&self, record: &mut TraceRecord) {
         remove(record, |record, finding| {
             let ignore = self.ignore.iter().find(|ignore| ignore.fits(record, finding));
@@ -202,7 +202,8 @@ impl Config {
     }
 }
 
-/// Removes findings of a run and returns how many. A detector without findings no longer flags the run.
+/// Removes findings of a run, and returns their number. A detector that loses all its findings no longer
+/// flags the run.
 pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&TraceRecord, &Finding) -> bool) -> u64 {
     let gone = record.findings().filter(|finding| goes(record, finding)).map(|finding| finding.id.clone());
     let gone: BTreeSet<String> = gone.collect();
@@ -233,7 +234,8 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
-/// Returns an error if a table has a key that the schema does not list. Unknown detectors have errors of their own.
+/// Returns an error if a table has a key that the schema does not list. Skips `detectors`, whose keys are
+/// checked elsewhere.
 fn check_keys(value: &toml::Value, schema: &Value, place: &str) -> Result<(), String> {
     for item in value.as_array().into_iter().flatten() {
         check_keys(item, schema.get("items").unwrap_or(&Value::Null), place)?;

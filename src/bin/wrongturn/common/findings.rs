@@ -25,7 +25,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
         text += &styled(&line, Style::Quiet);
     }
     let [whole, some, _] = part.files.read_counts();
-    // The error says that nothing was read.
+    // If nothing was read, only an error says so.
     if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
@@ -75,13 +75,14 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     heading + "\n"
 }
 
-/// Cuts a line of one long word, but keeps the mark that ends a quoted call.
+/// Cuts a line that is too long, but keeps the backtick that ends a quoted call.
 fn fitted(line: &str, room: usize) -> String {
     let is_cut = line.chars().count() > room;
     if is_cut && line.ends_with('`') { cut(line, room - 1) + "`" } else { cut(line, room) }
 }
 
-/// Renders one paragraph: flagged runs, also by detector, steps inside findings, and inputs that were not read.
+/// Renders a paragraph with the flagged runs, in total and by detector, the steps inside findings, and the
+/// inputs that were not read.
 fn totals(part: &ScanPart, width: usize) -> String {
     let (runs, flagged) = (part.summary.runs(), part.summary.flagged());
     let mut text = format!("{} of {} flagged", thousands(flagged), counted(runs, "run"));
@@ -111,7 +112,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
     wrapped(&text, width, 0) + "\n"
 }
 
-/// Lists the detectors that fired, with the runs that each flags and their share.
+/// Lists the detectors that fired, each with the number and share of the runs that it flags.
 pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64))>) -> String {
     let mut detectors: Vec<_> = detectors.into_iter().collect();
     let most = &detectors.iter().map(|(_, (_, applicable))| *applicable).max().unwrap_or(0);
@@ -138,7 +139,7 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-/// Formats a share in whole per cent, or `<1%`.
+/// Formats a share as a whole percentage, or as `<1%`.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     let share = u128::from(part) * 100;
     let all = u128::from(all.max(1));

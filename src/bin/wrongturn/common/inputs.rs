@@ -1,4 +1,4 @@
-//! Collects the state of the inputs while reading, and reports it on stderr after the results.
+//! Collects errors and counts while inputs are read, and reports them on stderr after the results.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,10 +18,10 @@ use wrongturn::{
 use super::findings::counted;
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
-/// The most errors kept for a file.
+/// The maximum number of errors kept for a file.
 const TOLD: usize = 10;
 
-/// The most file endings reported.
+/// The maximum number of file endings named in a note.
 const ENDINGS: usize = 4;
 
 /// The files that were read, with errors and counts.
@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
     /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories with the number of files that were skipped for their names, by ending.
+    /// Directories, each with the number of files skipped because of their names, by ending.
     not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -67,12 +67,12 @@ impl Inputs {
         is_nothing_read(slice::from_ref(self))
     }
 
-    /// Reports on stderr what was not read.
+    /// Reports on stderr which parts were not read.
     pub(crate) fn tell(&self) {
         tell(slice::from_ref(self));
     }
 
-    /// Like [`Inputs::tell`], and returns the exit status. Fails if nothing could be read.
+    /// Like [`Inputs::tell`], but returns the exit status, or an error if nothing could be read.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
         told(slice::from_ref(self))
     }
@@ -85,7 +85,7 @@ impl From<Files> for Inputs {
     }
 }
 
-/// Reports on stderr what was not read of these inputs.
+/// Reports on stderr which parts of these inputs were not read.
 pub(crate) fn tell(inputs: &[Inputs]) {
     tell_errors(inputs);
     tell_skipped(inputs);
@@ -104,7 +104,7 @@ pub(crate) fn tell_skipped(inputs: &[Inputs]) {
     }
 }
 
-/// Lists the most frequent endings with their numbers of files.
+/// Lists the most frequent endings, each with its number of files.
 fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     let mut sorted: Vec<(&String, &u64)> = endings.iter().collect();
     sorted.sort_by_key(|(ending, files)| (Reverse(**files), *ending));
@@ -123,14 +123,14 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     named.join(", ")
 }
 
-/// Like [`tell`], and returns the exit status. Fails if nothing could be read.
+/// Like [`tell`], but returns the exit status, or an error if nothing could be read.
 pub(crate) fn told(inputs: &[Inputs]) -> Result<u8, Failure> {
     tell(inputs);
     if is_nothing_read(inputs) { Err(Unread::nothing_read()) } else { Ok(status(inputs)) }
 }
 
-/// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. A failure of `each` takes
-/// precedence over others.
+/// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. After the first
+/// failure of `each`, the scan goes on without calling it, and then returns that failure.
 pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],
@@ -182,7 +182,7 @@ pub(crate) fn is_nothing_read(inputs: &[Inputs]) -> bool {
     inputs.iter().all(|inputs| matches!(inputs.files.read_counts(), [0, 0, _]))
 }
 
-/// The most errors that are printed; further ones are counted.
+/// The maximum number of errors that are printed; further ones are only counted.
 const MOST_ERRORS: usize = 20;
 
 /// Prints the first errors of each file, one per line, and the number of further ones.
@@ -231,7 +231,7 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
     }
 }
 
-/// Faults in inputs that are read whole.
+/// The faults of inputs that are read whole.
 #[derive(Default)]
 pub(crate) struct Faults(Vec<String>);
 
@@ -244,7 +244,7 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Runs a command, then reports faults on stderr. The exit status is [`UNREAD`] if there are any.
+    /// Runs a command, then reports its faults on stderr. The exit status is [`UNREAD`] if there are any.
     pub(crate) fn reported_after(run: impl FnOnce(&mut Self) -> Result<(), Failure>) -> Result<u8, Failure> {
         let mut faults = Self::default();
         let done = run(&mut faults);
@@ -265,7 +265,8 @@ pub(crate) fn find_run<'r>(runs: &'r [Trace], file: &Path, name: &str) -> wrongt
     })
 }
 
-/// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, `format`, or a label of this name.
+/// Returns the value by which a run is grouped: `model`, `agent`, `domain`, `task`, `format`, or the label
+/// with this name.
 pub(crate) fn group_name<'r>(record: &'r TraceRecord, by: &str) -> Option<&'r str> {
     let metadata = &record.metadata;
     match by {

@@ -1,4 +1,4 @@
-//! Shared by the subcommands: flags, exit statuses, reports on inputs, and atomic outputs.
+//! Code that the subcommands share: flags, exit statuses, reports on inputs, and atomic outputs.
 
 pub(crate) mod arguments;
 pub(crate) mod config;
@@ -41,12 +41,12 @@ pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usag
 pub(crate) struct Unread(pub(crate) String);
 
 impl Unread {
-    /// Returns the error of a file without a run, or whatever else is read of it.
+    /// Returns the error for a file from which no `what` could be read.
     pub(crate) fn no(what: &str, path: &Path) -> Failure {
         Self(format!("{}: no {what} could be read", path.display())).into()
     }
 
-    /// Returns the error if no input could be read.
+    /// Returns the error for the case that no input could be read.
     pub(crate) fn nothing_read() -> Failure {
         Self("nothing could be read".to_owned()).into()
     }
@@ -62,7 +62,7 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// The options that only `--help` lists; `-h` should fit on a screen.
+/// The options that `-h` leaves out, to fit on a screen. `--help` lists them.
 const RARE: [&str; 20] = [
     "actors",
     "alignment",
@@ -86,7 +86,7 @@ const RARE: [&str; 20] = [
     "threads",
 ];
 
-/// Parses the command line. Wrong usage gives the status `usage`. Help texts fit 80 columns.
+/// Parses the command line. On wrong usage, returns the status `usage`. Wraps help texts at 80 columns.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     let shorten = |command: clap::Command| {
         let writes_any = command.get_arguments().any(|argument| argument.get_id() == "output");
@@ -104,7 +104,7 @@ pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     })
 }
 
-/// Returns the exit status of `run`, after printing its error: `usage`, unless the error has a status of its own. A
+/// Returns the exit status of `run`. Prints an error, which has the status `usage` unless it is [`Unread`]. A
 /// closed pipe is not an error.
 pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     match run {
@@ -117,7 +117,7 @@ pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     }
 }
 
-/// Returns errors as the text of one.
+/// Joins errors into the text of one.
 pub(crate) fn joined<E: std::fmt::Display>(errors: &[E]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: ")
 }

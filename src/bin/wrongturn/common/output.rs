@@ -1,4 +1,4 @@
-//! Reads inputs and writes outputs: no output replaces an input, and outputs are written atomically.
+//! Reads inputs and writes outputs. No output replaces an input, and files are written atomically.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -15,7 +15,7 @@ use super::{Failure, Unread, json_line, terminal};
 
 /// The inputs and outputs of this process.
 struct Known {
-    /// The inputs as named, and those that are not in `places` yet.
+    /// The inputs as named: those that `places` covers, and new ones.
     inputs: Vec<PathBuf>,
     new: Vec<PathBuf>,
     /// The real paths of all files in the inputs.
@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// Resolves the links of a path.
+/// Resolves a path to its real path, and `-` to that of standard input; `None` if there is no such file.
 fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }
@@ -87,7 +87,7 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     Ok(fs::create_dir_all(path).map_err(at(path))?)
 }
 
-/// Reads an input; `-` is standard input.
+/// Reads an input; `-` is standard input. An input that cannot be read has the exit status for unread inputs.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     protect([path])?;
     let mut bytes = Vec::new();
@@ -100,13 +100,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Reads a text input, which must exist.
+/// Reads a text input, such as settings. Unlike in [`read`], an error has the exit status for wrong usage.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     protect([path])?;
     Ok(fs::read_to_string(path).map_err(at(path))?)
 }
 
-/// Reads and parses a text input, such as settings.
+/// Reads a text input as [`read_text`] does, and parses it.
 pub(crate) fn parse<T, E: Display>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, E>,
@@ -114,7 +114,7 @@ pub(crate) fn parse<T, E: Display>(
     Ok(parse(&read_text(path)?).map_err(at(path))?)
 }
 
-/// A file that is written atomically: to a temporary file next to its path, which replaces it once complete.
+/// An output. A file is written atomically: to a temporary file next to it, which replaces it once complete.
 pub(crate) struct Output {
     path: PathBuf,
     target: Target,
@@ -131,7 +131,8 @@ enum Target {
 }
 
 impl Output {
-    /// Creates an output; `-` is standard output. It must not be or lie in an input.
+    /// Creates an output; `-` is standard output. A file must not be an input, lie in one, or be another
+    /// output.
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let output = |target| Ok(Self { path: path.to_path_buf(), target });
         if is_stdout(path) || path == Path::new("/dev/stdout") {
@@ -160,7 +161,7 @@ impl Output {
         output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
 
-    /// Flushes the output and moves a file to its path.
+    /// Flushes the output, and moves a temporary file to its path.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         if let Target::File { temporary, .. } = &self.target {
@@ -222,7 +223,7 @@ fn remove_temporaries_on_signals() {
     });
 }
 
-/// Returns true if a path means standard output or input.
+/// Returns true if a path is `-`: standard output or standard input.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -239,7 +240,7 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Fail
     write_text(path, &super::json_text(value)?)
 }
 
-/// Writes one value per line as JSON.
+/// Writes values as JSON, one per line.
 pub(crate) fn write_jsonl<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Failure> {
     let mut out = Output::create(path)?;
     for value in values {

@@ -53,7 +53,7 @@ impl PartialFile {
     }
 }
 
-/// Names a part after its input, or after the first of several and a digest of all names.
+/// Names a part after its input, or after the first of several with a digest of all names.
 fn named_by(inputs: &[PathBuf]) -> String {
     let mut names: Vec<_> = inputs.iter().map(|path| path_text(path.as_os_str()).into_owned()).collect();
     names.sort();
@@ -123,7 +123,8 @@ pub(crate) enum Sort {
     Steps,
 }
 
-/// Prints the findings of a scan according to `text`, then `more`, and writes its page.
+/// Renders the findings of a scan according to `text`, followed by `more`; prints and writes them, and writes
+/// the page.
 pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,
@@ -145,7 +146,7 @@ pub(crate) fn report_scan(
 
 /// Writes the tables of a scan, and its figures as JSON.
 pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Failure> {
-    // The page shows the flagged runs, which must be read again.
+    // [`report_scan`] writes the page, because it shows the flagged runs, which must be read again.
     let mut document = Document::new("Failures found by the detectors");
     files.write_tables(document.tables_of(part.summary.tables()))?;
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Inputs of the subcommands of `bench`: files of one record per line.
+//! Inputs of the subcommands of `bench`: files with one record per line.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
     Ok(read_lines(&output::read(path)?))
 }
 
-/// Returns the valid records of the given file or of a bundled one.
+/// Returns the valid records of the given file, or of the bundled one if none is given.
 pub(crate) fn records<T: Record>(
     path: Option<&PathBuf>,
     bundled: &str,
@@ -22,7 +22,7 @@ pub(crate) fn records<T: Record>(
     valid(&path, lines(&path)?, faults)
 }
 
-/// Returns the valid records, at least one, and reports the others.
+/// Returns the valid records, and adds errors in the others to `faults`. Fails if no record is valid.
 pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) -> Result<Vec<T>, Failure> {
     faults.of(path, std::mem::take(&mut lines.errors));
     if lines.lines.is_empty() {
@@ -31,7 +31,7 @@ pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) ->
     Ok(lines.into_records())
 }
 
-/// Returns the given path, or that of a bundled file.
+/// Returns the given path, or that of the bundled file.
 pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     path.map_or_else(|| golden(bundled), Clone::clone)
 }

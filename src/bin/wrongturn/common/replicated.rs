@@ -1,4 +1,4 @@
-//! Reports a replication, of one part or merged from many.
+//! Reports a replication of one part, or of several merged parts.
 
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,7 @@ struct Summary<'r, F: Serialize, I: Serialize> {
     config: Config,
 }
 
-/// The options that the figures depend on, and no others.
+/// The settings that are written with the figures.
 #[derive(Serialize)]
 struct Config {
     actors: Actors,
@@ -222,7 +222,7 @@ impl Writing<'_> {
     }
 }
 
-/// Writes one row per run.
+/// Writes one row per run, as CSV if the path ends in `.csv` and as JSON lines otherwise.
 pub(crate) fn write_rows(path: &Path, rows: &[SimulationRow]) -> Result<(), Failure> {
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv")) {
         let mut out = Output::create(path)?;

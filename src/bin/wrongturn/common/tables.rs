@@ -33,7 +33,7 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
-    /// Prints the text, unless a file replaces standard output.
+    /// Prints the text, unless one of the files is standard output.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
         if self.is_printed() { Ok(()) } else { super::print(text) }
     }
@@ -55,7 +55,7 @@ impl TableFiles {
         self.write_page(|| document.html())
     }
 
-    /// Writes the tables of a document to the requested files, all but the page.
+    /// Writes the tables of a document to the requested files, except the page.
     pub(crate) fn write_tables(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             create_folder(folder)?;
@@ -78,7 +78,7 @@ impl TableFiles {
         self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
     }
 
-    /// Writes and prints a document and its figures in all forms.
+    /// Writes a document and its figures to the requested files, and prints the document.
     pub(crate) fn report(
         &self,
         document: &Document,
@@ -91,7 +91,7 @@ impl TableFiles {
     }
 }
 
-/// Renders the text of a document, with a line about what the short text leaves out.
+/// Renders the text of a document. The short text ends with the number of tables that it leaves out.
 pub(crate) fn text(document: &Document, full: bool) -> String {
     let hidden = document.hidden_tables();
     if full || hidden == 0 {

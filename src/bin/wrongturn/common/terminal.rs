@@ -5,15 +5,16 @@ use std::io::{self, IsTerminal, Write};
 
 use super::Failure;
 
-/// The most characters of a message on standard error.
+/// The maximum length of a message on standard error, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// Writes text to standard output. Control characters in it are escaped, since recorded text may hold any.
+/// Writes text to standard output, escaped with [`printable`], since recorded text may hold control
+/// characters.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     print_raw(&printable(text))
 }
 
-/// Writes text to standard output as it is.
+/// Writes text to standard output unchanged.
 pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -27,13 +28,15 @@ pub(crate) fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
 }
 
-/// Returns true for control characters other than line feeds, and for characters that change the direction of text.
+/// Returns true for control characters other than line feeds, and characters that change the direction of
+/// text.
 fn is_raw(letter: char) -> bool {
     letter.is_control() && letter != '\n'
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Escapes characters that change the direction of text, and control characters other than line feeds.
+/// Replaces a tab by a space.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -46,7 +49,7 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// Escapes what [`printable`] escapes in JSON, where such characters lie only inside strings.
+/// Like [`printable`], for JSON, where such characters occur only inside strings.
 pub(crate) fn printable_json(json: String) -> String {
     if !json.contains(is_raw) {
         return json;
@@ -62,7 +65,7 @@ pub(crate) fn printable_json(json: String) -> String {
     escaped
 }
 
-/// The most characters of a name within other text.
+/// The maximum length of a name within other text, in characters.
 const LONGEST_NAME: usize = 200;
 
 /// Shortens a very long recorded name.
@@ -78,7 +81,8 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Breaks a text at spaces into lines of at most `width` columns. All but the first are indented.
+/// Breaks a text at spaces into lines of at most `width` columns, unless a word is longer. All lines but the
+/// first are indented.
 pub(crate) fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split(' ') {

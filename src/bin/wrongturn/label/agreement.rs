@@ -1,4 +1,4 @@
-//! The agreement of two readers.
+//! Measures the agreement of two readers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
     Ok(labelled(path)?.into_iter().map(|label| (label.key.clone(), label)).collect())
 }
 
-/// Prints the agreement of two readers, and their disagreements.
+/// Prints the agreement of two readers by detector, and the runs on which they disagree.
 pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
     let (one, two) = (given(first)?, given(second)?);
     let mut answers: BTreeMap<&str, Vec<(bool, bool)>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Checks the cells that a reader filled in. Errors name the row, the value and what was expected.
+//! Checks the cells that a reader filled in. Errors name the row, the value and the expected form.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -79,7 +79,7 @@ pub(crate) struct RowOf {
 }
 
 impl Labelled {
-    /// Checks that two labels are for the same run and detector.
+    /// Returns an error unless both labels are for the same run and detector.
     pub(crate) fn same_run(&self, other: &Self) -> Result<(), String> {
         if self.detector != other.detector {
             return Err(format!("the label is for `{}`, the first for `{}`", other.detector, self.detector));
@@ -92,7 +92,8 @@ impl Labelled {
     }
 }
 
-/// Returns the labelled rows of a sheet, or entries of a golden file. One error reports the faults of all rows.
+/// Returns the labelled rows of a sheet, or the entries of a golden file. One error reports the faults of all
+/// lines.
 pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     let text = read_text(path)?;
     let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
@@ -125,7 +126,7 @@ const ENTRY: &[&str] = &[
     "trace",
 ];
 
-/// Parses a line; `None` if it has no label yet.
+/// Parses a line. Returns `None` if it has no label yet.
 fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
     let (key, is_row) = match (object.get("id"), object.get("n")) {
@@ -201,7 +202,7 @@ impl Cells<'_> {
         read(cell).map(Some).ok_or_else(|| self.wrong(name, expected))
     }
 
-    /// Like [`Cells::read`], with `None` for null as well.
+    /// Like [`Cells::read`], but also returns `None` for null.
     fn optional<T>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Golden entries of labelled runs.
+//! Makes golden entries of labelled runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::common::output::{at, write_text};
 use crate::common::{Failure, joined};
 
 impl Labelled {
-    /// Returns the entry of a run, which is appended to `out`.
+    /// Returns the entry of a run. The path in a reference is relative to the folder of `out`.
     pub(crate) fn entry(
         &self,
         arguments: &Arguments,
@@ -55,7 +55,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Returns a trace without its names, reward and recorded failures.
+/// Returns a trace in the native form without its names, labels, reward, termination and recorded failures.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {
@@ -77,7 +77,7 @@ pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     Ok(json)
 }
 
-/// Appends entries to a golden file, if the result is valid.
+/// Appends entries to a golden file. Writes nothing and returns an error if the result is not valid.
 pub(crate) fn append(out: &Path, entries: &[GoldenEntry]) -> Result<(), Failure> {
     let mut text = match fs::read_to_string(out) {
         Ok(text) => text,

@@ -1,5 +1,5 @@
-//! The `label` command, for labelling recorded runs by hand: it samples runs to read, writes sheets without verdicts,
-//! appends golden entries, and measures the agreement of two readers.
+//! `wrongturn label`, for labelling recorded runs by hand: samples runs to read, writes sheets without
+//! verdicts, appends golden entries, and measures the agreement of two readers.
 
 mod agreement;
 mod cells;
@@ -124,7 +124,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Returns the runs of a file, its format, and what was not read.
+/// Returns the runs of a file, its format, and the errors and counts of reading it. Fails if there is no run.
 fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failure> {
     let (mut runs, mut format) = (Vec::new(), "recorded");
     protect([file])?;

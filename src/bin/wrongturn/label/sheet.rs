@@ -1,4 +1,4 @@
-//! Sheets: runs that were sampled for reading, and the entries of a filled sheet.
+//! Samples runs for a sheet, and makes entries from a filled sheet.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ struct Row {
     range: Option<Span>,
     difficulty: Option<Difficulty>,
     description: Option<String>,
-    /// The run in the native form, without its outcome.
+    /// The run in the native form, without its names and outcome.
     trace: Value,
 }
 
@@ -45,12 +45,12 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let detector = required(arguments.detector.as_ref(), "detector")?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("sheet.jsonl"));
     let html = out.with_extension("html");
-    // A sheet may hold labels.
+    // Do not replace a sheet: it may hold labels.
     if let Some(file) = [&out, &html].into_iter().find(|file| file.exists()) {
         return Err(format!("{}: file exists; choose another --out", file.display()).into());
     }
     protect(&arguments.sample)?;
-    // Files are read twice, to hold only the sample in memory.
+    // The files are read twice, to hold only the sample in memory.
     let is_read_once =
         |path: &&PathBuf| is_stdout(path) || path.exists() && !path.is_file() && !path.is_dir();
     if let Some(path) = arguments.sample.iter().find(is_read_once) {

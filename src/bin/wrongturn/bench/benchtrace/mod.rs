@@ -95,7 +95,7 @@ fn annotated(
     Ok((gold, lines.into_records()))
 }
 
-/// Returns the annotated episodes of a `BenchTrace` file, and the predictions of the detectors with the published
+/// Returns the annotated episodes of a `BenchTrace` file, and the predictions of detectors with the published
 /// rules.
 fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::Failure> {
     let options = ReadOptions { format: Some(Format::BenchTrace), ..ReadOptions::default() };
