@@ -13,7 +13,7 @@ use crate::stats::StatsError;
 pub enum ErrorKind {
     /// A file or directory could not be read.
     Io,
-    /// The input holds no JSON value.
+    /// The input holds no JSON value, or the directory holds no input.
     Empty,
     /// The input ends in the middle of a value.
     Truncated,
@@ -23,27 +23,28 @@ pub enum ErrorKind {
     Shape,
     /// A value breaks a rule of the trace model.
     Trace,
-    /// A detector's configuration has an unknown field or a value out of range.
+    /// A setting has an unknown field or name, or a value out of range.
     Config,
     /// A golden entry breaks a rule of golden sets.
     Golden,
-    /// Something exceeds a limit of size.
+    /// The input exceeds a size limit.
     TooLarge,
     /// The input has an unknown format, or one that this build cannot read.
     Format,
-    /// The input has calls that its reader did not read.
+    /// The input has calls that were not read.
     Unread,
     /// A record breaks a rule of a benchmark's input.
     Evaluation,
     /// A statistic is undefined for its input.
     Statistics,
-    /// A partial state is damaged, or cannot be merged: its kind or options differ, or runs would count twice.
+    /// A partial state is damaged, or cannot be merged: its kind or options differ, or runs would count
+    /// twice.
     Partial,
     /// A partial state was written in another version.
     Version,
 }
 
-/// A line and a column of a JSON text.
+/// A line and a column of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Location {
     /// Line, counted from 1.
@@ -54,7 +55,7 @@ pub struct Location {
 
 /// An error with its category and, if known, its location.
 ///
-/// The text is lower case, without a full stop: `path:10:7: run 3: what is wrong`.
+/// Displays as `path:10:7: run 3: message`, without a full stop.
 ///
 /// ```
 /// use wrongturn::{ErrorKind, ReadOptions, read_traces};
@@ -88,7 +89,7 @@ enum Cause {
     Text(String),
 }
 
-/// The result of fallible functions of this crate.
+/// The result type of the fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -108,7 +109,7 @@ impl Error {
         Self::new(ErrorKind::Trace, message)
     }
 
-    /// Makes an error about a detector's configuration, from the field and the fault.
+    /// Makes an [`ErrorKind::Config`] error with the message `field: message`.
     #[must_use]
     pub fn config(field: &str, message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Config, format!("{field}: {message}"))
@@ -145,14 +146,14 @@ impl Error {
         self
     }
 
-    /// Returns the same without a location.
+    /// Removes the location.
     #[must_use]
     pub(crate) fn unplaced(mut self) -> Self {
         self.0.location = None;
         self
     }
 
-    /// Counts runs from a later one.
+    /// Adds `first` to the position of the run, if there is one.
     #[must_use]
     pub(crate) fn with_runs_from(mut self, first: u64) -> Self {
         self.0.run = self.0.run.map(|run| run + first);
@@ -165,7 +166,7 @@ impl Error {
         self
     }
 
-    /// Names the file that was read, unless the error names one.
+    /// Sets the file, unless the error already has one.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path.get_or_insert_with(|| path.to_path_buf());
@@ -178,26 +179,26 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the file.
+    /// Returns the path of the file, if known.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// Returns the 0-based position in its file of the run that could not be read, or `None` if the error is about the
-    /// whole file.
+    /// Returns the 0-based position, within its file, of the run that could not be read. `None` if the error
+    /// does not concern a single run.
     #[must_use]
     pub fn run(&self) -> Option<u64> {
         self.0.run
     }
 
-    /// Returns the line and column in the file.
+    /// Returns the line and column in the input, if known.
     #[must_use]
     pub fn location(&self) -> Option<Location> {
         self.0.location
     }
 
-    /// Returns the message without the location.
+    /// Returns the message without the path, the run and the location.
     #[must_use]
     pub fn message(&self) -> String {
         self.0.cause.to_string()
@@ -259,7 +260,7 @@ impl From<StatsError> for Error {
     }
 }
 
-/// Quotes the start of an input, with control characters escaped.
+/// Returns the first 200 characters of an input, with control characters escaped.
 pub(crate) fn echo(input: &str) -> String {
     const QUOTED: usize = 200;
     let mut text = String::new();

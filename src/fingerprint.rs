@@ -1,7 +1,7 @@
 //! Behavioural fingerprints: how often one kind of event follows another.
 //!
-//! Events are calls by the agent or the user, and their non-empty messages. System messages and the results of calls
-//! are not events.
+//! Events are the calls and the non-empty messages of the agent and the user. All other messages, and the
+//! results of calls, are not events.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::{Actor, Digest, DigestMap, Event, Step, Trace};
 
-/// A kind of event. Written `agent`, `user`, `tool:<name>`, `user-tool:<name>`.
+/// A kind of event. Displays as `agent`, `user`, `tool:<name>` or `user-tool:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Node {
     /// A message from the agent.
@@ -132,7 +132,7 @@ impl Fingerprint {
             .ok_or_else(|| Error::new(ErrorKind::Statistics, "a fingerprint has no transitions"))
     }
 
-    /// Returns the fingerprint as a Graphviz graph.
+    /// Returns the fingerprint as a directed graph in Graphviz's DOT language.
     #[must_use]
     pub fn to_dot(&self) -> String {
         let mut dot = String::from("digraph fingerprint {\n");

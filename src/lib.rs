@@ -1,6 +1,6 @@
-//! Finds failures in recorded runs of AI agents, without a model call.
+//! Finds failures in recorded runs of AI agents, without calling a model.
 //!
-//! Read a file and run the default detectors over every run in it:
+//! Read a file and run the default detectors over its first run:
 //!
 //! ```
 //! use wrongturn::{ReadOptions, default_detectors, read_traces};
@@ -25,19 +25,17 @@
 //! assert!(messages.contains(&"steps 2-2 operation/feedback_blindness".to_owned()));
 //! ```
 //!
-//! The program `wrongturn` (feature `cli`) does the same for whole directories. The [guide] has a page for each
-//! task: [detectors](guide::detectors), [formats](guide::formats), [embedding](guide::embedding),
-//! [statistics](guide::statistics), [calibration](guide::calibration), [benchmarks](guide::benchmarks),
-//! [scale](guide::scale).
+//! The program `wrongturn` (feature `cli`) does the same for whole directories. The [guide] has a page for
+//! each task.
 //!
 //! # Modules
 //!
 //! | module | task |
 //! |---|---|
 //! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
-//! | [`read`] | Bytes in any of the known formats to traces |
+//! | [`read`] | Reads bytes in any of the known formats into traces |
 //! | [`detect`] | The detectors, and the traits for detectors of your own |
-//! | [`live`] | The same detectors over runs that are still going on, and the guard that answers hooks of coding agents |
+//! | [`live`] | The same detectors over unfinished runs, and the guard that answers hooks of coding agents |
 //! | [`scan`] | Files and directories, in parallel; metadata from a table |
 //! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |
 //! | [`replicate`] | Correlation of recovery and errors with task rewards |
@@ -47,7 +45,7 @@
 //! | [`stats`] | The formulas alone |
 //! | [`report`] | Tables, charts and pages of results: text, HTML, Markdown, LaTeX, CSV; JUnit |
 //! | [`export`] | A row for each finding or run in CSV; SARIF; annotations of GitHub Actions; evaluation events for OpenTelemetry |
-//! | [`fingerprint`] | How an agent moves between kinds of steps |
+//! | [`fingerprint`] | How often one kind of event follows another |
 //!
 //! # Detectors
 //!
@@ -63,33 +61,33 @@
 //! | `wasted_actions` | clearly more actions than the run needed | `strategy/wasted_actions` | by default | `min_wasted` 3.0 |
 //! <!-- detectors: end -->
 //!
-//! [`default_detectors`] returns those that run by default. A finding is *certain* if it follows from recorded facts
-//! alone, such as equal calls with equal answers, and *likely* if it rests on text ([`Confidence`]). A [`Registry`]
-//! makes detectors from JSON. A detector of your own implements [`Detector`] and [`Fold`] and runs wherever those of
-//! this crate run.
+//! [`default_detectors`] returns those that run by default. A finding is *certain* if it follows from
+//! recorded facts alone, such as equal calls with equal answers, and *likely* if it rests on text
+//! ([`Confidence`]). A [`Registry`] makes detectors from JSON. A detector of your own implements [`Detector`]
+//! and [`Fold`] and runs wherever those of this crate run.
 //!
-//! Arguments that the source did not record equal nothing. Detectors that compare actions are *not applicable* to a
-//! trace in which no action has its arguments recorded.
+//! Arguments that the source did not record equal nothing. Detectors that compare actions are *not
+//! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Live
 //!
-//! A [`Monitor`] takes the steps of one open trace and reports a finding as soon as no later step can take it back.
-//! Its verdicts equal those of the batch, because both run the same fold. A [`TraceAssembler`] keeps monitors for many
-//! open traces, within caps on memory.
+//! A [`Monitor`] takes the steps of one open trace and reports a finding as soon as no later step can take it
+//! back. Its verdicts equal those of the batch, because both run the same fold. A [`TraceAssembler`] keeps
+//! monitors for many open traces, within caps on memory.
 //!
 //! # Guarantees
 //!
-//! - No public function panics, whatever the bytes. The crate forbids `unsafe` code.
-//! - An [`Error`] has an [`ErrorKind`] and, for files, path, run, line and column. A run that cannot be read is
-//!   reported; the rest of its file is still read.
-//! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes at any number of threads.
-//!   The bootstrap is seeded.
+//! - No public function panics, whatever the input. The crate forbids `unsafe` code.
+//! - An [`Error`] has an [`ErrorKind`] and, where known, a path, a run, a line and a column. A run that
+//!   cannot be read is reported, and the other runs of its file are still read where their bounds are clear.
+//! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes at any number of
+//!   threads. The bootstrap is seeded.
 //!
 //! # Features
 //!
-//! `scan`, `statistics`, `benchmarks`, `compression` and `inspect` are on by default; `otlp` and `cli` are not. The page on
-//! [embedding](guide::embedding) says what each adds. Without any feature the crate has the model, the
-//! readers, the detectors, the monitor and the assembler.
+//! `scan`, `statistics`, `benchmarks`, `compression` and `inspect` are on by default; `otlp` and `cli` are
+//! not. The page on [embedding](guide::embedding) says what each adds. Without any feature the crate has the
+//! model, the readers, the detectors, fingerprints, evaluation events and everything in [`live`].
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Names of public enums, equal for text and serde.
+//! Names of public enums, the same in text and in serde.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// Defines an enum whose variants have names: their list (`VARIANTS`), `name`, `Display`, `FromStr` and both sides of
-/// serde. It is also `Debug`, `Clone`, `Copy`, `PartialEq`, `Eq` and `Hash`.
+/// Defines an enum whose variants have names, with `VARIANTS`, `name`, `Display`, `FromStr`, `Serialize` and
+/// `Deserialize`. Derives `Debug`, `Clone`, `Copy`, `PartialEq`, `Eq` and `Hash`.
 ///
 /// ```text
 /// named! {
@@ -28,7 +28,7 @@ macro_rules! named {
         }
 
         impl $type {
-            /// Every variant, in the order of declaration.
+            /// All variants, in the order of declaration.
             pub const VARIANTS: &'static [Self] = &[$(Self::$variant),+];
 
             /// Returns the name.
@@ -52,7 +52,8 @@ macro_rules! named {
             /// Parses a name.
             ///
             /// # Errors
-            /// [`ErrorKind::Config`]($crate::ErrorKind::Config) for an unknown name; the message lists the known names.
+            /// [`ErrorKind::Config`]($crate::ErrorKind::Config) for an unknown name; the message lists the
+            /// known names.
             fn from_str(name: &str) -> ::std::result::Result<Self, $crate::Error> {
                 match name {
                     $($name => Ok(Self::$variant),)+
@@ -85,7 +86,7 @@ pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> c
     )
 }
 
-/// Parses an enum by its name.
+/// Deserializes an enum from its name.
 pub(crate) fn read<'de, D: Deserializer<'de>, T: FromStr>(
     deserializer: D,
     what: &'static str,

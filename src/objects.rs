@@ -1,4 +1,4 @@
-//! Deserializes records from JSON objects only: derived readers would accept a list for a struct, by position.
+//! Deserializes structs from JSON objects only: a derived `Deserialize` also accepts a list, by position.
 
 use std::fmt;
 
@@ -19,8 +19,8 @@ pub(crate) fn from_value<T: DeserializeOwned>(value: &serde_json::Value) -> Resu
     T::deserialize(Objects(value)).map_err(|error| Error::json(&error))
 }
 
-/// Sorts the members of all objects in a value. They are sorted already unless an application enables the feature
-/// `preserve_order` of `serde_json`. Recurses: for values of limited depth.
+/// Sorts the members of all objects in a value. They are sorted already unless an application enables the
+/// feature `preserve_order` of `serde_json`. Recurses, so the depth of the value must be limited.
 pub(crate) fn in_order(value: serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {
@@ -33,10 +33,10 @@ pub(crate) fn in_order(value: serde_json::Value) -> serde_json::Value {
     }
 }
 
-/// A deserializer that demands an object for each struct, at every level.
+/// Wraps a deserializer to demand an object for each struct, at every level.
 pub(crate) struct Objects<T>(pub(crate) T);
 
-/// A struct's visitor that describes its input without naming a type of this crate.
+/// A visitor that accepts only an object, and expects one without naming a type of this crate.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {
@@ -96,7 +96,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         deserialize_ignored_any();
     }
 
-    /// Variants are names here.
+    /// Enums are plain names here, without content to wrap.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,

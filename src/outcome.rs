@@ -1,4 +1,4 @@
-//! Success and infrastructure errors.
+//! Rules for success and infrastructure errors.
 
 /// A reward within this distance of 1 is a success.
 const SUCCESS_TOLERANCE: f64 = 1e-6;

@@ -1,4 +1,4 @@
-//! The evaluation event: what one verdict or finding says, by the names of OpenTelemetry's conventions.
+//! Evaluation events: verdicts and findings under the names of OpenTelemetry's conventions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub(super) const NAME: &str = "gen_ai.evaluation.result";
 /// The attribute that names a service.
 const SERVICE_NAME: &str = "service.name";
 
-/// Texts of more bytes are cut, but for evidence.
+/// Texts of more bytes are cut, except evidence.
 const MOST_TEXT: usize = 4 << 10;
 
-/// Evidence of more bytes is not sent: collectors refuse records that are too large.
+/// Evidence of more bytes is left out, because collectors refuse records that are too large.
 const MOST_EVIDENCE: usize = 32 << 10;
 
-/// Returns as much of a text as an event holds.
+/// Cuts a text to at most [`MOST_TEXT`] bytes, between characters.
 fn capped(text: &str) -> String {
     let end = (0..=text.len().min(MOST_TEXT)).rev().find(|at| text.is_char_boundary(*at));
     text.get(..end.unwrap_or_default()).unwrap_or_default().to_owned()
@@ -35,7 +35,7 @@ named! {
         Pass = "pass",
         /// The failure was detected.
         Fail = "fail",
-        /// The detector can say nothing of the trace.
+        /// The detector does not apply to the trace.
         NotApplicable = "not_applicable",
     }
 }
@@ -56,11 +56,11 @@ pub enum EventValue {
     Texts(Vec<String>),
 }
 
-/// Makes evaluation events of the verdicts, findings and updates of one trace; [`otlp_json`](crate::export::otlp_json)
-/// has an example.
+/// Makes evaluation events from the verdicts, findings and updates of one trace.
+/// [`otlp_json`](crate::export::otlp_json) has an example.
 ///
-/// The trace id and the span of the agent are taken from the metadata: from labels `trace_id` and `span_id`, else from
-/// the id of the trace, where it begins with 32 hexadecimal digits.
+/// The trace id comes from the label `trace_id` of the metadata, or else from the id of the trace, if it is
+/// 32 hexadecimal digits or begins with them and a `/`. The span of the agent comes from the label `span_id`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EventContext {
@@ -68,7 +68,7 @@ pub struct EventContext {
     pub trace: Option<TraceId>,
     /// The span of the agent.
     pub span: Option<SpanId>,
-    /// When the events are made, in nanoseconds since 1970; 0 where that is not known.
+    /// The time at which the events are made, in nanoseconds since 1970, or 0 if unknown.
     pub observed: u64,
     /// Attributes of every event.
     pub attributes: Vec<(&'static str, EventValue)>,
@@ -77,7 +77,7 @@ pub struct EventContext {
 }
 
 impl EventContext {
-    /// That of a trace with this metadata, whose id is as a scan gives it.
+    /// Makes the context of a trace with this id, as a scan gives it, and this metadata.
     #[must_use]
     pub fn new(id: &str, metadata: &Metadata) -> Self {
         let label = |name: &str| metadata.labels.get(name).map(String::as_str);
@@ -105,14 +105,15 @@ impl EventContext {
         }
     }
 
-    /// With this time at which the events are made, in nanoseconds since 1970.
+    /// Sets the time at which the events are made, in nanoseconds since 1970.
     #[must_use]
     pub fn observed(mut self, observed: u64) -> Self {
         self.observed = observed;
         self
     }
 
-    /// Returns the events of a verdict: one for each finding, or one for the verdict itself.
+    /// Returns the events of a verdict: one for each finding, or one for the verdict itself if it has no
+    /// findings.
     #[must_use]
     pub fn of_verdict(&self, detector: &str, verdict: &Verdict) -> Vec<EvaluationEvent> {
         let score = verdict.judgement().and_then(|judgement| judgement.score);
@@ -142,7 +143,7 @@ impl EventContext {
         verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector.as_ref(), verdict)).collect()
     }
 
-    /// Returns the event of an update of a finding, while its trace is open.
+    /// Returns the event of an update of a finding. A withdrawn finding has the label [`EventLabel::Pass`].
     #[must_use]
     pub fn of_update(&self, update: &Update) -> EvaluationEvent {
         let mut event = self.of_finding(&update.finding, None);
@@ -213,11 +214,11 @@ pub struct EvaluationEvent {
     pub score: Option<f64>,
     /// The trace that was judged.
     pub trace: Option<TraceId>,
-    /// The span at fault; without a finding, the span of the agent.
+    /// The span of the finding, or else that of the agent.
     pub span: Option<SpanId>,
-    /// When it was made, in nanoseconds since 1970; 0 where that is not known.
+    /// The time at which it was made, in nanoseconds since 1970, or 0 if unknown.
     pub observed: u64,
-    /// Whatever else is known.
+    /// Further attributes.
     pub attributes: Vec<(&'static str, EventValue)>,
     /// Attributes of the service that sent the trace.
     pub resource: Arc<BTreeMap<String, String>>,
@@ -234,7 +235,7 @@ impl EvaluationEvent {
         }
     }
 
-    /// About how many bytes the event takes.
+    /// Estimates the bytes of the event, without its resource.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let value = |value: &EventValue| match value {
@@ -247,7 +248,8 @@ impl EvaluationEvent {
         size_of::<Self>() + self.detector.len() + attributes.sum::<usize>()
     }
 
-    /// Attributes of the resource that the event is reported under, `service.name` in any case.
+    /// Returns the attributes of the resource that the event is reported under. If `service.name` is missing,
+    /// it is the name of this crate.
     pub(super) fn resource(&self) -> impl Iterator<Item = (&str, &str)> {
         let known = self.resource.iter().map(|(key, value)| (&**key, &**value));
         let own = (!self.resource.contains_key(SERVICE_NAME)).then_some((SERVICE_NAME, super::SERVICE));
@@ -265,7 +267,7 @@ impl EvaluationEvent {
         named.chain(self.attributes.iter().cloned())
     }
 
-    /// Returns the number and name of a log record's severity: what was detected is a warning.
+    /// Returns the number and name of a log record's severity: a detected failure is a warning.
     pub(super) fn severity(&self) -> (i32, &'static str) {
         if self.label == EventLabel::Fail { (13, "WARN") } else { (9, "INFO") }
     }

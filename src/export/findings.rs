@@ -1,4 +1,4 @@
-//! Writes findings in the formats of other systems; annotations of GitHub Actions.
+//! Writes findings in the formats of other systems, and renders annotations of GitHub Actions.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ named! {
 }
 
 impl FindingsFormat {
-    /// Renders the findings of a run, for [`FindingsWriter::add`]. Other threads than that of the writer can do this.
+    /// Renders the findings of a run for [`FindingsWriter::add`], on any thread.
     #[must_use]
     pub fn render(self, record: &TraceRecord) -> String {
         match self {
@@ -91,7 +91,7 @@ impl<W: Write> FindingsWriter<W> {
         self.add(&self.format.render(record))
     }
 
-    /// Writes the rendered findings of a run.
+    /// Writes the findings of a run that [`FindingsFormat::render`] returned for the same format.
     ///
     /// # Errors
     /// Those of the output.

@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::event::{EvaluationEvent, EventValue, NAME};
 use crate::objects::in_order;
 
-/// Writes evaluation events as one request of OTLP log records in JSON, under the resources that sent the traces.
+/// Returns evaluation events as one OTLP request of log records in JSON, under the resources of the senders.
 ///
-/// Without a line end: it is a line of the file that the collector's file exporter writes, or the body of a request to
-/// `/v1/logs`.
+/// The text has no line end. It can be a line of a file as the collector's file exporter writes it, or the
+/// body of a request to `/v1/logs`.
 ///
 /// ```
 /// use wrongturn::{Loop, Detector, Metadata, Trace, export::{EventContext, otlp_json}};
@@ -60,7 +60,7 @@ struct ScopeLogs<'e> {
     scope: Value,
 }
 
-/// One record after the other: all at once would take many times the memory of their text.
+/// Serializes one record after the other, because all at once would take many times the memory of their text.
 fn records<S: Serializer>(events: &&[EvaluationEvent], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(events.iter().map(record))
 }

@@ -1,8 +1,8 @@
 //! Findings and verdicts for other systems.
 //!
-//! [`FindingsWriter`] writes the findings of a scan as CSV, SARIF or annotations of GitHub Actions. [`EventContext`]
-//! makes evaluation events of OpenTelemetry from verdicts, findings and updates; [`otlp_json`] writes them as an OTLP
-//! request. JUnit XML is a [`TestSuite`](crate::report::TestSuite).
+//! [`FindingsWriter`] writes the findings of a scan as CSV, SARIF or annotations of GitHub Actions.
+//! [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates;
+//! [`otlp_json`] writes them as an OTLP request. JUnit XML is a [`TestSuite`](crate::report::TestSuite).
 
 mod event;
 #[cfg(feature = "scan")]
@@ -15,7 +15,7 @@ mod rows;
 #[cfg(feature = "scan")]
 mod sarif;
 
-/// The service name of events.
+/// The `service.name` of events whose trace has none.
 const SERVICE: &str = env!("CARGO_PKG_NAME");
 
 pub use event::{EvaluationEvent, EventContext, EventLabel, EventValue};

@@ -8,8 +8,8 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 
 use super::event::{EvaluationEvent, EventValue, NAME};
 
-/// Evaluation events as one request of OTLP log records: the same as [`otlp_json`](crate::export::otlp_json), on the
-/// official types.
+/// Returns evaluation events as one OTLP request of log records, like
+/// [`otlp_json`](crate::export::otlp_json), in the official types.
 #[must_use]
 pub fn otlp_logs(events: &[EvaluationEvent]) -> ExportLogsServiceRequest {
     let scope = InstrumentationScope {
@@ -67,7 +67,7 @@ fn list(values: impl Iterator<Item = Value>) -> Value {
     Value::ArrayValue(ArrayValue { values: values.map(|value| AnyValue { value: Some(value) }).collect() })
 }
 
-/// Counts beyond 63 bits saturate, because the type is signed.
+/// Converts a count. Counts beyond 63 bits saturate, because the type is signed.
 fn integer(count: u64) -> Value {
     Value::IntValue(i64::try_from(count).unwrap_or(i64::MAX))
 }

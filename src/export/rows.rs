@@ -25,11 +25,11 @@ const RUN: [Column<TraceRecord>; 19] = [
     ("tokens", |record| optional(record.cost.tokens())),
     ("seconds", |record| seconds(record.cost.duration_ns)),
     ("findings", |record| record.findings().count().to_string()),
-    // Runs with the same content have the same.
+    // Runs with the same content have the same digest.
     ("digest", |record| optional(record.digest)),
 ];
 
-/// The columns of a run that rows of findings have, too.
+/// The columns of a run that rows of findings have too.
 const OF_BOTH: [&str; 6] = ["run", "file", "agent", "model", "domain", "task"];
 
 fn of_both() -> impl Iterator<Item = &'static Column<TraceRecord>> {
@@ -75,8 +75,8 @@ pub(super) fn of_run(record: &TraceRecord) -> String {
     csv_line(RUN.iter().map(|(_, cell)| cell(record)).chain(of_detectors))
 }
 
-/// Escapes a recorded text for a cell of CSV. Spreadsheets evaluate cells that begin like a formula, so these get an
-/// apostrophe.
+/// Protects a recorded text for a cell of CSV. Spreadsheets evaluate cells that begin like a formula, so
+/// these get an apostrophe in front.
 pub(crate) fn csv_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() }
 }

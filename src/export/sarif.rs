@@ -31,7 +31,7 @@ pub(super) fn head() -> String {
 /// Returns the SARIF result of a finding.
 pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
     let run = record.trace_id();
-    // The last step decides.
+    // The location is that of the last step.
     let place = record.places.get(&finding.last);
     let artifact = json!({"uri": uri(&record.file)});
     let location = json!({

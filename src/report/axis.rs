@@ -15,7 +15,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Creates an axis for all values, with a margin and round steps.
+    /// Creates an axis that covers all finite values, with round ends. Without values, it covers [0, 1].
     pub(super) fn fitting(values: impl Iterator<Item = f64>) -> Self {
         let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite()) {

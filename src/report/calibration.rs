@@ -1,4 +1,4 @@
-//! The tables of a calibration.
+//! Renders a calibration as a document.
 
 use super::cell::{Cell, counted};
 use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
@@ -9,8 +9,8 @@ use super::table::Table;
 use crate::calibrate::{CalibrationReport, DetectorReport, Figures, Sweep, SweepPoint};
 use crate::stats::{Confusion, Interval};
 
-/// Returns a calibration as a document: the figures of each detector. The full text adds the shortfall from the next
-/// tier, figures by difficulty and domain, intervals, and flipped and wrong verdicts.
+/// Returns a calibration as a document: the figures of each detector, what it lacks for the next tier, and
+/// sweeps. The full text adds figures by difficulty and domain, intervals, and flipped and wrong verdicts.
 #[must_use]
 pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Document {
     let mut document = Document::new("Detectors on labelled runs");
@@ -41,7 +41,7 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
     document
 }
 
-/// Creates a cell with a figure. Two decimals are more than some fifty entries bear out.
+/// Creates a cell with two decimals, which is already more than some fifty entries support.
 fn real(value: Option<f64>) -> Cell {
     Cell::real(value, 2)
 }
@@ -120,7 +120,7 @@ fn figures(report: &CalibrationReport) -> Table {
         ))
 }
 
-/// Returns the entries missing for the next tier, and for a proof against always firing.
+/// Returns the entries missing for the next tier, and for a proof that F1 exceeds that of always firing.
 fn needs(report: &CalibrationReport) -> Table {
     let needy = report.detectors.iter().filter(|one| {
         one.needs.next_tier.is_some() || one.needs.entries_to_prove.is_none_or(|entries| entries > 0)

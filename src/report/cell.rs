@@ -2,7 +2,7 @@
 
 use crate::stats::{Interval, ratio};
 
-/// Shown for a missing value.
+/// Stands for a missing value.
 const DASH: &str = "–";
 
 /// A cell of a table.
@@ -60,7 +60,7 @@ impl Cell {
         Self::of(value, |value| Self::Signed(value, decimals))
     }
 
-    /// Creates a cell with the share of a part, unless it is of nothing.
+    /// Creates a cell with the share of `part` in `whole`, if `whole` is not 0.
     pub(super) fn ratio(part: u64, whole: u64) -> Self {
         Self::of(ratio(part, whole), Self::Share)
     }

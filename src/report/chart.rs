@@ -1,7 +1,8 @@
-//! Charts as SVG: intervals in rows, lines over k, bars, graphs, heat maps.
+//! Charts as SVG: intervals in rows, lines, bars, graphs and heat maps.
 //!
-//! Each is 400 units wide, legible on a phone and in a column of a paper, and follows the light or dark preference of
-//! the reader. Points differ in shape and lines in dashes, not in colour alone, and every value is printed.
+//! Each is 400 units wide, legible on a phone and in a column of a paper, and follows the light or dark
+//! preference of the reader. Lines differ in marks and dashes, not in colour alone. Each chart has a
+//! description for screen readers.
 //!
 //! Plotting crates draw in fixed colours and without descriptions, so charts are drawn here.
 
@@ -12,7 +13,8 @@ use super::graph::{GraphChart, HeatChart, graph, heat};
 use super::markup::Markup;
 use crate::stats::Interval;
 
-/// A chart with a title and a caption, drawn as SVG. Documents have charts: [`Document::charts`](super::Document::charts).
+/// A chart with a title and a caption, drawn as SVG. [`Document::charts`](super::Document::charts) returns
+/// those of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     title: String,
@@ -42,7 +44,7 @@ pub(super) struct IntervalChart {
     pub(super) rows: Vec<IntervalRow>,
     /// The ends of the axis; `None` fits them to the rows.
     pub(super) range: Option<(f64, f64)>,
-    /// The value at which a line is drawn through all rows, such as 0.
+    /// The value of a line through all rows, such as 0.
     pub(super) reference: Option<f64>,
 }
 
@@ -69,7 +71,7 @@ pub(super) struct LineChart {
     pub(super) measure: String,
     /// The labels along the horizontal axis.
     pub(super) places: Vec<String>,
-    /// Up to eight have distinct marks.
+    /// Up to eight are distinct, by mark and dashes.
     pub(super) lines: Vec<Line>,
 }
 
@@ -107,7 +109,7 @@ impl IntervalRow {
 }
 
 impl IntervalChart {
-    /// Creates a chart of shares.
+    /// Creates a chart of shares, over the axis [0, 1].
     pub(super) fn shares(
         axis: impl Into<String>,
         interval: impl Into<String>,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-/// A colour of pages and charts. Blue and orange stay distinct for readers who cannot distinguish red from green.
+/// A colour of pages and charts. Blue and orange stay distinct for readers who cannot distinguish red from
+/// green.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Colour {
     Paper,
@@ -16,8 +17,8 @@ pub(super) enum Colour {
     Green,
 }
 
-/// The colours as variables of CSS, with their light and dark values, in the order of [`Colour`]. The last two are
-/// backgrounds in pages.
+/// The names of the CSS variables with their light and dark values, in the order of [`Colour`]. The last two
+/// are backgrounds of pages.
 const VALUES: [(&str, &str, &str); 10] = [
     ("paper", "#ffffff", "#14181d"),
     ("ink", "#1b1f24", "#e6edf3"),
@@ -31,7 +32,7 @@ const VALUES: [(&str, &str, &str); 10] = [
     ("warn", "#fff4e0", "#3a2a10"),
 ];
 
-/// The colours of charts on a dark page. Readers without media queries show the attributes.
+/// The colours of charts on a dark page. Programs without media queries use the attributes, which are light.
 pub(super) static OF_CHARTS: LazyLock<String> = LazyLock::new(|| {
     let mut css = String::from("@media(prefers-color-scheme:dark){");
     for (prefix, property) in [('f', "fill"), ('s', "stroke")] {
@@ -42,7 +43,7 @@ pub(super) static OF_CHARTS: LazyLock<String> = LazyLock::new(|| {
     css + "}"
 });
 
-/// The colours of pages, as variables.
+/// The colours of pages, as CSS variables.
 pub(super) static OF_PAGES: LazyLock<String> = LazyLock::new(|| {
     let (mut light, mut dark) = (String::new(), String::new());
     for (name, on_light, on_dark) in VALUES {

@@ -7,8 +7,8 @@ use super::table::Table;
 use crate::compare::{ComparedSide, Comparison, DetectionRate, PairedOutcomes};
 use crate::stats::{Interval, MeanDifference};
 
-/// Returns the comparison of two agents as a document: the result, differences, detectors and tasks. The full text adds
-/// pass^k, fingerprints and the runs left out.
+/// Returns the comparison of two agents as a document: the result, differences, detectors and paired runs.
+/// The full text adds the tasks that differ, pass^k, fingerprints and the runs of each side.
 #[must_use]
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
@@ -69,7 +69,7 @@ pub fn why_unshared(comparison: &Comparison) -> String {
     format!("no task is in both: the first has {first}; the second {second}.")
 }
 
-/// Returns the interval of a difference; none if no task differs, as the resamples then say nothing.
+/// Returns the interval of a difference. `None` if no task differs, since the resamples are then all equal.
 fn interval(difference: &MeanDifference) -> Option<Interval> {
     let varies = |interval: &Interval| interval.low < interval.high || difference.difference.abs() > 0.0;
     difference.bootstrap.widened.filter(varies)

@@ -16,7 +16,8 @@ pub enum Detail {
 
 /// A result that can be rendered as text, HTML, Markdown and LaTeX. Its tables can be written as CSV.
 ///
-/// The HTML is one file without scripts or external requests. It follows the light or dark preference of the reader.
+/// The HTML is one file without scripts or external requests. It follows the light or dark preference of the
+/// reader.
 ///
 /// ```
 /// use wrongturn::report::{Detail, Document};
@@ -95,7 +96,7 @@ impl Document {
         self.part(Part::Warning(text.into()))
     }
 
-    /// Adds a table. HTML, Markdown and text leave out a table without rows.
+    /// Adds a table. All forms of the document leave out a table without rows.
     pub fn table(&mut self, table: Table) -> &mut Self {
         self.part(Part::Table(table))
     }
@@ -121,7 +122,7 @@ impl Document {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Adds runs as strips of their steps, the 50 worst at most. Only HTML shows them.
+    /// Adds runs as strips of their steps. Only HTML shows them, and at most the 50 worst.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }
@@ -151,7 +152,7 @@ impl Document {
         self.parts.iter().filter(hidden).count()
     }
 
-    /// Returns the visible parts, without empty tables and sections.
+    /// Returns the parts at this level of detail, without empty tables and sections.
     pub(super) fn shown(&self, detail: Detail) -> Vec<&Part> {
         let mut shown: Vec<&Part> = Vec::new();
         for (of, part) in &self.parts {
@@ -221,12 +222,13 @@ impl Document {
         text
     }
 
-    /// Renders LaTeX to be included in a paper, without charts and strips. It needs the packages in its first line.
+    /// Renders LaTeX to be included in a paper, without charts and strips. It needs the packages in its first
+    /// line.
     #[must_use]
     pub fn latex(&self) -> String {
         let mut text =
             "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,array}\n".to_owned();
-        // Lines with a long call that cannot break well may have wider gaps.
+        // Gaps may be wider in lines with a long call that cannot break well.
         text += "\\begingroup\\setlength{\\emergencystretch}{3em}\n";
         text += &format!("\\section*{{\\raggedright {}}}\n", latex_paragraph(&self.title));
         for lead in &self.lead {

@@ -7,7 +7,7 @@ use super::markup::Markup;
 use super::wrap::{shortened, width};
 use crate::stats::Interval;
 
-/// A stroke: colour, width, dashes.
+/// A stroke: colour, width and dashes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen(pub(super) Colour, pub(super) f64, pub(super) &'static str);
 
@@ -17,12 +17,12 @@ const INTERVAL: Pen = Pen(Colour::Blue, 2.0, "none");
 const OTHER: Pen = Pen(Colour::Soft, 1.5, "2 2");
 const BASELINE: Pen = Pen(Colour::Orange, 3.0, "none");
 
-/// Returns a value next to its line.
+/// Returns a value with two decimals, or `undefined`.
 pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Formats a coordinate with two decimals, which is finer than any screen.
+/// Formats a coordinate with two decimals, finer than any screen. A value that is not finite becomes 0.
 pub(super) fn number(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     format!("{:.2}", value + 0.0)
@@ -103,7 +103,7 @@ fn write(
     markup.leaf("text", &attributes, text);
 }
 
-/// Draws the scale under the rows with its label. Returns its lower end.
+/// Draws the scale with its label under the rows. Returns its lower end.
 fn scale_under(markup: &mut Markup, axis: &Axis, bottom: f64, text: &str) -> f64 {
     for tick in axis.ticks() {
         line(markup, GRID, (axis.at(tick), bottom), (axis.at(tick), bottom + 4.0));
@@ -113,7 +113,7 @@ fn scale_under(markup: &mut Markup, axis: &Axis, bottom: f64, text: &str) -> f64
     bottom + 40.0
 }
 
-/// Draws the label of a row, shortened to leave room for the note at its right.
+/// Draws the label of a row, shortened to leave room for the note on its right.
 fn row_head(markup: &mut Markup, y: f64, text: &str, at_right: &str, weight: &str) {
     let at_right = shortened(at_right, 40);
     let text = shortened(text, 58_usize.saturating_sub(width(&at_right)));
@@ -217,7 +217,7 @@ fn legend(markup: &mut Markup, chart: &IntervalChart, mut y: f64) -> f64 {
     y + 4.0
 }
 
-/// The marks of lines, drawn around 0.
+/// The marks of lines, as paths around the origin.
 const MARKS: [&str; 4] =
     ["M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "M-4,-4h8v8h-8z", "M0,-5L5,4H-5z", "M0,-5L5,0L0,5L-5,0z"];
 

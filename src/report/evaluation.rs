@@ -16,8 +16,8 @@ pub(super) fn count(count: usize) -> Cell {
     Cell::Count(count as u64)
 }
 
-/// Returns the scores of a reflection as a document: figures by task, overall intervals, funnels by task, and statistics
-/// of the annotated episodes.
+/// Returns the scores of a reflection as a document: figures by task, overall intervals, funnels by task, and
+/// statistics of the annotated episodes.
 #[must_use]
 pub fn reflection_document(
     reflection: &Reflection,
@@ -57,7 +57,7 @@ fn dataset_tables(dataset: &BTreeMap<String, DatasetGroup>) -> [Table; 2] {
     [tasks.noted(note), modes.grouped()]
 }
 
-/// Returns the groups by task, and that of all episodes.
+/// Returns the group of each task, then that of all episodes.
 fn groups_of(reflection: &Reflection) -> impl Iterator<Item = (&str, &ReflectionGroup)> {
     let tasks = reflection.tasks.iter().map(|(task, group)| (task.as_str(), group));
     tasks.chain([("all", &reflection.all)])
@@ -145,7 +145,7 @@ fn funnel_chart(reflection: &Reflection) -> Chart {
     Chart::new("Funnel of reflection", caption, LineChart::new("stage", "share of episodes", stages, lines))
 }
 
-/// Returns a document of how close signals are to the failures under test.
+/// Returns the proximity of signals to the failures under test as a document.
 #[must_use]
 pub fn proximity_document(found: &[Proximity]) -> Document {
     let table = Table::of("proximity", "Signals and the failures under test", found)
@@ -205,7 +205,7 @@ pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
     Document::of("Reflection and avoidance", [], [table.grouped()])
 }
 
-/// Returns a document of how many episodes each failure mode judges and finds.
+/// Returns the numbers of episodes judged and detected by the rule of each failure mode as a document.
 #[must_use]
 pub fn mode_document(reports: &[ModeReport]) -> Document {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
@@ -220,7 +220,7 @@ pub fn mode_document(reports: &[ModeReport]) -> Document {
     Document::of("Rule-based failures of text games", [], verdict_tables("mode", &modes))
 }
 
-/// Returns a document of how many runs each rule on calls judges and finds.
+/// Returns the numbers of runs judged and detected by each rule on calls as a document.
 #[must_use]
 pub fn call_document(reports: &[CallReport]) -> Document {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();

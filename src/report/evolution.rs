@@ -8,8 +8,9 @@ use super::document::Document;
 use super::table::Table;
 use crate::benchmarks::{Evolution, EvolutionGroup, EvolutionIntervals, EvolutionSetting, FrameworkGroup};
 
-/// Returns failure avoidance as a document: by framework, task and model; by class, mode, task, proximity, distance and
-/// framework; intervals; the grid of proximity and distance; and exclusions by reason.
+/// Returns failure avoidance as a document: by framework, task and model; by class, mode, task, subtask,
+/// proximity, distance and framework; intervals; the grid of proximity and distance; and exclusions by
+/// reason.
 #[must_use]
 pub fn evolution_document(
     evolution: &Evolution,

@@ -8,7 +8,8 @@ use super::table::TEXT_WIDTH;
 use super::wrap::wrapped;
 use crate::detect::{Condition, Counterfactual, Explanation, NearMiss};
 
-/// Renders an explanation as lines of at most 80 columns: the verdict, near misses, counterfactuals.
+/// Renders an explanation: the verdict on one line, then near misses and counterfactuals, at most 80 columns
+/// wide.
 #[must_use]
 pub fn render_explanation(explanation: &Explanation) -> String {
     let Explanation { detector, detected, not_applicable, near_misses, counterfactuals } = explanation;
@@ -29,7 +30,7 @@ pub fn render_explanation(explanation: &Explanation) -> String {
     text
 }
 
-/// One line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
+/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
 impl fmt::Display for NearMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)?;
@@ -46,7 +47,7 @@ impl fmt::Display for NearMiss {
     }
 }
 
-/// One clause, such as `repeats 3, at least 4`.
+/// Writes one clause, such as `repeats 3, at least 4`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |number: &Number| match number.as_f64() {
@@ -59,7 +60,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// One clause, such as `with max_gap 5`.
+/// Writes one clause, such as `with max_gap 5`.
 impl fmt::Display for Counterfactual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |parts: Vec<String>| parts.join(", ");

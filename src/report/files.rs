@@ -1,4 +1,4 @@
-//! Renders the files of a scan: how much was read and how much was not judged.
+//! Renders the files of a scan: how much was read, and how much was not.
 
 use std::path::Path;
 
@@ -13,7 +13,8 @@ use crate::scan::path_text;
 /// The most runs without an action that are named per file.
 const NAMED: usize = 5;
 
-/// Returns a line of at most 80 columns for each file, with the end of its path, or sums if the files are not listed.
+/// Returns a line of at most 80 characters for each file, with the end of its path, followed by indented
+/// lines about the parts that were not used. Returns sums if the files are not listed.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -45,14 +46,14 @@ fn line(path: &str, file: &FileReport) -> String {
         (None, ..) => "several formats",
     };
     let what = format!("{format}, {}", runs(counts));
-    // The end of a path names the file.
+    // The end of a path identifies the file, so the start is cut.
     let room = TEXT_WIDTH.saturating_sub(what.chars().count() + 2);
     let named = file.without_actions().take(NAMED).collect::<Vec<_>>().join(", ");
     let more = if counts.runs_without_actions > NAMED as u64 { ", …" } else { "" };
     format!("{}: {what}\n{}", end_of(path, room), left_over(counts, &format!(": {named}{more}")))
 }
 
-/// Returns the runs that were read, and those that could not be read.
+/// Returns the number of runs that were read, and of those that could not be read.
 fn runs(counts: &ReadCounts) -> String {
     let mut text = counted(counts.runs, "run");
     if counts.runs_lost > 0 {
@@ -61,7 +62,7 @@ fn runs(counts: &ReadCounts) -> String {
     text
 }
 
-/// Returns runs without an action, skipped parts, unread calls, and unpaired calls and answers.
+/// Returns lines about runs without an action, skipped parts, unread calls, and unpaired calls and answers.
 fn left_over(counts: &ReadCounts, without_action: &str) -> String {
     let mut text = String::new();
     if counts.runs_without_actions > 0 {

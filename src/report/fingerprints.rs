@@ -14,7 +14,7 @@ use crate::stats::{float, ratio};
 /// The most kinds of events with a node of their own.
 const NODES: usize = 11;
 
-/// The most groups for which the short text has all tables.
+/// The most groups for which the short text has the differences.
 const FEW: usize = 5;
 
 /// The most distances in the short text.
@@ -32,8 +32,9 @@ const FAINT: f64 = 0.005;
 /// The most transitions of a group in the table of differences.
 const DIFFERENCES: usize = 5;
 
-/// Returns the behaviour of groups as a document: distances, the transitions that differ most, and a graph and a heat
-/// map for each group. `by` names the key of the groups, such as `model`.
+/// Returns the behaviour of groups as a document: distances, the transitions that differ most, all
+/// transitions, and a graph and a heat map for each of the first 12 groups. `by` names the key of the groups,
+/// such as `model`.
 #[must_use]
 pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
     let mut document = Document::new(format!("Transitions between events, by {by}"));
@@ -82,13 +83,13 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
     format!("{start} Of groups that share tasks, farthest apart are {apart}, over {tasks}.")
 }
 
-/// Returns the distances of groups that share tasks, and then those of the others, each farthest apart first.
+/// Returns the distances of groups that share tasks, then those of the others, the largest of each first.
 fn by_comparability(found: &FingerprintGroups) -> Vec<&FingerprintDistance> {
     let (shared, apart): (Vec<_>, Vec<_>) = found.distances.iter().partition(|one| one.tasks > 0);
     shared.into_iter().chain(apart).collect()
 }
 
-/// Returns the first distances, up to this many.
+/// Returns the first distances, at most `most`.
 fn distances(found: &FingerprintGroups, most: usize) -> Table {
     let all = by_comparability(found);
     let (name, title) = ("distances", "Distance between groups (Jensen–Shannon)");
@@ -117,7 +118,8 @@ fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f
     fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
 }
 
-/// Returns the share of each transition in a group, and its mean share in the other groups.
+/// Returns the share of each transition in a group, and its mean share in the other groups, sorted by falling
+/// difference.
 fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, Node, f64, f64)> {
     let others: Vec<&FingerprintGroup> = found
         .groups
@@ -169,7 +171,7 @@ fn transitions(found: &FingerprintGroups) -> Table {
         .grouped()
 }
 
-/// The nodes that every graph has: the most frequent events, and one for all other calls.
+/// The nodes that every graph has: the most frequent events, and one for all others.
 struct Nodes {
     shown: Vec<GraphNode>,
     places: BTreeMap<Node, usize>,

@@ -10,7 +10,7 @@ use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, Ga
 /// The most entries of one kind that are named.
 const NAMED: usize = 10;
 
-/// Renders a gate and a comparison with an earlier calibration as text. Either may be missing.
+/// Renders a gate and comparisons with an earlier calibration as text. Either may be missing.
 #[must_use]
 pub fn render_gate(
     report: &CalibrationReport,
@@ -80,8 +80,9 @@ pub(super) fn thresholds(gate: &TierGate) -> String {
 
 /// Returns a calibration as test suites, one for each detector, for JUnit XML.
 ///
-/// A suite has cases for the gate, the baseline and every entry. A wrongly judged entry fails if the gate fails; otherwise
-/// it is skipped with the reason.
+/// A suite has cases for the gate, the baseline and every entry. With `require`, an untested detector fails
+/// the gate; otherwise its gate is skipped. A wrongly judged entry fails if the gate fails; otherwise it is
+/// skipped with the reason.
 #[must_use]
 pub fn calibration_suites(
     report: &CalibrationReport,
@@ -133,7 +134,8 @@ fn suite(
     suite
 }
 
-/// Returns a calibration as a document for the summary of a CI job: gate, baseline, tables and wrong verdicts.
+/// Returns a calibration as a document for the summary of a CI job: gate, baseline, tables and wrong
+/// verdicts.
 #[must_use]
 pub fn gate_document(
     report: &CalibrationReport,

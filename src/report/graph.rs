@@ -6,12 +6,12 @@ use super::draw::{Pen, count, fill, label, line, note, number, small, stroke};
 use super::markup::Markup;
 use super::wrap::shortened;
 
-/// A graph of transitions between kinds of events, which are in order around a circle.
+/// A graph of transitions between kinds of events, which stand in order around a circle.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GraphChart {
     pub(super) nodes: Vec<GraphNode>,
     pub(super) edges: Vec<GraphEdge>,
-    /// The share with the widest edge.
+    /// The share that gets the widest edge.
     pub(super) widest: f64,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct GraphEdge {
     pub(super) contrast: GraphContrast,
 }
 
-/// How the share of an edge differs from other groups.
+/// How the share of an edge differs from its mean share in the other groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GraphContrast {
     Similar,
@@ -47,7 +47,7 @@ pub(super) enum GraphContrast {
     More,
 }
 
-/// A heat map: a value in [0, 1] for each row and column, which have the same names; `None` is left blank.
+/// A heat map: a value in [0, 1] for each row and column, which have the same names. `None` is left blank.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HeatChart {
     pub(super) names: Vec<String>,
@@ -58,7 +58,7 @@ const CENTRE: (f64, f64) = (WIDTH / 2.0, 124.0);
 const RADIUS: f64 = 90.0;
 const NODE: f64 = 8.0;
 
-/// The width of a label in characters.
+/// The largest width of a label, in columns.
 const LABEL: usize = 14;
 
 type Point = (f64, f64);

@@ -1,7 +1,7 @@
-//! Documents as HTML: one file, no script, no request.
+//! Documents as HTML: one file, without scripts or external requests.
 //!
-//! No template crate is used: every text passes through one function that escapes it and replaces characters that
-//! change the direction of text, which templates let through.
+//! No template crate is used: every text passes through one function that escapes it and replaces characters
+//! that change the direction of text, which templates let through.
 
 use super::cell::Cell;
 use super::colours;
@@ -111,7 +111,8 @@ impl Document {
     }
 }
 
-/// Adds a table that scrolls, with a caption and headings of columns, which are numbers or texts.
+/// Adds a table that scrolls, with a caption and column headings. `true` marks the heading of a column of
+/// numbers.
 pub(super) fn scrolled_table<'h>(
     markup: &mut Markup,
     (title, caption): (&str, &str),
@@ -176,7 +177,7 @@ fn html_cell(row: &mut Markup, place: usize, cell: &Cell) {
     }
 }
 
-/// Returns the class of a text cell. Texts of several lines need a minimum width.
+/// Returns the class of a text cell. Long texts get a minimum width.
 pub(super) fn text_class(text: &str) -> &'static str {
     if text.chars().count() > 40 { "text long" } else { "text" }
 }

@@ -32,7 +32,8 @@ impl TestSuite {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Adds a case with its failures, each with a type, if any, a message and a text. A case without failures has passed.
+    /// Adds a case with its failures, each with an optional type, a message and a text. A case without
+    /// failures has passed.
     pub fn case(&mut self, class: &str, name: &str, failures: &[(Option<&str>, &str, &str)]) {
         let failure = |(kind, message, text): &(Option<&str>, &str, &str)| {
             let kind = kind.map(|kind| format!(" type=\"{}\"", xml_text(kind))).unwrap_or_default();
@@ -75,7 +76,7 @@ impl TestSuite {
         format!("{name} tests=\"{tests}\" failures=\"{failures}\"{skipped}")
     }
 
-    /// Writes suites as one file.
+    /// Writes suites as one file. An empty `name` is left out.
     ///
     /// # Errors
     /// Those of `out`.

@@ -1,14 +1,15 @@
 //! HTML and SVG that no text can break: every text is escaped.
 //!
-//! `maud` does the same with a procedural macro, which every build with `statistics` would compile; pages and charts
-//! need one function for an element and one for a text.
+//! `maud` does the same with a procedural macro, which every build with `statistics` would compile; pages and
+//! charts need one function for an element and one for a text.
 
 /// A growing piece of HTML or SVG.
 #[derive(Debug, Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// Adds an element with the content that `inside` adds. Tags and attribute names must be constants.
+    /// Adds an element with the content that `inside` adds. Tags and attribute names are constants, never
+    /// recorded text.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -80,7 +81,7 @@ impl Markup {
     }
 }
 
-/// Returns a text for an attribute or the content of an XML element.
+/// Escapes a text for an attribute or the content of an XML element, line feeds and tabs included.
 pub(super) fn xml_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape(text, &mut out);
@@ -102,8 +103,8 @@ fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Returns true for control characters that documents must not contain, and for those that change the direction of
-/// text.
+/// Returns true for control characters other than line feeds and tabs, for characters that change the
+/// direction of text, and for U+FFFE and U+FFFF.
 pub(super) fn is_unprintable(letter: char) -> bool {
     letter.is_control() && !matches!(letter, '\n' | '\t')
         || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')

@@ -1,6 +1,7 @@
-//! Renders results as text, HTML, Markdown, LaTeX and CSV, without computing any.
+//! Renders results as text, HTML, Markdown, LaTeX and CSV.
 //!
-//! Each result becomes a [`Document`], which renders in every form.
+//! Most results become a [`Document`], which renders as text, HTML, Markdown and LaTeX; its [`Table`]s render
+//! as CSV too.
 
 mod axis;
 mod calibration;

@@ -1,4 +1,4 @@
-//! Renders the tables of the note: every run counts, and signals are ranked by |r|.
+//! Renders the tables of the published note: every run counts, and signals are ranked by |r|.
 
 use super::cell::{Cell, counted, figure, name};
 use super::replication_answer::without_calls;
@@ -12,8 +12,8 @@ use crate::stats::Correlation;
 /// The number of pairs in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
-/// Renders the tables of a replication as in the note, as text that fits 80 columns: every run counts, and signals are
-/// ranked by |r|.
+/// Renders the tables of a replication as in the published note, as text that fits 80 columns: every run
+/// counts, and signals are ranked by |r|.
 #[must_use]
 pub fn render_replication(replication: &Replication) -> String {
     let mut text = overall(replication);
@@ -81,7 +81,7 @@ const FIGURES: &str = concat!(
 const FIGURES_NOTE: &str = "errors: runs with tool errors. r with reward of: rec, recovery rate (all runs); rec|err, \
                             recovery rate (runs with errors); err#, error count; calls, call count.";
 
-/// r, Fisher's interval, p, n.
+/// The columns of a correlation: r, Fisher's interval, p and n.
 const CORRELATION: &str = "r # | r_ci95=95% interval ~ | p # | n #";
 
 fn correlation(found: Option<&Correlation>) -> [Cell; 4] {
@@ -121,7 +121,7 @@ fn by_pair(replication: &Replication) -> Table {
         .grouped()
 }
 
-/// Returns the pairs in which recovery correlates most with reward.
+/// Returns the strongest correlations of recovery with reward, by pair of model and domain.
 fn strongest(replication: &Replication) -> Table {
     let mut signals: Vec<(&PairGroup, &str, &Correlation)> = Vec::new();
     for pair in &replication.by_model_domain {

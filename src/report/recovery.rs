@@ -1,4 +1,4 @@
-//! The tables of Recovery-Bench.
+//! The tables and charts of Recovery-Bench.
 
 use super::cell::{Cell, interval, real};
 use super::chart::{Chart, IntervalChart, IntervalRow};
@@ -10,8 +10,8 @@ use crate::benchmarks::{
     Results, Selection, Transcript, Trial,
 };
 
-/// Returns a comparison of recovery with fresh starts as a document: rates and tests, intervals, trials left out, and
-/// means.
+/// Returns a comparison of recovery with fresh starts as a document: rates and tests, intervals, replies,
+/// tasks left out, and means.
 #[must_use]
 pub fn recovery_document(comparison: &Comparison) -> Document {
     let tables = [
@@ -35,7 +35,7 @@ fn paired(
     })
 }
 
-/// Returns charts of the rates of both sides, and of their differences.
+/// Returns a chart of the rates of both sides, and one of their differences.
 fn charts(comparison: &Comparison) -> [Chart; 2] {
     let rates = paired(comparison).flat_map(|(context, _, name, _, found)| {
         // Fresh starts count for tasks that were also tried in the context.
@@ -165,7 +165,7 @@ fn means(comparison: &Comparison) -> Table {
         )
 }
 
-/// Returns a document of the contents of result files.
+/// Returns the numbers of trials in result files as a document.
 #[must_use]
 pub fn result_document(files: &[(String, Results)]) -> Document {
     fn trials(results: &Results, counts: fn(&Trial) -> bool) -> Cell {

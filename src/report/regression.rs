@@ -32,7 +32,7 @@ pub(super) fn regression_table(found: &RewardRegression) -> Table {
     table
 }
 
-/// Returns the sample of a regression, or why it is undefined.
+/// Describes the sample of a regression, or says why it is undefined.
 fn about(name: &str, model: &RewardModel, found: &RewardRegression) -> String {
     if let Some(why) = &model.undefined {
         return format!("{name}: undefined, {why}");

@@ -30,8 +30,8 @@ pub struct ReplicationView<'r> {
     pub regression: Option<&'r RewardRegression>,
 }
 
-/// Returns a replication as a document: the answer, the correlations that support it, models and warnings. The full
-/// text adds every interval, test and pair.
+/// Returns a replication as a document: the answer, the correlations that support it, models and warnings.
+/// The full text adds every interval, test and pair.
 #[must_use]
 pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationView<'_>) -> Document {
     let mut document = Document::new(TITLE);
@@ -73,7 +73,7 @@ pub fn replication_document(analysis: &ReplicationAnalysis, view: &ReplicationVi
     document
 }
 
-/// Returns a replication from sums as a document. `pass_k` includes the table of pass^k in the short text.
+/// Returns a replication from sums as a document. With `pass_k`, the short text includes pass^k.
 #[must_use]
 pub fn summed_document(summed: &SummedReplication, pass_k: bool) -> Document {
     let mut document = Document::new(TITLE);

@@ -1,4 +1,4 @@
-//! The words of a replication: its runs, its answer and its warnings.
+//! The sentences of a replication: its runs, its answer and its warnings.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::replicate::{
     SimulationRow, WithinContrast,
 };
 
-/// Returns the runs and their rewards in a few sentences.
+/// Describes the runs and their rewards in a few sentences.
 pub(super) fn overview(tables: &Replication) -> String {
     let overall = &tables.overall;
     let mean = |mean: Option<f64>| {
@@ -38,7 +38,7 @@ pub(super) fn overview(tables: &Replication) -> String {
     )
 }
 
-/// Returns the answer to the question of the replication, over all runs and in those with errors.
+/// Returns the question of the replication and its answer, over all runs and over those with errors.
 pub(super) fn answer(analysis: &ReplicationAnalysis) -> String {
     let question = "Does recovery predict reward better than the error count?";
     let Some(contrast) = against_errors(analysis, Relation::Recovery) else { return question.to_owned() };
@@ -58,7 +58,7 @@ fn against_errors(analysis: &ReplicationAnalysis, measure: Relation) -> Option<&
     analysis.contrasts.iter().find(|one| (one.measure, one.against) == wanted)
 }
 
-/// Returns the figures that the answer rests on, over all runs.
+/// Returns the figures that the answer rests on, over all runs. `None` if there is no difference.
 pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String> {
     let contrast = against_errors(analysis, Relation::Recovery)?;
     let difference = contrast.difference?;
@@ -80,8 +80,8 @@ pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String
     Some(text)
 }
 
-/// Returns what each interval says: `YES if clustered by task; not settled if clustered by model and
-/// domain, or within model and domain`.
+/// Returns the answer of each interval, such as `YES if clustered by task; not settled if clustered by model
+/// and domain, or within model and domain`.
 fn verdict(contrast: &Contrast) -> String {
     let within = contrast.within.iter().map(|one| ("within model and domain".to_owned(), &one.clustered));
     let pooled = contrast.clustered.iter().map(|one| (format!("if clustered by {}", unit(one.by)), one));
@@ -106,7 +106,8 @@ fn verdict(contrast: &Contrast) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the intervals with their clusters, if there are any, as the end of a sentence, after `before`.
+/// Returns the intervals with their clusters as the end of a sentence, after `before`. Empty if there are
+/// none.
 fn intervals(before: &str, clustered: &[ClusteredInterval]) -> String {
     let shown = clustered.iter().filter_map(|one| {
         let few = if one.is_doubtful() {
@@ -129,7 +130,7 @@ pub(super) fn unit(by: ClusterBy) -> &'static str {
     }
 }
 
-/// Returns what limits the answer.
+/// Returns the warnings about the answer.
 pub(super) fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(first) = analysis.duplicates.first() {
@@ -186,7 +187,7 @@ pub(super) fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     warnings
 }
 
-/// Returns the number of runs without a tool call, overall and by model.
+/// Returns the number of runs without a tool call, overall and by model. `None` if every run has one.
 pub(super) fn without_calls(tables: &Replication) -> Option<(String, String)> {
     let all = tables.overall.sims_without_calls;
     let of_models: Vec<(&str, u64)> = tables
@@ -209,7 +210,7 @@ pub(super) fn without_calls_warning(tables: &Replication) -> Option<String> {
     Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no failed call."))
 }
 
-/// Returns the warning that rewards of a model do not vary, so its runs count only between models.
+/// Returns the warning that all rewards of a model are equal, so its runs count only between models.
 fn equal_rewards_warning(runs: &[SimulationRow]) -> Option<String> {
     let mut models: BTreeMap<&str, (u64, f64, f64)> = BTreeMap::new();
     for run in runs {

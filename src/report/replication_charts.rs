@@ -9,7 +9,7 @@ use crate::replicate::{
 };
 use crate::stats::{Interval, mean, ratio, wilson};
 
-/// Returns the forest plot of a relation: r by model and domain, pooled, and of all runs.
+/// Returns the forest plot of a relation: r by model and domain, pooled over them, and over all runs.
 #[must_use]
 pub fn forest_chart(analysis: &ReplicationAnalysis, relation: Relation) -> Chart {
     let pairs = analysis.associations.by_model_domain.iter();

@@ -9,7 +9,8 @@ use crate::replicate::{
 };
 use crate::stats::Interval;
 
-/// The interval, the clusters, and the undefined resamples if there are any.
+/// The columns of [`clustered_cells`]: the interval, the clusters, and the undefined resamples if there are
+/// any.
 const CLUSTERED: &str = "clustered=95% CI ~ | clusters # | undefined_resamples=undefined #";
 
 fn clustered_cells(one: Option<&ClusteredInterval>) -> [Cell; 3] {
@@ -98,12 +99,12 @@ pub(super) fn measures<'r>(
     )
 }
 
-/// Returns the association of recovery in runs with errors.
+/// Returns the association of recovery with reward in runs with errors.
 fn with_errors(associations: &[Association]) -> Option<&Association> {
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }
 
-/// The number of runs below which the r of a model is not shown.
+/// The number of runs with errors below which the r of a model is not shown.
 const FEWEST: usize = 10;
 
 pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {

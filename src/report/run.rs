@@ -6,14 +6,14 @@ use super::wrap::wrapped;
 use crate::detect::{Finding, command_line};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// Maximum number of findings that get a mark.
+/// The most findings that get a mark.
 const MARKS: usize = 26;
 
-/// Renders a run as text, with a line of at most `width` columns for each step, and its findings.
+/// Renders a run as text, with a line of at most `width` characters for each step, and its findings.
 ///
 /// Each line shows the marks of the findings that include the step, then its index, turn, actor, status with
-/// provenance, tool, and shortened arguments and observation. The findings are listed below, each with its mark and its
-/// [`Confidence`](crate::Confidence).
+/// reason or provenance, tool, and shortened arguments and observation. The findings are listed below, each
+/// with its mark and its [`Confidence`](crate::Confidence). Only the first 26 findings have a mark.
 ///
 /// ```
 /// use serde_json::json;
@@ -72,7 +72,7 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
         Event::Action(action) => {
             let name = plain(action.name, width / 4);
             let (name, given) = match command_line(action) {
-                // The command line already begins with the name of the tool.
+                // The command line begins with the name of the tool.
                 Some(line) if line.split_whitespace().next() == Some(action.name) => {
                     (String::new(), line.into_owned())
                 }
@@ -116,7 +116,7 @@ fn observation(action: &Action<'_>, width: usize) -> String {
     }
 }
 
-/// Renders a step in full.
+/// Renders a step in full, with control characters replaced.
 #[must_use]
 pub fn render_step(step: &Step<'_>) -> String {
     let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());

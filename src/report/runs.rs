@@ -4,7 +4,7 @@ use super::cell::Cell;
 use super::table::Table;
 use crate::replicate::{DefaultMeasures, PassK, SimulationRow};
 
-/// Returns pass^k by model and domain, as a table.
+/// Returns pass^k by model and domain as a table, for k up to 8.
 pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
     let most = groups.iter().map(|group| group.pass.len()).max().unwrap_or(0).min(8);
     let mut table = Table::of("pass_k", "pass^k, by model and domain", groups)

@@ -25,7 +25,7 @@ impl Counts {
         wilson(self.detected, self.applicable, 0.95).ok()
     }
 
-    /// Runs, applicable, detected, rate, interval.
+    /// Returns the cells of the columns of `COUNTS`.
     fn cells(self) -> [Cell; 5] {
         [
             Cell::Count(self.traces),
@@ -44,7 +44,7 @@ const COUNTS: &str =
     "traces=runs # + | applicable=judged # | detected=flagged # | rate # | rate_ci95=95% CI ~";
 
 impl ScanSummary {
-    /// Renders the counts as text that fits 80 columns, with a table by model if there are several.
+    /// Renders the counts as text that fits 80 columns, with a table by model if there are several models.
     #[must_use]
     pub fn render(&self) -> String {
         let mut document = Document::new("");
@@ -55,8 +55,8 @@ impl ScanSummary {
         document.text(Detail::Short)
     }
 
-    /// Returns the detectors with the counts of each model. Models are sorted by the lower end of the interval, then by
-    /// flagged runs, then by judged runs (all descending), then by name.
+    /// Returns the detectors with the counts of each model. Models are sorted by the lower end of the
+    /// interval, then by flagged runs, then by judged runs (all descending), then by name.
     fn by_detector(&self) -> BTreeMap<&str, Vec<OfModel<'_>>> {
         let mut detectors: BTreeMap<&str, Vec<OfModel<'_>>> = BTreeMap::new();
         for ((detector, model), counts) in &self.counts {
@@ -73,8 +73,8 @@ impl ScanSummary {
         detectors
     }
 
-    /// Returns the counts as tables: by detector, the recorded cost of findings, and by detector and model if there are
-    /// several models.
+    /// Returns the counts as tables: by detector, the recorded cost of findings, and by detector and model if
+    /// there are several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
         let totals = self.totals();
@@ -104,7 +104,8 @@ impl ScanSummary {
     }
 }
 
-/// Returns the steps, time and tokens inside the findings of each detector, or `None` if no run records time or tokens.
+/// Returns the steps, time and tokens inside the findings of each detector, or `None` if no run records time
+/// or tokens.
 fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     let known = |counts: &Counts| counts.duration_ns.is_known() || counts.tokens.is_known();
     totals.values().any(known).then_some(())?;
@@ -131,7 +132,7 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
 /// The most models in a chart.
 const DRAWN: usize = 15;
 
-/// Returns a scan as a document: flagged runs, detectors, costs, and files that were not read.
+/// Returns a scan as a document: flagged runs, detectors, costs, and files that were not read completely.
 #[must_use]
 pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &Files) -> Document {
     let mut document = Document::new("Failures found by the detectors");
@@ -211,7 +212,7 @@ fn row(label: String, counts: Counts) -> Option<IntervalRow> {
 /// The most bars in a chart.
 const BARS: usize = 20;
 
-/// Returns charts of the cost of failures in steps, time and tokens, if known, largest share first.
+/// Returns charts of the cost of failures in steps, time and tokens, with the largest shares first.
 fn cost_charts(summary: &ScanSummary) -> Vec<Chart> {
     type Part = fn(&Counts) -> CostPart;
     let kinds: [(&str, Part); 3] = [

@@ -7,10 +7,10 @@ use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
-/// The largest size of the steps of one run, in bytes. Keeps 50 runs below 5 MB.
+/// The bytes after which no further step of a run is drawn. Keeps 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
 
-/// The largest size of the findings of one run, in bytes.
+/// The bytes after which no further finding of a run is listed.
 const FINDING_BYTES: usize = 10_000;
 
 /// The most findings drawn under the boxes of one run.
@@ -28,7 +28,7 @@ impl RunStrip {
         let mut ranges: Vec<(u64, u64)> =
             self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();
-        // The ends of the findings that have begun.
+        // The furthest end among each finding and those before it.
         let mut ends: Vec<u64> = Vec::with_capacity(ranges.len());
         for (_, last) in &ranges {
             ends.push(ends.last().map_or(*last, |before| *last.max(before)));
@@ -47,8 +47,8 @@ impl StripFinding {
     }
 }
 
-/// Adds a table that links to the worst runs, then each run. Runs are sorted by steps inside findings, then by findings,
-/// as `check` prints them.
+/// Adds a table that links to the worst runs, then each run. Runs with the most steps inside findings come
+/// first, then those with the most findings, as `check` prints them.
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
     order.sort_by_cached_key(|run| std::cmp::Reverse((run.covered(), run.findings.len())));
@@ -120,7 +120,7 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
     });
 }
 
-/// Adds a list that ends after this many bytes. Returns the number of items drawn.
+/// Adds a list that gets no further item after this many bytes. Returns the number of items drawn.
 fn listed<T>(
     markup: &mut Markup,
     attributes: &[(&'static str, &str)],
@@ -155,7 +155,7 @@ fn actor(step: &StripStep) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Returns the sign, description and class of a call's outcome.
+/// Returns the sign, description and class of a call's outcome, or `None` for a message.
 fn outcome(step: &StripStep) -> Option<(&'static str, &'static str, &'static str)> {
     Some(match step.status.as_ref()? {
         Status::Ok => ("+", ", succeeded", " ok"),
@@ -167,7 +167,7 @@ fn outcome(step: &StripStep) -> Option<(&'static str, &'static str, &'static str
 fn classes(step: &StripStep) -> String {
     let (_, _, actor) = actor(step);
     let outcome = outcome(step).map(|(_, _, class)| class);
-    // Of others, only failures are marked.
+    // Calls of other actors are marked only if they failed.
     let outcome = outcome.filter(|class| actor != "other" || *class == " error");
     format!("{actor}{}", outcome.unwrap_or_default())
 }
@@ -191,12 +191,13 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     });
 }
 
-/// Returns the findings with a lane of their own under the boxes.
+/// Returns the findings that are drawn under the boxes, with the numbers of their lanes.
 fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
     run.findings.iter().enumerate().take(LANES)
 }
 
-/// Adds a bar in the lane of each finding that contains the step, with the finding's number at its first step.
+/// Adds a bar in the lane of each finding that contains the step, with the finding's number at its first
+/// step.
 fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     const CLASSES: [&str; 3] = ["lane0", "lane1", "lane2"];
     item.element("div", &[("class", "lanes"), ("aria-hidden", "true")], |under| {
@@ -208,7 +209,7 @@ fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     });
 }
 
-/// Returns the first characters of a text, with the number of those left out.
+/// Returns the first `limit` characters of a text, and the number of those left out.
 fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),

@@ -1,6 +1,6 @@
 //! Tables that render as text, Markdown, LaTeX and CSV.
 //!
-//! Cells hold values: CSV has every digit, and the other forms are rounded.
+//! Cells hold values: CSV has every digit, and the other forms round.
 
 mod csv;
 mod latex;
@@ -17,7 +17,7 @@ pub(super) const TEXT_WIDTH: usize = 80;
 /// Labels are not cut below this width to make a table fit.
 const LEAST_OF_LABEL: usize = 24;
 
-/// Whether a column is text, a number, or an interval, which takes two columns in CSV.
+/// The kind of a column. An interval takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -73,9 +73,9 @@ pub struct Table {
 }
 
 impl Table {
-    /// Creates a table without rows. `name` becomes a file name. Columns are separated by ` | `: `n #` is a number, `ci
-    /// ~` an interval, and `errors=failed calls #` a number whose heading differs from its name in CSV. A column that
-    /// ends in ` +` is left out of the short text.
+    /// Creates a table without rows. `name` becomes a file name. Columns are separated by ` | `: `n #` is a
+    /// number, `ci ~` an interval, and `errors=failed calls #` a number whose heading differs from its name
+    /// in CSV. A column that ends in ` +` is left out of the short text.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
         let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(Column::of);
         Self {
@@ -100,14 +100,14 @@ impl Table {
         Records { table, records }
     }
 
-    /// In text, each new value of the first column becomes a line of its own, and the column is dropped.
+    /// In text and HTML, gives each new value of the first column a line of its own, and drops the column.
     #[must_use]
     pub(super) fn grouped(mut self) -> Self {
         self.grouped = true;
         self
     }
 
-    /// Adds a row. Cells not given are missing.
+    /// Adds a row. Cells that are not given become [`Cell::Missing`].
     pub(super) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
         let mut cells = cells.into();
         cells.resize(self.columns.len(), Cell::Missing);
@@ -124,7 +124,7 @@ impl Table {
         self
     }
 
-    /// Returns the name, which is a valid file name.
+    /// Returns the name, which is a valid file name without an extension.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -142,7 +142,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Returns the table without the columns of the full text.
+    /// Returns the table without the columns that only the full text has.
     pub(super) fn short(&self) -> Self {
         let kept = |place: &usize| self.columns.get(*place).is_some_and(|column| !column.full);
         let places: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
@@ -167,8 +167,8 @@ impl Table {
         !self.rows.is_empty() && self.rows.iter().all(is_blank)
     }
 
-    /// Renders the table as text of at most `columns` characters per line, but at least 40. Columns that do not fit
-    /// follow below, with the first columns repeated.
+    /// Renders the table as text that fits `columns` terminal columns, or 40 if `columns` is less. Columns
+    /// that do not fit follow below, with the first columns repeated.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let columns = columns.max(40);
@@ -214,7 +214,7 @@ impl Table {
         self.columns.iter().enumerate().map(of_column).collect()
     }
 
-    /// Makes columns of text narrower, the widest first, if the table fits then.
+    /// Narrows text columns, the widest first, unless the table would not fit even then.
     fn narrow(&self, widths: &mut [usize], room: usize) {
         let shown = (usize::from(self.grouped)..widths.len()).filter(|place| !self.is_blank(*place));
         let shown: Vec<usize> = shown.collect();
@@ -330,18 +330,18 @@ impl<T> Records<T> {
         self.table
     }
 
-    /// As [`Table::grouped`].
+    /// Like [`Table::grouped`].
     pub(super) fn grouped(self) -> Table {
         self.table.grouped()
     }
 
-    /// As [`Table::noted`].
+    /// Like [`Table::noted`].
     pub(super) fn noted(self, note: impl Into<String>) -> Table {
         self.table.noted(note)
     }
 }
 
-/// Escapes a text for Markdown, so recorded text cannot add links.
+/// Escapes a text for Markdown, so recorded text cannot add cells, HTML or links with a label.
 pub(super) fn markdown_text(text: &str) -> String {
     let text: String =
         text.chars().map(|letter| if is_unprintable(letter) { '\u{fffd}' } else { letter }).collect();

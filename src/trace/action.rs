@@ -32,7 +32,7 @@ named! {
     pub enum UnknownReason: "reason" {
         /// No answer came.
         Unanswered = "unanswered",
-        /// The user refused it: it never ran.
+        /// The user refused it, so it did not run.
         Refused = "refused",
         /// It was cancelled before it ran, because a parallel call failed.
         Cancelled = "cancelled",
@@ -40,13 +40,13 @@ named! {
         Interrupted = "interrupted",
         /// It is still running in the background.
         Running = "running",
-        /// The source does not record it.
+        /// The source does not record the status.
         Unspecified = "not_told",
     }
 }
 
 named! {
-    /// Where a status comes from, from the most to the least trusted.
+    /// The origin of a status, in order of decreasing trust.
     #[derive(PartialOrd, Ord, Default)]
     #[non_exhaustive]
     pub enum Provenance: "provenance" {
@@ -56,9 +56,9 @@ named! {
         ExitCode = "exit_code",
         /// A structured error type, or the status of a span.
         ErrorType = "error_type",
-        /// A rule on the text of the observation, or calls that are written as text.
+        /// The text of the observation, or of a call that is written as text.
         Text = "text",
-        /// Status source unknown.
+        /// Unknown.
         #[default]
         None = "none",
     }
@@ -73,14 +73,15 @@ pub struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Makes arguments from a JSON value, in canonical form. Null equals no arguments and an empty object.
+    /// Makes arguments from a JSON value, in canonical form. Null has the digest of an empty object.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
         let canonical = canonical::of_value(value);
         Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
     }
 
-    /// Makes arguments from a JSON text. A text that is not valid JSON is kept as a string.
+    /// Makes arguments from a JSON text. A text that is not valid JSON counts as a string. `null` has the
+    /// digest of an empty object.
     #[must_use]
     pub fn from_json(json: &'a str) -> Self {
         let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
@@ -111,21 +112,23 @@ impl<'a> Arguments<'a> {
         self.digest
     }
 
-    /// Returns the arguments as JSON text, spelled as in the source. `None` if the text was not kept, see
-    /// [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
+    /// Returns the text as it was given, or canonical JSON for arguments made from a [`Value`]. `None` if the
+    /// text was not kept; see [`ReadOptions::argument_texts`](crate::ReadOptions::argument_texts).
     #[must_use]
     pub fn json(&self) -> Option<&str> {
         self.json.as_deref()
     }
 
-    /// Returns the arguments as canonical JSON text, if the text was kept.
+    /// Returns the text as canonical JSON, or unchanged if it is not valid JSON. `None` if the text was not
+    /// kept.
     #[must_use]
     pub fn canonical(&self) -> Option<String> {
         self.json().map(canonical::of_text)
     }
 
-    /// Returns the value at a path of member names and list indexes, separated by dots, such as `edits.0.path`. `None`
-    /// if there is no such value or the text was not kept. Other values are skipped without being parsed.
+    /// Returns the value at a path of member names and list indexes, separated by dots, such as
+    /// `edits.0.path`. `None` if there is no such value or the text was not kept. Other values are skipped
+    /// without being parsed.
     ///
     /// ```
     /// use serde_json::json;
@@ -166,17 +169,17 @@ impl<'a> Arguments<'a> {
 pub struct Action<'a> {
     /// Name of the tool, or the whole text of a command.
     pub name: &'a str,
-    /// Arguments. No arguments equal an empty object.
+    /// The arguments. Absent arguments equal an empty object.
     pub arguments: Content<Arguments<'a>>,
     /// The source's id of the call. Ids may repeat within a run.
     pub call_id: Option<&'a str>,
-    /// The answer.
+    /// The answer, or the output of a command.
     pub observation: Content<Text<'a>>,
     /// How the action ended.
     pub status: Status,
-    /// The source of the status.
+    /// The origin of the status.
     pub provenance: Provenance,
-    /// Why the status is unknown. Dropped for any other status.
+    /// Why the status is unknown. Validation removes it from an action with any other status.
     pub reason: Option<UnknownReason>,
     /// The structured type of an error, such as `timeout`.
     pub error_type: Option<&'a str>,
@@ -212,7 +215,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// Sets the answer, with a status from a structured flag.
+    /// Sets the observation and the status, with [`Provenance::Flag`].
     #[must_use]
     pub fn answered(mut self, status: Status, observation: &'a str) -> Self {
         self.observation = Content::Present(observation.into());
@@ -229,7 +232,7 @@ impl<'a> Action<'a> {
         self
     }
 
-    /// Sets the source of the status.
+    /// Sets the origin of the status.
     #[must_use]
     pub fn provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
@@ -269,7 +272,8 @@ pub struct Digests {
     pub name: Digest,
     /// The name, trimmed and lower-cased.
     pub folded_name: Digest,
-    /// The canonical arguments, or an empty object. `None` if they were not recorded.
+    /// The arguments in canonical form; absent ones count as an empty object. `None` if they were not
+    /// recorded.
     pub arguments: Option<Digest>,
     /// The observation.
     pub observation: Content<Digest>,
@@ -300,7 +304,8 @@ impl Digests {
         Self { name, folded_name, arguments, observation, call }
     }
 
-    /// Returns the digest of the folded name with the arguments, or `None` if they were not recorded.
+    /// Returns the digest of the folded name with the arguments, or `None` if the arguments were not
+    /// recorded.
     pub(crate) fn call(&self) -> Option<Digest> {
         self.call
     }

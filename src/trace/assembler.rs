@@ -1,6 +1,6 @@
 //! Assembles a run: pairs calls with their answers and emits the steps in source order.
 //!
-//! A reader hands over pieces in the order of the input, borrowed or owned.
+//! A reader passes pieces in the order of the input, borrowed or owned.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,30 +17,31 @@ use super::usage::Usage;
 use super::words::TextCow;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Steps are emitted in batches of this size: reading and judging then run one after the other, not in turns.
+/// The queue is flushed from this length on, so reading and detection alternate in batches, not step by step.
 const BATCH: usize = 64;
 
-/// The limit of steps in one run that may wait for answers.
+/// The most entries that may wait for the end of a held run.
 const MOST_WAITING: usize = 1 << 24;
 
-/// The number of a call within its run, for answers without an id.
+/// The number of a call's entry within its run, for answers that name the call without an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(u64);
 
-/// A queue of the steps of one run after the other. A step leaves the queue once it and all steps before it are
+/// A queue of the steps of one run at a time. A step leaves the queue once it and all steps before it are
 /// complete.
 ///
-/// An answer belongs to the oldest unanswered call of its id. An answer that comes before any such call may belong to a
-/// later one: everything then waits for the end of the run, when a second pass pairs the rest.
+/// An answer belongs to the oldest unanswered call with its id. An answer that comes before any such call may
+/// belong to a later one: the whole queue then waits for the end of the run, when a second pass pairs the
+/// rest.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler<'a> {
     gate: StepValidator,
     queue: VecDeque<Entry<'a>>,
     /// Number of entries that left the queue.
     gone: u64,
-    /// Number of entries that were paired or found to have no partner.
+    /// Number of entries that `pair_new` has visited.
     seen: u64,
-    /// The oldest and the newest unanswered call of each id.
+    /// The numbers of the oldest and the newest unanswered call of each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
     spent: TurnUsage,
@@ -58,7 +59,7 @@ pub(crate) enum Entry<'a> {
         time: Option<u64>,
     },
     Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
-    /// An answer that was not paired yet.
+    /// An answer that `pair_new` has not visited.
     Answer {
         turn: u64,
         id: Option<Cow<'a, str>>,
@@ -70,12 +71,12 @@ pub(crate) enum Entry<'a> {
         id: Option<Digest>,
         answer: Answer<'a>,
     },
-    /// An answer that was paired.
+    /// The place of an answer that moved to its call.
     Paired,
 }
 
 impl Entry<'_> {
-    /// Returns its turn; 0 for an answer that was paired.
+    /// Returns the turn, or 0 for the place of a paired answer.
     pub(crate) fn turn(&self) -> u64 {
         match self {
             Self::Message { turn, .. } | Self::Answer { turn, .. } | Self::Orphan { turn, .. } => *turn,
@@ -86,7 +87,7 @@ impl Entry<'_> {
 }
 
 impl<'a> Assembler<'a> {
-    /// Begins a run. With `hold`, nothing is emitted before its end.
+    /// Begins a run. With `hold`, [`Assembler::flush`] emits nothing.
     pub(crate) fn begin(&mut self, hold: bool) {
         self.gate = StepValidator::new();
         self.queue.clear();
@@ -115,8 +116,8 @@ impl<'a> Assembler<'a> {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
     }
 
-    /// Sets the tokens of a turn, the first value counts. If the turn has no call, its messages carry them; calls carry
-    /// their own. The run is held to its end, since only then is it known whether a call follows.
+    /// Sets the tokens of a turn; the first value counts. The agent's messages carry them if the turn has no
+    /// call, since calls carry their own. Holds the run, because a call may follow.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;
@@ -131,13 +132,13 @@ impl<'a> Assembler<'a> {
         CallNumber(self.next_number() - 1)
     }
 
-    /// Adds an answer to the call of this id. Without an id it has no call.
+    /// Adds an answer to the call with this id. An answer without an id stays without a call.
     pub(crate) fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
         self.queue.push_back(Entry::Answer { turn, id, answer });
     }
 
-    /// Answers this call, or returns false if it was answered or emitted. Not for calls whose id other answers may
-    /// have: those are paired in order.
+    /// Answers this call, or returns false if it was answered or emitted. Not for calls whose id other
+    /// answers may carry: answers with ids are paired in order.
     pub(crate) fn answer_call(&mut self, CallNumber(number): CallNumber, answer: Answer<'a>) -> bool {
         match self.entry(number) {
             Some(Entry::Call(_, slot @ None, _)) => {
@@ -148,12 +149,13 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns true if this call has an answer, or was emitted. Pairing by id happens in [`Assembler::pair_new`].
+    /// Returns true if this call has an answer, or was emitted. Pairing by id happens in
+    /// [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {
         number < self.gone || matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
     }
 
-    /// Changes a call that was not emitted.
+    /// Returns the call, or `None` if it was emitted.
     pub(crate) fn call_mut(&mut self, CallNumber(number): CallNumber) -> Option<&mut Call<'a>> {
         match self.entry(number) {
             Some(Entry::Call(call, ..)) => Some(call),
@@ -161,12 +163,12 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns the entries that were not emitted.
+    /// Returns the queued entries.
     pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
         &self.queue
     }
 
-    /// Returns the calls that were not emitted among the entries from this number on.
+    /// Returns the queued calls among the entries from number `first` on.
     pub(crate) fn calls_from(&self, first: u64) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
         let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
         self.queue.iter().zip(self.gone..).skip(place).filter_map(|(entry, number)| match entry {
@@ -224,7 +226,7 @@ impl<'a> Assembler<'a> {
                     };
                     let id = id.as_deref().map(Digest::of_text);
                     if let Some(answer) = self.pair(id, answer) {
-                        // Without an id, no later call can be its own.
+                        // An answer without an id cannot belong to a later call.
                         self.hold |= id.is_some();
                         if let Some(entry) = self.entry(number) {
                             *entry = Entry::Orphan { turn, id, answer };
@@ -253,11 +255,11 @@ impl<'a> Assembler<'a> {
         self.queue.get_mut(position)
     }
 
-    /// Gives the answer to the oldest unanswered call of the id, or returns it if there is none.
+    /// Adds the answer to the oldest unanswered call with the id, or returns it if there is none.
     fn pair(&mut self, id: Option<Digest>, answer: Answer<'a>) -> Option<Answer<'a>> {
         let Some(id) = id else { return Some(answer) };
         let mut left = Some(answer);
-        // A call that was answered by its number makes room for the next.
+        // Skips calls that were answered by number.
         while left.is_some()
             && let Some(&(oldest, newest)) = self.open.get(&id)
             && let Some(Entry::Call(_, slot, next)) = self.entry(oldest)
@@ -276,7 +278,7 @@ impl<'a> Assembler<'a> {
     /// Emits complete steps, in batches.
     ///
     /// # Errors
-    /// If too many steps wait for answers.
+    /// If too many entries of a held run wait, or a step breaks a rule of the model.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if self.queue.len() < BATCH {
             return Ok(());
@@ -296,7 +298,8 @@ impl<'a> Assembler<'a> {
         self.hand_on(complete, sink)
     }
 
-    /// Emits the complete steps before a turn. Nothing follows an answer that may belong to a later call.
+    /// Emits the steps up to the first that has turn `before` or a later one, is an unanswered call, or is an
+    /// answer that may belong to a later call. Ignores `hold`.
     ///
     /// # Errors
     /// If a step breaks a rule of the model.
@@ -313,7 +316,7 @@ impl<'a> Assembler<'a> {
         self.hand_on(complete, sink)
     }
 
-    /// Ends the run: pairs the rest and emits everything.
+    /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.
     ///
     /// # Errors
     /// If a step breaks a rule of the model.
@@ -348,7 +351,7 @@ impl<'a> Assembler<'a> {
         }
         for entry in self.queue.range(..count) {
             let input = match entry {
-                // Emitted entries were paired, so no unpaired answer is left.
+                // `pair_new` has visited all entries, so no `Answer` is left.
                 Entry::Paired | Entry::Answer { .. } => continue,
                 Entry::Message { actor, turn, text, time } => {
                     let mut input = StepInput::message(*actor, text.text()).turn(*turn);

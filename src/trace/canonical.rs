@@ -1,21 +1,22 @@
-//! Canonical JSON as text: one spelling for every value.
+//! Writes JSON in canonical form.
 //!
-//! No spaces; keys sorted by code point, and the last of equal keys counts; only `"`, `\` and control characters are
-//! escaped; a number with an integral value below 2^53 is written as an integer, other integers digit for digit, other
-//! numbers in the shortest form that reads back.
+//! There are no spaces. Keys are sorted by code point, and the last of equal keys counts. Only `"`, `\` and
+//! control characters below U+0020 are escaped. Integers keep their digits; a number in another notation is
+//! written as an integer if its value is integral and below 2^53, and otherwise in the shortest form that
+//! reads back.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Deeper values are not read as JSON: their text is kept as a string.
+/// The deepest nesting of lists and objects. The text of a deeper value is treated as a string.
 pub(super) const MAX_DEPTH: u8 = 128;
 
 /// Integral floats below this are written as integers (2^53).
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes a JSON value in canonical form. Does not recurse, so depth is limited only by memory.
+/// Returns a JSON value in canonical form. Does not recurse, so the depth is limited only by memory.
 pub(crate) fn of_value(value: &Value) -> String {
     let mut out = String::new();
     let mut open: Vec<Container<'_>> = Vec::new();
@@ -97,7 +98,7 @@ impl<'v> Container<'v> {
     }
 }
 
-/// Returns a JSON text in canonical form, or unchanged if it is not valid JSON.
+/// Returns a JSON text in canonical form, or unchanged if it is nested too deeply or is not valid JSON.
 pub(crate) fn of_text(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     match serde_json::from_str(json).and_then(|raw| write_raw(raw, 0, &mut out)) {
@@ -106,7 +107,7 @@ pub(crate) fn of_text(json: &str) -> String {
     }
 }
 
-/// Reads each level when it is written; integers keep their digits.
+/// Parses one level at a time, as it is written.
 fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<()> {
     let json = raw.get();
     let deeper = || {
@@ -141,7 +142,7 @@ fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<
         }
         Some(b'"') => write_text(&serde_json::from_str::<String>(json)?, out),
         Some(b'-' | b'0'..=b'9') => {
-            // Applies to integers as well: a number beyond a double is not valid.
+            // Parses integers too: a number beyond the range of a double is not valid.
             let number: f64 = serde_json::from_str(json)?;
             if json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || json == "-0" {
                 write_float(number, out);
@@ -208,7 +209,7 @@ mod tests {
         assert_eq!(of_text(&nested(129)), nested(129));
     }
 
-    /// Small enough to be dropped without recursion that would exceed the test's stack.
+    /// Takes the value apart level by level at the end, because dropping it whole would recurse.
     #[test]
     fn a_deep_value_is_written_without_recursion() {
         let mut value = Value::from(1);

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// The recorded content of arguments or an observation.
 ///
-/// Left out of the record (tracing without content, masked fields) does not mean absent: when detectors compare
-/// actions, content that was not recorded equals nothing, not even itself. `==` on this type compares records, and two
-/// records that leave out the same content are equal.
+/// Content that the record leaves out (masked, or traced without content) is not absent: when detectors
+/// compare actions, it equals nothing, not even itself. `==` on this type compares records, so two
+/// [`Content::NotRecorded`] are equal.
 ///
 /// ```
 /// use wrongturn::trace::Content;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content<T> {
-    /// There was none.
+    /// There is no content.
     #[default]
     Absent,
     /// The source left it out.
@@ -54,7 +54,7 @@ impl<T> Content<T> {
         }
     }
 
-    /// Returns true if there was none.
+    /// Returns true if there is no content.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
@@ -71,7 +71,7 @@ impl<T> Content<T> {
 }
 
 impl<T> From<Option<T>> for Content<T> {
-    /// `None` becomes absent.
+    /// Converts `None` to [`Content::Absent`].
     fn from(content: Option<T>) -> Self {
         content.map_or(Self::Absent, Self::Present)
     }

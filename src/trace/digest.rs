@@ -1,7 +1,7 @@
-//! 128-bit digests, by which names, arguments and observations are compared without being stored.
+//! 128-bit digests, used to compare names, arguments and observations without storing them.
 //!
-//! XXH3-128 is fast and well distributed, but not cryptographic: texts that are constructed to collide compare as
-//! equal. A collision by chance is negligible (10^9 texts: below 10^-20).
+//! XXH3-128 is fast and well distributed, but not cryptographic: texts that are constructed to collide
+//! compare as equal. A collision by chance is negligible (10^9 texts: below 10^-20).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,8 +18,8 @@ use super::step::{Event, Step};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Kind, Number, Read, spelling_of};
 
-/// The digest of a text or a JSON value. Only equality has a meaning: the bits may change between versions of this
-/// crate.
+/// The digest of a text or a JSON value. Only equality has a meaning: the bits may change between versions of
+/// this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(u64, u64);
 
@@ -39,7 +39,7 @@ impl Serialize for Digest {
 impl FromStr for Digest {
     type Err = Error;
 
-    /// Reads 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     ///
     /// # Errors
     /// [`ErrorKind::Shape`] if the text is anything else.
@@ -75,7 +75,7 @@ const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 const KEY: u64 = 8;
-/// And of whom.
+// The number of the actor is added to these two.
 const MESSAGE: u64 = 16;
 const ACTION: u64 = 32;
 
@@ -94,24 +94,25 @@ impl Digest {
         Self::from_bits(xxh3_128(text.as_bytes()))
     }
 
-    /// Returns the digest of a JSON spelling that has no `\\u` and no `\\/`.
+    /// Returns the digest of the bytes of a JSON spelling, without quotes.
     pub(crate) fn of_spelling(inner: &[u8]) -> Self {
         Self::from_bits(xxh3_128(inner))
     }
 
-    /// Returns the digest of a text by its spelling in JSON: decoded and undecoded texts compare equal.
+    /// Returns the digest of the canonical JSON spelling of a text, so decoded and undecoded texts compare
+    /// equal.
     pub(crate) fn of_decoded(text: &str) -> Self {
         Self::of_spelling(spelling_of(text).as_bytes())
     }
 
-    /// Returns the digest of a JSON value in canonical form: keys are sorted at every level, and equal numbers are
-    /// equal (1 and 1.0). A value nested deeper than 128 levels has the digest of its canonical text.
+    /// Returns the digest of a JSON value: the order of keys does not matter at any level, and 1 equals 1.0.
+    /// A value nested deeper than 128 levels has the digest of its canonical text as a string.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
         Self::of_shallow(value, 0).unwrap_or_else(|| Self::of_string(&canonical::of_value(value)))
     }
 
-    /// Like [`Digest::of_value`], for a value inside this many others. `None` if it is nested too deeply.
+    /// Like [`Digest::of_value`], for a value at this depth. `None` if it is nested too deeply.
     fn of_shallow(value: &Value, depth: u8) -> Option<Self> {
         let deeper = || (depth < MAX_DEPTH).then_some(depth + 1);
         Some(match value {
@@ -148,7 +149,7 @@ impl Digest {
         Self::of_json_string(spelling_of(text).as_bytes())
     }
 
-    /// Like [`Digest::of_value`], for a string in canonical spelling: most strings need not be decoded.
+    /// Like [`Digest::of_value`], for a string in canonical spelling. Most strings then need no decoding.
     pub(crate) fn of_json_string(spelling: &[u8]) -> Self {
         Self::tagged(STRING, spelling)
     }
@@ -163,7 +164,8 @@ impl Digest {
         object(&mut [(Self::of_key(name.as_bytes()), value)])
     }
 
-    /// Like [`Digest::of_value`], for a JSON text. An invalid text is treated as a string.
+    /// Like [`Digest::of_value`], for a JSON text. A text that is invalid or nested too deeply counts as a
+    /// string.
     pub(crate) fn of_json(json: &str) -> Self {
         let mut reader = Json::new(json.as_bytes());
         match Self::read(&mut reader) {
@@ -183,7 +185,7 @@ impl Digest {
                 }
             }
             Kind::Number => match json.number()? {
-                // To the depth at which other readers keep lists and objects whole.
+                // `serde_json` reads integers of 64 bits exactly, and all others as floats.
                 Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
                     Self::tagged(NUMBER, &integer.to_le_bytes())
                 }
@@ -235,12 +237,12 @@ impl Digest {
         }
     }
 
-    /// Creates the digest of a run without steps.
+    /// Returns the digest of a run without steps.
     pub(crate) fn of_nothing() -> Self {
         Self::tagged(ARRAY, b"")
     }
 
-    /// Returns the digest of a run that goes on with `step`.
+    /// Returns the digest of the run `self` extended by `step`.
     pub(crate) fn with_step(self, step: &Step<'_>) -> Self {
         let actor = step.actor() as u64;
         match step.event() {
@@ -255,7 +257,7 @@ impl Digest {
         }
     }
 
-    /// Returns the digest of arguments; null counts as none.
+    /// Returns the digest of arguments. Null counts as no arguments.
     pub(crate) fn of_arguments(arguments: &Value) -> Self {
         if arguments.is_null() { Self::of_no_arguments() } else { Self::of_value(arguments) }
     }
@@ -295,9 +297,9 @@ impl Digest {
     }
 }
 
-/// Returns the digest of an object's entries in any order.
+/// Returns the digest of an object. The order of the entries does not matter.
 fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
-    // A stable sort: of equal keys the last value counts, as in every common JSON reader.
+    // The sort is stable: the last of equal keys counts, as in most JSON readers.
     pairs.sort_by_key(|(key, _)| *key);
     let mut digest = Digest::tagged(OBJECT, b"");
     for (position, (key, value)) in pairs.iter().enumerate() {
@@ -308,7 +310,7 @@ fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
     digest
 }
 
-/// Returns the integer equal to a float, if JSON readers may read it as one.
+/// Returns the integer that a float equals, if its magnitude is below 2^64.
 #[expect(clippy::cast_possible_truncation, reason = "the range is checked first")]
 fn integer(value: f64) -> Option<i128> {
     const LIMIT: f64 = 18_446_744_073_709_551_616.0;
@@ -320,7 +322,7 @@ fn integer(value: f64) -> Option<i128> {
 pub(crate) struct Members(Vec<(Digest, Digest)>);
 
 impl Members {
-    /// Reads the members of a JSON text. Empty if it is not a valid object.
+    /// Reads the members of a JSON object. Empty if the text does not begin with a valid object.
     pub(crate) fn of(json: &str) -> Self {
         let mut members = Vec::new();
         let read = Json::new(json.as_bytes()).object(|key, value| {
@@ -330,7 +332,7 @@ impl Members {
         if read.is_err() {
             members.clear();
         }
-        // A stable sort: of equal keys the last value counts.
+        // The sort is stable: the last of equal keys counts.
         members.sort_by_key(|(key, _)| *key);
         Self(members)
     }
@@ -342,7 +344,7 @@ impl Members {
         object(&mut left)
     }
 
-    /// Returns the digest of one member.
+    /// Returns the digest of one member, or `None` if there is no such member.
     pub(crate) fn get(&self, name: &str) -> Option<Digest> {
         let wanted = Digest::of_key(name.as_bytes());
         let behind = self.0.partition_point(|(key, _)| *key <= wanted);

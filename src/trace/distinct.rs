@@ -1,12 +1,13 @@
 //! Counts distinct digests in bounded memory by keeping the smallest ones.
 //!
-//! The sketch depends only on the set, and the smallest of a union are among the smallest of its parts: sketches merge
-//! exactly, in any order. Up to 4,096 digests the count is exact. Above that, the estimate (k - 1)/U, with U the k-th
-//! smallest as a share of the range, has a standard error of 1/sqrt(k - 2), 1.6%.
+//! The sketch depends only on the set, and the smallest of a union are among the smallest of its parts, so
+//! sketches merge exactly, in any order. Up to 4,096 digests the count is exact. Above that, the estimate
+//! (k - 1)/U, with U the k-th smallest as a share of the range, has a relative standard error of
+//! 1/sqrt(k - 2), 1.6%.
 //!
-//! References: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al., "On synopses
-//! for distinct-value estimation under multiset operations", SIGMOD 2007 (estimate and error). `HyperLogLog` takes fewer
-//! bytes for the same error, but has no exact range.
+//! References: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al.,
+//! "On synopses for distinct-value estimation under multiset operations", SIGMOD 2007 (estimate and error).
+//! `HyperLogLog` takes fewer bytes for the same error, but has no exact range.
 
 use std::collections::BTreeSet;
 
@@ -24,12 +25,12 @@ pub(crate) struct Distinct {
     kept: BTreeSet<Digest>,
 }
 
-/// A number of distinct things.
+/// A number of distinct items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DistinctCount {
     /// The number.
     pub count: u64,
-    /// False if the number is an estimate, with a standard error of 1.6%.
+    /// False if the number is an estimate, with a relative standard error of 1.6%.
     pub exact: bool,
 }
 
@@ -79,7 +80,7 @@ impl<'de> Deserialize<'de> for Distinct {
     }
 }
 
-/// Estimates the number of digests from the k-th smallest.
+/// Estimates the number of digests from the k-th smallest, `largest`.
 pub(crate) fn estimate(k: u64, largest: Digest) -> u64 {
     let part = largest.leading_bits();
     let all = u128::from(k.saturating_sub(1)) << 64;

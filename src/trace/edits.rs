@@ -8,7 +8,8 @@ use super::step::{Event, Step};
 use super::trace::Trace;
 
 impl Trace {
-    /// Returns the steps with one step repeated right after itself, each time in a new turn. Later steps move back.
+    /// Returns the steps with `times` copies of one step right after it, each in a new turn. The indexes of
+    /// later steps grow by `times`.
     pub(crate) fn with_repeats(&self, step: u64, times: u64) -> impl Iterator<Item = Step<'_>> {
         self.steps().flat_map(move |original| {
             let copies = if original.index == step { times } else { 0 };
@@ -18,7 +19,8 @@ impl Trace {
         })
     }
 
-    /// Returns the steps without these ranges. Later steps move up.
+    /// Returns the steps outside these inclusive ranges of indexes. The index of each falls by the number of
+    /// steps removed before it.
     pub(crate) fn without(&self, ranges: &[(u64, u64)]) -> impl Iterator<Item = Step<'_>> {
         let is_removed =
             |step: &Step<'_>| ranges.iter().any(|(first, last)| (*first..=*last).contains(&step.index));
@@ -33,8 +35,8 @@ impl Trace {
         })
     }
 
-    /// Returns the steps followed by these actions again, each in a new turn, with success, an empty answer and no
-    /// progress.
+    /// Returns the steps, followed by copies of these actions, each in a new turn, with success and without
+    /// observation and progress.
     pub(crate) fn with_successes(&self, steps: &[u64]) -> impl Iterator<Item = Step<'_>> {
         let index = self.steps().next_back().map_or(0, |step| step.index);
         let turn = self.steps().map(|step| step.turn).max().unwrap_or(0);

@@ -9,7 +9,8 @@ use serde::ser::{Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
-/// The id of a trace in a tracing system: 128 bits, not all zero, written as 32 hexadecimal digits.
+/// The id of a trace in a tracing system: 128 bits, not all zero, written as 32 lower-case hexadecimal
+/// digits.
 ///
 /// ```
 /// use wrongturn::trace::TraceId;
@@ -22,7 +23,7 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TraceId(NonZeroU128);
 
-/// The id of a span: 64 bits, not all zero, written as 16 hexadecimal digits.
+/// The id of a span: 64 bits, not all zero, written as 16 lower-case hexadecimal digits.
 ///
 /// ```
 /// use wrongturn::trace::SpanId;
@@ -62,8 +63,8 @@ macro_rules! id {
             /// Parses hexadecimal digits in either case.
             ///
             /// # Errors
-            /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the length is wrong, a character is not a digit, or all
-            /// digits are zero.
+            /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the length is wrong, a character is not a
+            /// digit, or all digits are zero.
             fn from_str(text: &str) -> Result<Self> {
                 let digits = text.len() == 2 * $bytes && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let number = if digits { $number::from_str_radix(text, 16).ok() } else { None };

@@ -1,4 +1,4 @@
-//! Maps keyed by digests and texts, and lists that grow slowly.
+//! Maps keyed by digests and texts, and lists that grow in small steps.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -8,10 +8,10 @@ use super::digest::Digest;
 /// A hash map keyed by digests, which are hashes already.
 pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHasher>>;
 
-/// A set of digests.
+/// A hash set of digests.
 pub(crate) type DigestSet = HashSet<Digest, BuildHasherDefault<DigestHasher>>;
 
-/// Empties a map. Drops a large one, since clearing costs as much as its capacity in every later trace.
+/// Empties a map. Replaces a large one, since the cost of every later clearing would grow with its capacity.
 pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     const LARGE: usize = 1024;
     if map.capacity() > LARGE {
@@ -21,8 +21,8 @@ pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     }
 }
 
-/// Returns about how many bytes a map holds: its table has a power of two of slots, at most seven in eight used, with
-/// one more byte each.
+/// Estimates the bytes of a map's table: the number of slots is a power of two, at most seven eighths are
+/// used, and each takes one more byte.
 pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     let capacity = map.capacity();
     if capacity == 0 {
@@ -32,7 +32,8 @@ pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     places * (size_of::<(Digest, V)>() + 1)
 }
 
-/// Appends to a list that grows by an eighth: open traces have many lists, and doubling would leave each half empty.
+/// Appends to a list that grows by about an eighth: open traces have many lists, and doubling could leave
+/// each half empty.
 #[inline]
 pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {
     if list.len() == list.capacity() {
@@ -59,13 +60,13 @@ impl Hasher for DigestHasher {
     }
 }
 
-/// A hash map keyed by ids and names of one input.
+/// A hash map keyed by the ids and names of one input.
 pub(crate) type TextMap<K, V> = HashMap<K, V, BuildHasherDefault<TextHasher>>;
 
-/// A hash set of ids and names of one input.
+/// A hash set of the ids and names of one input.
 pub(crate) type TextSet<K> = HashSet<K, BuildHasherDefault<TextHasher>>;
 
-/// Hashes texts by XXH3. Texts that are constructed to collide slow down reading.
+/// Hashes texts with XXH3. Texts that are constructed to collide slow down reading.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct TextHasher(u64);
 
@@ -78,7 +79,7 @@ impl Hasher for TextHasher {
         self.0 = self.0.rotate_left(5) ^ xxhash_rust::xxh3::xxh3_64(bytes);
     }
 
-    // Ends of texts, and discriminants of keys of several kinds.
+    // Called at the end of each text; `write_isize` gets the discriminants of enum keys.
     fn write_u8(&mut self, value: u8) {
         self.write_u64(u64::from(value));
     }

@@ -1,4 +1,4 @@
-//! The trace model: every reader produces it and every detector sees it.
+//! The trace model, which every reader produces and every detector reads.
 //!
 //! [`Trace::builder`] builds a trace call by call. [`NATIVE_VERSION`] describes the JSON form.
 

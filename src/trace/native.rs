@@ -27,15 +27,19 @@ use crate::objects::Objects;
 ///             "status": "unknown", "reason": "running"}]}
 /// ```
 ///
-/// `version` and `steps` are required. Later documents of version 1 may have more fields; unknown fields are skipped. A
-/// step has either `text` (a message) or `name` (an action). Defaults: `actor` of an action is the agent, `status` is
-/// `unknown`, `step` and `turn` are one more than before. `not_recorded` lists content that the source left out, which
-/// differs from no content. `arguments_json` has the JSON text of arguments that a JSON value would change, such as an
-/// unpaired surrogate or a number of many digits; `arguments_digest` stands for arguments whose text was not kept.
-/// `no_route` says why there is no `route`. `time` is in nanoseconds
-/// since 1970. `usage` is the cost of the step: each action of a turn has the tokens of the response that issued it, or,
-/// in a turn without actions, each message of the agent. `span` is the span of the step. A route of `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name",
-/// "arguments", "compare"}`, with `compare` as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
+/// `version` and `steps` are required. Later documents of version 1 may have more fields; unknown fields are
+/// skipped. A step has either `text` and `actor` (a message) or `name` (an action). By default, the `actor`
+/// of an action is the agent, `status` is `unknown`, and `step` and `turn` start at 0 and grow by one with
+/// each step.
+///
+/// `not_recorded` lists content that the source left out, which differs from absent content. `arguments_json`
+/// has the JSON text of arguments that a JSON value would change, such as an unpaired surrogate or a number
+/// of many digits; `arguments_digest` stands for arguments whose text was not kept. `no_route` says why there
+/// is no `route`. `where` has the first and the last step of a failure. `time` is in nanoseconds since 1970.
+/// `usage` is the cost of the step: each action of a turn has the tokens of the response that issued it, or,
+/// in a turn without actions, each message of the agent. A route of `{"kind": "actions"}` has milestones
+/// `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
+/// [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -122,7 +126,7 @@ mod tests {
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
-    /// Derived readers would accept a list for an object, by position.
+    /// A derived `Deserialize` would accept a list for an object, by position.
     #[test]
     fn a_list_is_no_object() {
         let run = |step: Value| read(json!({"version": 1, "steps": [step]}));

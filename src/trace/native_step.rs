@@ -21,7 +21,7 @@ pub(crate) enum Part {
     Observation,
 }
 
-/// A step in the native form, in which live traces are kept too.
+/// A step in the native form, which live traces use for their steps too.
 #[derive(Debug, Clone, Serialize, Deserialize, Default)]
 pub(crate) struct WireStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(crate) struct WireStep {
     arguments: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments_json: Option<String>,
-    /// Of arguments without their text.
+    /// The digest of arguments whose text was not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     arguments_digest: Option<Digest>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,10 @@ impl WireStep {
         }
     }
 
-    /// Gives an action the answer of this step.
+    /// Copies the answer of this step to an action.
+    ///
+    /// # Errors
+    /// If the step has an observation that it lists as not recorded.
     pub(crate) fn answer<'w>(&'w self, action: &mut Action<'w>) -> Result<()> {
         action.observation = self.content(Part::Observation, self.observation.as_deref())?.map(Into::into);
         action.status = self.status.unwrap_or_default();
@@ -112,7 +115,7 @@ impl WireStep {
         Ok(())
     }
 
-    /// Sets the answer, without what only some answers have.
+    /// Sets the observation, the status and the provenance.
     pub(crate) fn set_answer(
         &mut self,
         observation: &Content<Text<'_>>,
@@ -156,7 +159,7 @@ impl WireStep {
         Ok(input)
     }
 
-    /// Returns an estimate of the bytes of a step that was made of an input.
+    /// Estimates the bytes of a step that was made from a [`StepInput`].
     pub(crate) fn bytes(&self) -> usize {
         let Self { text, name, arguments_json, call_id, observation, error_type, location, .. } = self;
         let texts = [text, name, arguments_json, call_id, observation, error_type, location];
@@ -165,7 +168,7 @@ impl WireStep {
 }
 
 impl From<&StepInput<'_>> for WireStep {
-    /// Keeps the arguments as text.
+    /// Keeps the arguments as text, or as a digest if they have no text.
     fn from(step: &StepInput<'_>) -> Self {
         let mut wire = Self {
             step: step.index,
@@ -204,7 +207,7 @@ impl From<Step<'_>> for WireStep {
         let mut wire = Self::from(&step.input());
         let arguments = step.digested(Actors::All).and_then(|(_, digests)| digests.arguments);
         if let Some((json, digest)) = wire.arguments_json.take().zip(arguments) {
-            // Arguments that are not valid JSON are a string.
+            // Arguments that are not valid JSON count as a string.
             let value: Value = serde_json::from_str(&json).unwrap_or_else(|_| Value::String(json.clone()));
             let is_same = depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
             wire.arguments_json = (!is_same).then_some(json);
@@ -214,10 +217,10 @@ impl From<Step<'_>> for WireStep {
     }
 }
 
-/// Deeper arguments are written as text, to be read back at any depth.
+/// Arguments nested deeper are written as text, which can be read back at any depth.
 const DEEPEST: usize = 100;
 
-/// Returns the number of nested lists and objects.
+/// Returns how deeply lists and objects are nested.
 fn depth(value: &Value) -> usize {
     let (mut deepest, mut open) = (0, vec![(value, 0)]);
     while let Some((value, depth)) = open.pop() {

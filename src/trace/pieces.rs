@@ -21,7 +21,6 @@ pub(crate) struct Call<'a> {
     /// Start time in nanoseconds since 1970.
     pub(crate) time: Option<u64>,
     pub(crate) usage: Option<Box<Usage>>,
-    /// The span of the call.
     pub(crate) span: Option<SpanId>,
 }
 
@@ -40,7 +39,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes the step of this call and its answer.
+    /// Makes the step of this call and its answer. A call without an answer is [`UnknownReason::Unanswered`].
     #[inline]
     pub(super) fn step<'s>(&'s self, answer: Option<&'s Answer<'_>>) -> StepInput<'s> {
         let mut action = Action::new(&self.name);

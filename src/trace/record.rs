@@ -40,7 +40,7 @@ enum Body {
 #[derive(Debug, Clone)]
 struct ActionRecord {
     name: Box<str>,
-    /// As the source spells them. `None` if their text was not kept.
+    /// The text as the source spells it, if it was kept.
     arguments: Option<Box<str>>,
     call_id: Option<Box<str>>,
     observation: Option<Box<str>>,
@@ -50,7 +50,7 @@ struct ActionRecord {
     has_arguments_recorded: bool,
     has_observation_recorded: bool,
     name_digest: Digest,
-    /// The folded name, if it differs.
+    /// The digest of the folded name, if it differs.
     folded_name_digest: Option<Box<Digest>>,
     arguments_digest: Digest,
     observation_digest: Digest,
@@ -140,7 +140,7 @@ impl ActionRecord {
             name_digest: digests.name,
             folded_name_digest: (digests.folded_name != digests.name).then(|| Box::new(digests.folded_name)),
             arguments_digest: digests.arguments.unwrap_or(Digest::NONE),
-            // The kept text is decoded and compared in decoded form from now on.
+            // Decoding may have replaced invalid bytes, so the digest is computed again.
             observation_digest: observation.as_deref().map_or(Digest::NONE, Digest::of_decoded),
             observation,
         }

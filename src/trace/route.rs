@@ -1,4 +1,5 @@
-//! Reference routes: the milestones that an expert reaches, in order, with their steps.
+//! Reference routes: the milestones that an expert reaches, in order, and the steps at which they are
+//! reached.
 
 use std::borrow::Cow;
 
@@ -17,7 +18,7 @@ use crate::objects::in_order;
 pub enum Target {
     /// The first step whose progress is at least this score.
     Score(f64),
-    /// The first action that equals this one.
+    /// The first action with this actor and name, and with equal compared arguments.
     Action(ReferenceAction),
 }
 
@@ -45,8 +46,8 @@ pub struct ReferenceAction {
 }
 
 impl ReferenceAction {
-    /// Makes an expected action of `actor` called `name`. `compare` lists the arguments that must be equal: `None` for
-    /// all of them, an empty list for none.
+    /// Makes an expected action. `compare` names the arguments that must be equal: `None` stands for all, and
+    /// an empty list for none.
     #[must_use]
     pub fn new(actor: Actor, name: &str, arguments: &Value, compare: Option<Vec<String>>) -> Self {
         Self {
@@ -106,13 +107,13 @@ impl ReferenceAction {
         self.digest
     }
 
-    /// Returns the digest of one argument, or `None` if it is not expected.
+    /// Returns the digest of one argument, or `None` if there is no such argument.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(&self.arguments, name)
     }
 
-    /// Returns the arguments that must be equal, or `None` for all of them.
+    /// Returns the names of the arguments that must be equal, or `None` for all.
     #[must_use]
     pub fn compare(&self) -> Option<&[String]> {
         self.compare.as_deref()
@@ -133,7 +134,7 @@ pub struct Milestone {
     pub reference_step: u64,
     /// The condition for reaching it.
     pub target: Target,
-    /// A description for readers; for an expected action, its name.
+    /// A description, which is not compared.
     pub label: Option<String>,
 }
 
@@ -187,8 +188,8 @@ impl ReferenceRoute {
     /// Makes a route of these milestones.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if reference steps decrease, a score is not finite, or scores and
-    /// actions are mixed.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if reference steps decrease, a score is not finite, or
+    /// scores and actions are mixed.
     pub fn new(milestones: Vec<Milestone>) -> Result<Self> {
         for pair in milestones.windows(2) {
             if let [before, after] = pair {
@@ -219,7 +220,7 @@ impl ReferenceRoute {
         &self.milestones
     }
 
-    /// Returns the look-up tables of the route, made once for all runs.
+    /// Returns the lookup tables of the route for these actors, built on first use.
     pub(crate) fn index(&self, actors: Actors) -> &std::sync::Arc<RouteIndex> {
         self.indices.get(&self.milestones, actors)
     }

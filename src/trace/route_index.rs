@@ -1,4 +1,4 @@
-//! Look-up tables of a reference route, made once for all runs of the route.
+//! Lookup tables of a reference route, built once for all of its runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use super::digest::{Digest, Members};
 use super::route::{Milestone, ReferenceAction, Target};
 use super::step::{Actor, Actors};
 
-/// The actor of an action and the digest of the action.
+/// A digest of the compared parts of an action, and its actor.
 type Key = (Digest, Actor);
 
 /// The milestones of the chosen actors, indexed by what reaches them.
@@ -22,9 +22,9 @@ pub(crate) struct RouteIndex {
     pub(crate) ascending: Vec<(f64, usize)>,
     /// The actors whose actions are milestones.
     actors: Vec<Actor>,
-    /// Marks by the digest of the complete action, sorted.
+    /// Marks by the name and arguments that reach them, sorted.
     keys: Vec<(Key, usize)>,
-    /// Marks by name, for milestones that compare only some arguments.
+    /// The sets of arguments that milestones compare, by name and actor.
     compared: BTreeSet<(Key, Vec<String>)>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct RouteIndex {
 pub(crate) struct Mark {
     /// Position in the route.
     pub(crate) milestone: usize,
-    /// Reference step, not counting milestones of other actors.
+    /// Reference step, less the milestones of other actors before it.
     pub(crate) reference_step: u64,
 }
 
@@ -53,7 +53,7 @@ impl RouteIndex {
                 Target::Action(action) => index.expect(action),
                 Target::Score(score) => index.ascending.push((*score, index.marks.len())),
             }
-            // Renumbers the rest: dropped steps before it no longer count.
+            // Dropped milestones at earlier steps no longer count.
             let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
             let reference_step = milestone.reference_step.saturating_sub(before);
             index.marks.push(Mark { milestone: position, reference_step });
@@ -84,13 +84,13 @@ impl RouteIndex {
         self.keys.push(((decisive, actor), self.marks.len()));
     }
 
-    /// Returns true if actions of this actor count.
+    /// Returns true if a milestone expects an action of this actor.
     pub(crate) fn counts(&self, actor: Actor) -> bool {
         self.actors.contains(&actor)
     }
 
-    /// Collects the marks that an action reaches. All marks of one key are reached at once, so if the first is not
-    /// open, none is.
+    /// Collects the open marks that an action reaches. All marks of one key are reached at once, so if the
+    /// first is not open, none is.
     pub(crate) fn reach(
         &self,
         actor: Actor,
@@ -125,14 +125,15 @@ impl RouteIndex {
     }
 }
 
-/// Returns the digest of a name with some of the arguments. Each of them may be missing.
+/// Combines the digest of a name with those of some arguments. A missing argument counts as [`Digest::NONE`].
 fn with_members(name: Digest, members: &[String], given: &Members) -> Digest {
     members.iter().fold(name, |digest, member| {
         digest.and(Digest::of_text(member)).and(given.get(member).unwrap_or(Digest::NONE))
     })
 }
 
-/// The indexes of one route, each made on first use. They derive from the route alone.
+/// The indexes of one route, each built on first use. They derive from the milestones, so equality ignores
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Indices {
     agent: OnceLock<Arc<RouteIndex>>,

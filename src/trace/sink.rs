@@ -1,4 +1,4 @@
-//! [`StepValidator`] validates steps, a [`StepSink`] takes them.
+//! [`StepValidator`] validates steps, and a [`StepSink`] receives them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use super::route::RouteStatus;
 use super::step::{Event, Step, StepInput};
 use crate::error::{Error, Result};
 
-/// Metadata of a run. Everything is optional: sources differ in what they record.
+/// Metadata of a run. Every field is optional, because sources differ in what they record.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub struct Metadata {
     /// The task within the domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The number of the trial of the task.
+    /// The number of this trial of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<u64>,
     /// The file or system of origin.
@@ -42,7 +42,7 @@ pub struct Metadata {
     /// Why the run ended, in the source's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub termination: Option<String>,
-    /// Free labels.
+    /// Further metadata, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
@@ -68,12 +68,12 @@ impl Unpaired {
     }
 }
 
-/// A failure that is labelled in the source.
+/// A failure that the source labels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelledFailure {
     /// The failure mode, in the source's words.
     pub mode: String,
-    /// First and last step of the failure.
+    /// First and last step of the failure, if labelled.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
     /// True if the source calls it a cause of the outcome.
@@ -105,7 +105,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Makes the ending of a run.
+    /// Makes a summary without unpaired counts and failures.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the reward is not finite.
@@ -115,7 +115,7 @@ impl RunSummary {
         Ok(ending)
     }
 
-    /// Takes what it lacks from another ending.
+    /// Copies a missing id, task, model, agent, termination and reward from another summary.
     pub(crate) fn fill(&mut self, other: &Self) {
         let (own, from) = (&mut self.metadata, &other.metadata);
         own.id = own.id.take().or_else(|| from.id.clone());
@@ -126,7 +126,10 @@ impl RunSummary {
         self.reward = self.reward.or(other.reward);
     }
 
-    /// Replaces the reward, if the new one is finite.
+    /// Replaces the reward.
+    ///
+    /// # Errors
+    /// If the new one is not finite.
     pub(crate) fn set_reward(&mut self, reward: Option<f64>) -> Result<()> {
         if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {
             return Err(Error::trace(format!("the reward is {reward}, not finite")));
@@ -153,7 +156,7 @@ impl RunSummary {
         &self.metadata
     }
 
-    /// Returns the reward, which is finite.
+    /// Returns the reward, if recorded. It is finite.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         self.reward
@@ -180,7 +183,7 @@ pub struct RunSource<'s> {
 }
 
 impl RunSource<'_> {
-    /// Returns the name of the format.
+    /// Returns the name of the format, if the steps were read from an input.
     #[must_use]
     pub fn format(&self) -> Option<&'static str> {
         self.format
@@ -199,10 +202,11 @@ pub(crate) trait Places: std::fmt::Debug {
 pub struct SourcePlace {
     /// The 1-based line.
     pub line: u64,
-    /// The JSON pointer of the element in its document; within a run of a list, until the position of the run is known.
+    /// The JSON pointer of the element in its document. For a run in a list, the pointer is relative to the
+    /// run until the position of the run is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// The key of the list of runs.
+    /// The key of the list of runs, until the pointer is complete. Empty if the document is the list.
     #[serde(skip)]
     pub(crate) list: Option<&'static str>,
 }
@@ -218,7 +222,7 @@ impl SourcePlace {
     }
 }
 
-/// Takes the validated steps of the runs of one file. Readers feed it without building a trace first.
+/// Receives the validated steps of the runs of one file, without building a [`Trace`](crate::Trace).
 ///
 /// ```
 /// use wrongturn::{ReadOptions, Status, Step, read::read_slice, trace::{RunSummary, Event, RouteStatus, StepSink}};
@@ -257,28 +261,29 @@ pub trait StepSink {
     /// Begins the run at this 0-based position of its file.
     fn begin(&mut self, position: u64, routing: &RouteStatus);
 
-    /// Takes the next step of the run. Actions arrive in call order, each with its answer.
+    /// Receives the next step of the run. Actions arrive in call order, each with its answer.
     fn step(&mut self, step: &Step<'_>);
 
     /// Completes the run.
     fn end(&mut self, ending: RunSummary);
 
-    /// Completes the run, with facts about its source. Unless overridden, the facts are dropped.
+    /// Completes the run, with facts about its source. By default, calls [`StepSink::end`] without them.
     fn end_of(&mut self, ending: RunSummary, source: &RunSource<'_>) {
         let _ = source;
         self.end(ending);
     }
 
-    /// Discards the run, which could not be read: steps since [`StepSink::begin`] are void.
+    /// Discards the run, which could not be read, with all its steps since [`StepSink::begin`].
     fn abandon(&mut self);
 
-    /// Takes an error of the input. A returned error is kept in the [`ReadSummary`](crate::read::ReadSummary).
+    /// Receives an error of the input. A returned error is kept in the
+    /// [`ReadSummary`](crate::read::ReadSummary). By default, returns the error.
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }
 }
 
-/// Validates the steps of one run, in order. Only a gate makes a [`Step`].
+/// Validates the steps of one run, in order.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, StepValidator, StepInput}};
@@ -297,17 +302,18 @@ pub struct StepValidator {
 }
 
 impl StepValidator {
-    /// Makes a gate at the start of a run.
+    /// Makes a validator for a new run.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Validates one step.
+    /// Validates one step. An action with a known status loses its
+    /// [`UnknownReason`](crate::trace::UnknownReason).
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the step before, or the
-    /// progress is not finite. The step is then not part of the run.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the step before, or
+    /// the progress is not finite. The step is then not part of the run.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
         let StepInput { index, turn, actor, location, progress, time, usage, span, mut event } = input;

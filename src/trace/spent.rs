@@ -1,9 +1,9 @@
-//! Tokens of responses without a call, which their messages carry.
+//! Tokens of responses without a call, which the messages of the agent carry.
 
 use super::step::Actor;
 use super::usage::Usage;
 
-/// The tokens of turns, while a run is read.
+/// The tokens of each turn of the run that is being read.
 #[derive(Debug, Default)]
 pub(super) struct TurnUsage {
     of_turns: Vec<(u64, Usage)>,
@@ -18,12 +18,12 @@ impl TurnUsage {
         self.of_turns.is_empty()
     }
 
-    /// Sets the tokens of a turn; the first value counts.
+    /// Sets the tokens of a turn. The first value counts.
     pub(super) fn add(&mut self, turn: u64, tokens: Usage) {
         self.of_turns.push((turn, tokens));
     }
 
-    /// Drops these turns, whose calls carry their tokens.
+    /// Sorts the turns and drops those with calls, which carry the tokens themselves.
     pub(super) fn leave_out(&mut self, turns_of_calls: impl Iterator<Item = u64>) {
         self.of_turns.sort_by_key(|(turn, _)| *turn);
         self.of_turns.dedup_by_key(|(turn, _)| *turn);
@@ -37,10 +37,10 @@ impl TurnUsage {
         self.of_turns.retain(|(_, tokens)| !tokens.is_empty());
     }
 
-    /// Returns the tokens of a message, after turns with calls were dropped.
+    /// Returns the tokens of a message. Requires a call of [`TurnUsage::leave_out`] since the last addition.
     #[inline]
     pub(super) fn of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
-        // Messages of other actors may have the number of the turn that they lead to.
+        // A message of another actor may have the number of the agent's turn after it.
         if self.is_empty() || actor != Actor::Agent {
             return None;
         }

@@ -25,7 +25,7 @@ named! {
 }
 
 named! {
-    /// The actors whose actions a detector looks at.
+    /// The actors whose actions a detector considers.
     #[derive(Default)]
     pub enum Actors: "choice of actors" {
         /// The agent only.
@@ -107,21 +107,23 @@ impl<'a> StepInput<'a> {
         }
     }
 
-    /// Sets the step index. Default: one more than the step before, starting at 0.
+    /// Sets the step index. By default, the first index is 0 and each later one is one more than the one
+    /// before.
     #[must_use]
     pub fn at(mut self, index: u64) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// Sets the turn, the index of the message that issued the step. Default: a turn of its own.
+    /// Sets the turn, the index of the message that issued the step. By default, each step has a turn of its
+    /// own.
     #[must_use]
     pub fn turn(mut self, turn: u64) -> Self {
         self.turn = Some(turn);
         self
     }
 
-    /// Sets the location.
+    /// Sets the location of the agent, such as a room.
     #[must_use]
     pub fn location(mut self, location: &'a str) -> Self {
         self.location = Some(location);
@@ -159,7 +161,8 @@ impl<'a> StepInput<'a> {
 
 /// A validated step: indexes strictly increase within its trace and progress is finite.
 ///
-/// Only a [`StepValidator`](crate::trace::StepValidator) makes one, for a whole [`Trace`](crate::Trace) or live.
+/// Only a [`StepValidator`](crate::trace::StepValidator) makes one, for a whole [`Trace`](crate::Trace) or
+/// live.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, Actors, StepValidator, StepInput}};
@@ -189,7 +192,7 @@ pub struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// Returns the source's index of the step.
+    /// Returns the index of the step.
     #[must_use]
     pub fn index(&self) -> u64 {
         self.index
@@ -207,31 +210,31 @@ impl<'a> Step<'a> {
         self.actor
     }
 
-    /// Returns the location.
+    /// Returns the location of the agent, if recorded.
     #[must_use]
     pub fn location(&self) -> Option<&'a str> {
         self.location
     }
 
-    /// Returns the cumulative score after the step, which is finite.
+    /// Returns the cumulative score after the step, if recorded. It is finite.
     #[must_use]
     pub fn progress(&self) -> Option<f64> {
         self.progress
     }
 
-    /// Returns the start time in nanoseconds since 1970. Detectors do not read it.
+    /// Returns the start time in nanoseconds since 1970, if recorded. Detectors do not read it.
     #[must_use]
     pub fn time(&self) -> Option<u64> {
         self.time
     }
 
-    /// Returns the cost of the step. Detectors do not decide by it.
+    /// Returns the cost of the step, if recorded. Verdicts do not depend on it.
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         self.usage.as_ref()
     }
 
-    /// Returns the span of the step. Detectors do not read it.
+    /// Returns the span of the step, if recorded. Detectors do not read it.
     #[must_use]
     pub fn span(&self) -> Option<SpanId> {
         self.span
@@ -243,7 +246,7 @@ impl<'a> Step<'a> {
         &self.event
     }
 
-    /// Returns the step as it was before validation, with its index and turn.
+    /// Converts the step to an input with the same index and turn.
     pub(crate) fn input(&self) -> StepInput<'a> {
         StepInput {
             index: Some(self.index),
@@ -273,7 +276,7 @@ impl<'a> Step<'a> {
         self.action_of(actors).zip(self.digests)
     }
 
-    /// Returns the addresses of its name, arguments and answer, or of its text.
+    /// Returns the addresses of its name, arguments and answer, or of its text; 0 stands for none.
     #[cfg(feature = "scan")]
     pub(crate) fn addresses(&self) -> [usize; 3] {
         let of = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.as_ptr().addr());
@@ -287,7 +290,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Returns about how many bytes its texts have.
+    /// Estimates the bytes of the step with its texts.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match &self.event {
@@ -300,8 +303,8 @@ impl<'a> Step<'a> {
             }
     }
 
-    /// Returns what `find` computes for the step; it is called once, however many detectors ask. All must ask for the
-    /// same type: any other gives `None`.
+    /// Returns the result of the first `find` that is passed for the step; later ones are not called. `None`
+    /// if the result has another type.
     pub(crate) fn facts<T: Any + Send + Sync>(&self, find: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.facts.get_or_init(|| Arc::new(find()))).downcast().ok()
     }

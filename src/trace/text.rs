@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::digest::Digest;
 use crate::json::{Escapes, JsonString};
 
-/// A text that is kept in its spelling: copied at memory speed, decoded only if it is read.
+/// A copy of a text in its spelling, decoded only when it is read.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptText {
     spelling: Box<[u8]>,
@@ -25,7 +25,7 @@ impl KeptText {
     }
 }
 
-/// A text of a trace. Reading it may decode it; comparing by [`Text::digest`] does not.
+/// A text of a trace. Reading it may decode it; [`Text::digest`] seldom does.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(Repr<'a>);
 
@@ -165,8 +165,8 @@ impl<'a> Text<'a> {
         split.map_or((self, None), |(line, rest)| (line, Some(rest)))
     }
 
-    /// Splits the text at the first place of `part`, which has no escapes other than line feeds and no `/`. For plainly
-    /// spelled texts.
+    /// Splits the text at the first occurrence of `part`, which must have no `/` and no characters that JSON
+    /// escapes except line feeds. For plainly spelled texts.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -176,7 +176,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Like [`Text::split_once`], at the last place.
+    /// Like [`Text::split_once`], at the last occurrence.
     pub(crate) fn rsplit_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.rsplit_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -186,7 +186,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Strips this suffix, which has no escapes other than line feeds and no `/`. For plainly spelled texts.
+    /// Strips the suffix `part`, with the same limits as for [`Text::split_once`].
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         match self.0 {
             Repr::Plain(text) => text.strip_suffix(part).map(Self::from),
@@ -202,7 +202,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns false only if the text does not contain this, which has no `/` and no characters that JSON escapes.
+    /// Returns false only if the text does not contain `part`, which must have no `/` and no characters that
+    /// JSON escapes.
     pub(crate) fn may_hold(&self, part: &memchr::memmem::Finder<'_>) -> bool {
         part.find(self.spelling()).is_some() || !self.is_plainly_spelled()
     }
@@ -212,7 +213,7 @@ impl<'a> Text<'a> {
     pub fn digest(&self) -> Digest {
         match self.0 {
             Repr::Plain(text) => Digest::of_decoded(text),
-            // A spelling without \\u and \\/ is unique, and can stand for the text.
+            // The canonical spelling is unique, so it can stand for the text.
             Repr::Json(string) => match string.canonical_spelling() {
                 Some(spelling) => Digest::of_spelling(&spelling),
                 None => Digest::of_decoded(&string.decode()),

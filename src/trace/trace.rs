@@ -9,7 +9,7 @@ use super::sink::{LabelledFailure, Metadata, RunSummary, StepSink, StepValidator
 use super::step::{Actor, Step, StepInput};
 use crate::error::Result;
 
-/// One recorded run: ordered steps, metadata, an optional reward, an optional reference route.
+/// One recorded run: ordered steps, metadata, an optional reward and an optional reference route.
 ///
 /// ```
 /// use wrongturn::{Action, Status, Trace, trace::{Actor, StepInput}};
@@ -106,7 +106,7 @@ impl Trace {
         self.steps.is_empty()
     }
 
-    /// Returns all that is known of the run besides its steps.
+    /// Returns the metadata, the reward, the counts of unpaired calls and answers, and the labelled failures.
     #[must_use]
     pub fn ending(&self) -> &RunSummary {
         &self.ending
@@ -118,7 +118,7 @@ impl Trace {
         &self.ending.metadata
     }
 
-    /// Returns the reward, which is finite.
+    /// Returns the reward, if recorded. It is finite.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {
         self.ending.reward
@@ -142,7 +142,7 @@ impl Trace {
         &self.ending.failures
     }
 
-    /// Feeds the whole trace to a sink, as the run at this position of a file.
+    /// Feeds the whole trace to a sink, as the run at this 0-based position of a file.
     pub fn replay(&self, position: u64, sink: &mut dyn StepSink) {
         sink.begin(position, &self.routing);
         for step in self.steps() {
@@ -198,7 +198,7 @@ impl TraceBuilder {
         Ok(())
     }
 
-    /// Appends an action of the agent.
+    /// Appends an action of the agent, with [`Provenance::Flag`](crate::trace::Provenance::Flag).
     ///
     /// # Errors
     /// See [`TraceBuilder::push`].
@@ -221,7 +221,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Sets the reward.
+    /// Sets the reward, which must be finite.
     #[must_use]
     pub fn reward(mut self, reward: f64) -> Self {
         self.reward = Some(reward);

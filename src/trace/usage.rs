@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Time and tokens. Detectors ignore them. The cost of a finding is the time, input tokens and output tokens of the
-/// steps in its range.
+/// The time and tokens of a step. Verdicts do not depend on them. The cost of a finding is the time, input
+/// tokens and output tokens of the steps in its range.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, StepInput, Usage}};
@@ -18,14 +18,14 @@ pub struct Usage {
     /// Duration in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
-    /// Input tokens of the model response that produced the step's turn. The same number stands on every action of the
-    /// turn or, in a turn without actions, on every message from the agent; sums count it once.
+    /// Input tokens of the model response that produced the step's turn. Every action of the turn has the
+    /// same number, as has every message of the agent in a turn without actions; sums count it once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens written in that response.
+    /// Output tokens of that response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Tokens read that came from a cache.
+    /// Input tokens of that response that came from a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
 }

@@ -8,7 +8,8 @@ use crate::export::csv_text;
 use crate::report::cell::Cell;
 
 impl Table {
-    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty.
+    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty. A text
+    /// that begins like a formula gets an apostrophe in front.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if `out` cannot be written.
@@ -56,7 +57,7 @@ impl Table {
     /// Returns the table as CSV.
     ///
     /// # Errors
-    /// None at present.
+    /// Does not fail at present.
     pub fn csv(&self) -> Result<String> {
         let mut bytes = Vec::new();
         self.write_csv(&mut bytes)?;

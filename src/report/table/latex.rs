@@ -4,15 +4,17 @@ use super::{Column, Kind, Table};
 use crate::report::cell::Cell;
 use crate::report::markup::is_unprintable;
 
-/// The width of a LaTeX page and of a label, in characters of footnote size, and the most rows on one page.
+/// The width of a page, in characters of footnote size.
 const LATEX_WIDTH: usize = 76;
+/// The largest width of a text column, in the same characters.
 const LATEX_LABEL: usize = 24;
+/// The most rows of a table that stays on one page.
 const LATEX_LONG: usize = 30;
 
 impl Table {
-    /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of the class
-    /// `article`: texts are wrapped, columns that do not fit follow in another table, and long tables continue on
-    /// further pages.
+    /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of
+    /// the class `article`: texts are wrapped, columns that do not fit follow in another table, and long
+    /// tables continue on further pages.
     #[must_use]
     pub fn latex(&self) -> String {
         let cells = self.shown();
@@ -82,7 +84,7 @@ fn hundredths(count: usize) -> String {
     format!("{}.{:02}", count / 100, count % 100)
 }
 
-/// Escapes a text that may be broken after punctuation and within long words.
+/// Escapes a text and lets it break after punctuation and within long words.
 fn latex_breakable(text: &str) -> String {
     let mut broken = String::new();
     let mut letters = 0;
@@ -97,7 +99,7 @@ fn latex_breakable(text: &str) -> String {
     broken
 }
 
-/// Escapes a text for LaTeX, and lets long words, paths and names break.
+/// Escapes a text for LaTeX and lets long words, paths and names break.
 pub(in crate::report) fn latex_paragraph(text: &str) -> String {
     let is_long = |word: &str| word.chars().count() > LATEX_LABEL || word.contains(['/', '_']);
     let word = |word| if is_long(word) { latex_breakable(word) } else { latex_text(word) };
@@ -123,7 +125,7 @@ pub(super) fn latex_text(text: &str) -> String {
     escaped
 }
 
-/// Returns the command for a letter that pdfLaTeX rejects or draws as another.
+/// Returns the command for a character that pdfLaTeX rejects or draws as another.
 fn latex_symbol(letter: char) -> Option<&'static str> {
     Some(match letter {
         '|' => "\\textbar{}",
