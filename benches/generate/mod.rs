@@ -105,7 +105,7 @@ fn simulation(random: &mut Random, run: u64) -> Value {
         "reward_info": {"reward": 1.0, "db_check": {"db_match": true}}, "messages": messages, "trial": 0, "seed": 1})
 }
 
-/// Returns a trace that repeats a cycle of three calls, of which one fails.
+/// Returns a trace that repeats a cycle of three calls. One of them fails.
 #[must_use]
 pub fn cycle(steps: u64) -> Trace {
     let never = vec![expected(1, "cancel_order", &json!({}))];

@@ -94,8 +94,7 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::List { self.json().list_of(Json::raw).ok() } else { None }
     }
 
-    /// Returns the first `most` items if the value is a list, and does not read later ones. `most` must not
-    /// be 0.
+    /// Returns the first `most` items if the value is a list, at least one, and does not read later ones.
     pub(crate) fn first_items(self, most: usize) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
         if self.kind() == Kind::List {

@@ -72,6 +72,7 @@ impl<'a> Json<'a> {
         let start = self.clone();
         self.skip().or_else(|fault| {
             *self = start;
+            self.space();
             let before = self.at;
             match self.skip_unsound() {
                 Some(()) if !fault.is_end() && self.at > before => Ok(()),

@@ -157,7 +157,7 @@ impl<'a> JsonString<'a> {
         for at in Ambiguous::of(self.inner) {
             // The second half of a pair was decoded with the first.
             let Some(escape) = self.inner.get(at..).filter(|_| at >= copied) else { continue };
-            if escape.get(2..6).is_some_and(is_canonical_unicode) {
+            if escape.get(1) == Some(&b'u') && escape.get(2..6).is_some_and(is_canonical_unicode) {
                 continue;
             }
             if copied == 0 {

@@ -255,7 +255,7 @@ impl Monitor {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
     }
 
-    /// Returns the verdict of the detector at this place, or `None` if there is no such detector.
+    /// Returns the verdict of the detector at this place, or `None` if the place is out of range.
     #[cfg(feature = "scan")]
     pub(crate) fn verdict_at(&self, place: usize) -> Option<(Cow<'static, str>, Verdict)> {
         let open = self.folds.get(place)?;

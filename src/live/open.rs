@@ -222,7 +222,7 @@ impl OpenTrace {
         monitor
     }
 
-    /// Judges all pieces. Returns the number of findings, or `None` if there is no run.
+    /// Judges all pieces. Returns the number of findings, or `None` without a run.
     pub(super) fn close(
         mut self,
         trace: &Arc<str>,

@@ -58,7 +58,7 @@ fn against_errors(analysis: &ReplicationAnalysis, measure: Relation) -> Option<&
     analysis.contrasts.iter().find(|one| (one.measure, one.against) == wanted)
 }
 
-/// Returns the figures that the answer rests on, over all runs. `None` if there is no difference.
+/// Returns the figures that the answer rests on, over all runs. `None` without a difference.
 pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String> {
     let contrast = against_errors(analysis, Relation::Recovery)?;
     let difference = contrast.difference?;

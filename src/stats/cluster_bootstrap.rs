@@ -229,6 +229,9 @@ fn widened_tail(confidence: f64, clusters: usize) -> f64 {
 /// Returns the probabilities of the quantiles that bound the bias-corrected and accelerated interval, or
 /// `None` if the correction is undefined.
 fn bca_levels(values: &[f64], estimate: f64, acceleration: f64, tail: f64) -> Option<(f64, f64)> {
+    if values.is_empty() {
+        return None;
+    }
     let below = values.partition_point(|value| *value < estimate);
     let up_to = values.partition_point(|value| *value <= estimate);
     let z0 = normal_quantile(float((below + up_to) as u64) / (2.0 * float(values.len() as u64)));
@@ -349,6 +352,13 @@ mod tests {
         let (six, three) = (run(6), run(3));
         assert!((1..20).contains(&six.undefined) && six.widened.is_some(), "{six:?}");
         assert!((40..120).contains(&three.undefined) && three.widened.is_none(), "{three:?}");
+        // No resample has a value.
+        let rare = |seed| {
+            let options = Resampling { resamples: 1, seed, ..Resampling::default() };
+            cluster_bootstrap(&ShareOfFew(2), &options).unwrap()
+        };
+        let found = (0..50).map(rare).find(|found| found.undefined == 1).unwrap();
+        assert_eq!((found.percentile, found.bca, found.widened), (None, None, None));
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub(super) fn two_sided_p(r: f64, dof: f64) -> f64 {
 
 /// `P(X² >= q)` at `dof >= 1` degrees of freedom.
 pub(super) fn chi_squared_tail(q: f64, dof: f64) -> f64 {
-    if q.is_finite() { ChiSquared::new(dof).map_or(f64::NAN, |x| x.sf(q)) } else { 0.0 }
+    if q == f64::INFINITY { 0.0 } else { ChiSquared::new(dof).map_or(f64::NAN, |x| x.sf(q)) }
 }
 
 #[cfg(test)]
@@ -119,6 +119,7 @@ mod tests {
         }
         assert_close(chi_squared_tail(0.0, 3.0), 1.0, 0.0);
         assert_close(chi_squared_tail(f64::INFINITY, 3.0), 0.0, 0.0);
+        assert!(chi_squared_tail(f64::NAN, 3.0).is_nan());
     }
 
     /// `scipy.special.ndtr(x)`, `ndtri`

@@ -130,7 +130,7 @@ impl PearsonAccumulator {
             None => Err(StatsError::NonFinite { side, index }),
         };
         let (x, y) = (fixed(Side::X, x)?, fixed(Side::Y, y)?);
-        self.n += 1;
+        self.n = self.n.saturating_add(1);
         for (sum, value) in self.sums.iter_mut().zip([x, y]) {
             sum.add(value);
         }

@@ -147,12 +147,14 @@ impl Stratum {
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
             let first = column.first().copied()?;
-            if column.iter().all(|value| value.total_cmp(&first).is_eq()) {
+            // 0 and -0 are equal.
+            if column.iter().all(|value| (value - first).abs() <= 0.0) {
                 return None;
             }
             let mean = column.iter().sum::<f64>() / float(column.len() as u64);
             for value in column {
-                *value -= mean;
+                // Adding 0 turns -0 into 0, which keeps ties equal.
+                *value = *value - mean + 0.0;
             }
         }
         Some(self)

@@ -40,7 +40,7 @@ pub struct Effect {
     pub estimate: f64,
     /// The cluster-robust standard error of the estimate.
     pub se: f64,
-    /// The two-sided p-value under the null hypothesis that the effect is 0.
+    /// The two-sided p-value under the null hypothesis that the effect is 0; 1 if estimate and error are 0.
     pub p: f64,
     /// The 95% interval of the effect.
     pub ci95: Interval,
@@ -213,11 +213,12 @@ impl<'d> Design<'d> {
         let t_95 = t_quantile(0.95, dof);
         let effect = |(estimate, variance): (&f64, f64)| {
             let (estimate, se) = (*estimate, (variance * correction).sqrt());
-            let t = estimate / se;
+            // t / sqrt(dof + t²), which is also defined for an error of 0.
+            let r = estimate / estimate.hypot(se * dof.sqrt());
             Effect {
                 estimate,
                 se,
-                p: two_sided_p(t / (dof + t * t).sqrt(), dof),
+                p: if r.is_nan() { 1.0 } else { two_sided_p(r, dof) },
                 ci95: Interval { low: estimate - t_95 * se, high: estimate + t_95 * se },
             }
         };
@@ -346,6 +347,22 @@ mod tests {
                 [0.511107192197, 0.471352043217, 0.294282397954, -0.488114502017, 1.51032888641],
             ],
         );
+    }
+
+    #[test]
+    fn effects_without_an_error_have_p_values() {
+        let rows: Vec<Vec<f64>> = (0..12).map(|i| vec![1.0, f64::from(i % 4)]).collect();
+        let cluster: Vec<usize> = (0..12).map(|i| i / 4).collect();
+        for effect in linear_regression(&rows, &[0.0; 12], &cluster).unwrap().effects {
+            assert_eq!((effect.estimate, effect.se, effect.p), (0.0, 0.0, 1.0));
+        }
+        // Half of each cluster succeeds.
+        let ones = vec![vec![1.0]; 12];
+        let yes: Vec<bool> = (0..12).map(|i| i % 2 == 0).collect();
+        let found = logistic_regression(&ones, &yes, &cluster).unwrap().effects[0];
+        assert_eq!((found.estimate, found.se, found.p), (0.0, 0.0, 1.0));
+        let found = linear_regression(&ones, &[2.0; 12], &cluster).unwrap().effects[0];
+        assert_eq!((found.estimate, found.p), (2.0, 0.0));
     }
 
     #[test]

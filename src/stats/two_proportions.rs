@@ -49,8 +49,7 @@ pub fn two_proportions(first: (u64, u64), second: (u64, u64)) -> Option<TwoPropo
     if [n1, n2, won, lost].contains(&0.0) {
         return None;
     }
-    let pooled = won / (n1 + n2);
-    let error = (pooled * (1.0 - pooled) * (1.0 / n1 + 1.0 / n2)).sqrt();
+    let error = (won / (n1 + n2) * (lost / (n1 + n2)) * (1.0 / n1 + 1.0 / n2)).sqrt();
     let z = (a / n1 - c / n2) / error;
     let margins = n1.sqrt() * n2.sqrt() * won.sqrt() * lost.sqrt();
     let phi = (a * d - b * c) / margins;
@@ -75,6 +74,13 @@ mod tests {
             assert_close(found.z, z, 1e-12);
             assert_close(found.p / p, 1.0, 1e-11);
         }
+    }
+
+    #[test]
+    fn large_counts_are_compared() {
+        let found = two_proportions((1 << 60, 0), (1 << 60, 1)).unwrap();
+        assert_close(found.z, 1.0, 1e-9);
+        assert_close(found.p, 0.317_310_507_862_914, 1e-9);
     }
 
     #[test]

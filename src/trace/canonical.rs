@@ -1,6 +1,6 @@
 //! Writes JSON in canonical form.
 //!
-//! There are no spaces. Keys are sorted by code point, and the last of equal keys counts. Only `"`, `\` and
+//! Spaces are left out. Keys are sorted by code point, and the last of equal keys counts. Only `"`, `\` and
 //! control characters below U+0020 are escaped. Integers keep their digits; a number in another notation is
 //! written as an integer if its value is integral and below 2^53, and otherwise in the shortest form that
 //! reads back.

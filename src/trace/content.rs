@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content<T> {
-    /// There is no content.
+    /// The content is absent.
     #[default]
     Absent,
     /// The source left it out.
@@ -54,7 +54,7 @@ impl<T> Content<T> {
         }
     }
 
-    /// Returns true if there is no content.
+    /// Returns true if the content is absent.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }

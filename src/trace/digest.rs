@@ -344,7 +344,7 @@ impl Members {
         object(&mut left)
     }
 
-    /// Returns the digest of one member, or `None` if there is no such member.
+    /// Returns the digest of one member, or `None` without such a member.
     pub(crate) fn get(&self, name: &str) -> Option<Digest> {
         let wanted = Digest::of_key(name.as_bytes());
         let behind = self.0.partition_point(|(key, _)| *key <= wanted);

@@ -107,7 +107,7 @@ impl ReferenceAction {
         self.digest
     }
 
-    /// Returns the digest of one argument, or `None` if there is no such argument.
+    /// Returns the digest of one argument, or `None` without such an argument.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(&self.arguments, name)

@@ -32,7 +32,7 @@ impl<'a> TextCow<'a> {
         }
     }
 
-    /// Copies a borrowed text, so that the result does not borrow from the input.
+    /// Copies a borrowed text. The result does not borrow from the input.
     pub(crate) fn into_made<'b>(self) -> TextCow<'b> {
         match self {
             Self::Borrowed(text) => match text.json() {

@@ -59,7 +59,7 @@ impl Known {
     }
 }
 
-/// Resolves a path to its real path, and `-` to that of standard input; `None` if there is no such file.
+/// Resolves a path to its real path, and `-` to that of standard input; `None` if the file does not exist.
 fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }

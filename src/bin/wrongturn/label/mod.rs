@@ -124,7 +124,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Returns the runs of a file, its format, and the errors and counts of reading it. Fails if there is no run.
+/// Returns the runs of a file, its format, and the errors and counts of reading it. Fails without a run.
 fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failure> {
     let (mut runs, mut format) = (Vec::new(), "recorded");
     protect([file])?;
