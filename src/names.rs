@@ -82,7 +82,7 @@ pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> c
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     crate::Error::new(
         crate::ErrorKind::Config,
-        format!("unknown {what} `{name}`; there are {}", known.join(", ")),
+        format!("unknown {what} `{name}`; expected one of {}", known.join(", ")),
     )
 }
 
@@ -105,7 +105,7 @@ impl<T: FromStr> Visitor<'_> for Named<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the name of a {}", self.what)
+        write!(f, "one of the names of `{}`", self.what)
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_reported_with_those_there_are() {
         let error = "fine".parse::<Status>().unwrap_err();
-        assert_eq!(error.to_string(), "unknown status `fine`; there are ok, error, unknown");
+        assert_eq!(error.to_string(), "unknown status `fine`; expected one of ok, error, unknown");
         let error = serde_json::from_str::<Status>("\"fine\"").unwrap_err();
         assert!(error.to_string().starts_with("unknown variant `fine`, expected one of `ok`"), "{error}");
         assert!(serde_json::from_str::<Status>("7").is_err());

@@ -88,7 +88,7 @@ pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
             record.check().map_err(Error::evaluation)?;
             let key = record.key();
             if keys.contains(&key) {
-                return Err(Error::evaluation(format!("{key} stands on an earlier line already")));
+                return Err(Error::evaluation(format!("{key} is already on an earlier line")));
             }
             keys.insert(key);
             Ok(record)

@@ -55,7 +55,7 @@ impl DetectorReport {
             lacks.push(format!("{} of {} entries", figures.n, gate.n));
         }
         if lacks.is_empty() && self.pass_k.pass != Some(1) {
-            lacks.push(format!("one of {} trials", self.pass_k.k));
+            lacks.push(format!("not all of {} trials", self.pass_k.k));
         }
         lacks
     }
@@ -125,7 +125,7 @@ struct EarlierDetector {
 /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if the JSON is not a calibration report.
 pub fn compare_with_baseline(report: &CalibrationReport, earlier: &Value) -> Result<Vec<BaselineComparison>> {
     let earlier = Earlier::deserialize(earlier)
-        .map_err(|error| Error::shape(format!("no report of a calibration with its verdicts: {error}")))?;
+        .map_err(|error| Error::shape(format!("not a calibration report with verdicts: {error}")))?;
     let known = |detector: &DetectorReport| {
         earlier.detectors.iter().find(|known| known.detector == detector.detector)
     };

@@ -212,10 +212,10 @@ impl<'k> Loader<'k> {
         }
         let GoldenEntry { id, detector, trace, .. } = &entry;
         if is_empty(trace) {
-            violations.push(format!("entry `{id}`: neither a step nor a reference to a run"));
+            violations.push(format!("entry `{id}`: neither a run with steps nor a reference to one"));
         }
         if !entry.label && entry.range.is_some() {
-            violations.push(format!("entry `{id}`: a place, although nothing failed (`label` is false)"));
+            violations.push(format!("entry `{id}`: `where` is set, but `label` is false"));
         }
         if !self.known.contains(&detector.as_str()) {
             let error = unknown_detector(detector, self.known.iter().copied());
@@ -237,7 +237,7 @@ impl<'k> Loader<'k> {
             violations.push(format!("entry `{id}`: its trace is that of entry `{other}`"));
         }
         if self.entries.contains_key(id) {
-            violations.push(format!("entry `{id}`: the id is taken"));
+            violations.push(format!("entry `{id}`: duplicate id"));
         }
         if violations.is_empty() {
             self.contents.insert(content, id.clone());
@@ -278,13 +278,13 @@ mod tests {
     fn violations_name_file_line_and_reason() {
         let good = entry("a", "loop", "[3,4]", "t");
         for (bad, reason) in [
-            (entry("a", "loop", "[3,4]", "u"), "the id is taken"),
+            (entry("a", "loop", "[3,4]", "u"), "duplicate id"),
             (entry("b", "loop", "[3,4]", "t"), "its trace is that of entry `a`"),
             (entry("b", "spiral", "[3,4]", "u"), "unknown detector `spiral`"),
             (entry("b", "loop", "[3,5]", "u"), "outside the trace"),
             (entry("b", "loop", "[2,4]", "u"), "outside the trace"),
             (entry("b", "loop", "[4,3]", "u"), "outside the trace"),
-            (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "a place, although nothing failed"),
+            (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "`where` is set, but"),
             (entry("b", "loop", "[3]", "u"), "invalid length 1"),
             (entry("b", "loop", "[3,4]", "u").replace("hard", "brutal"), "unknown variant `brutal`"),
             (entry("b", "loop", "[3,4]", "u").replace("\"version\":1", "\"version\":9"), "version 9"),

@@ -218,8 +218,11 @@ fn place(step: &Step<'_>, shift: u64, apart: u64) -> Result<(u64, u64)> {
 }
 
 fn moved(index: u64, shift: u64) -> Result<u64> {
-    let beyond =
-        || Error::trace(format!("step {index} cannot be moved by {shift}: there are no more numbers"));
+    let beyond = || {
+        Error::trace(format!(
+            "step or turn {index} cannot be shifted by {shift}: the number would exceed 64 bits"
+        ))
+    };
     index.checked_add(shift).ok_or_else(beyond)
 }
 

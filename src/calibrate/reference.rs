@@ -70,7 +70,7 @@ impl Runs {
             Ok(trace.clone())
         } else {
             Err(Error::golden(format!(
-                "{file}: run `{run}` has the digest {found}, not {digest}: the label was given to something else"
+                "{file}: run `{run}` has the digest {found}, not {digest}: the labelled run was a different one"
             )))
         }
     }

@@ -191,7 +191,7 @@ impl State {
         };
         for (place, milestone) in (0..).zip(route.milestones()) {
             let Target::Action(action) = &milestone.target else {
-                return Err("the reference route is one of scores: it expects no actions".into());
+                return Err("the reference route has scores, not expected actions".into());
             };
             if self.config.actors.include(action.actor()) {
                 self.expected.push((place, action.clone()));
@@ -216,7 +216,7 @@ impl State {
             Missed::Arguments(step, differing) => {
                 let names = super::shared::excerpt(&differing.join(", "), 40);
                 let message =
-                    format!("`{tool}` was called with another {names} than expected: `{arguments}`");
+                    format!("`{tool}` was called with other values of {names} than expected: `{arguments}`");
                 (DECISION, Miss::Arguments, (step, step), message, differing)
             }
             Missed::Rejected(step) => {

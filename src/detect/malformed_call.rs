@@ -197,15 +197,18 @@ impl State {
 
 impl Fold for State {
     fn observe(&mut self, step: &Step<'_>) {
-        let (attempt, actors) = (self.no_call.observe(step), self.detector.config.actors);
+        let actors = self.detector.config.actors;
+        let attempt = self.no_call.observe(step);
+        let refused = attempt.filter(|attempt| attempt.refused && actors.include(Actor::Agent));
         if let Some(action) = step.action_of(actors) {
             self.action(step.index(), action);
         }
-        if actors.include(Actor::Agent) {
-            self.written(step);
-        }
-        if let Some(attempt) = attempt.filter(|attempt| attempt.refused && actors.include(Actor::Agent)) {
+        if let Some(attempt) = refused {
+            // The broken call of that turn counts once.
+            self.broken = None;
             self.refused(&attempt);
+        } else if actors.include(Actor::Agent) {
+            self.written(step);
         }
         if self.is_too_many() {
             self.confirmed.extend_from_slice(self.findings.get(self.confirmed.len()..).unwrap_or_default());

@@ -72,7 +72,7 @@ fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'\\' => uri.push('/'),
+            b'\\' if cfg!(windows) => uri.push('/'),
             byte if byte.is_ascii_alphanumeric() || b"-._~/".contains(byte) => uri.push(char::from(*byte)),
             byte => _ = write!(uri, "%{byte:02X}"),
         }

@@ -232,7 +232,7 @@ pub(super) fn long_extent<const STRICT: bool>(
     let extent = long_string_end::<STRICT>(bytes, from).map_err(|unsound| match unsound {
         Unsound::Open => Fault::end_at(bytes.len()),
         Unsound::Control(at) => Fault::syntax(at, "a string contains a control character"),
-        Unsound::Escape(at) => Fault::syntax(at, "no such escape"),
+        Unsound::Escape(at) => Fault::syntax(at, "invalid escape"),
     })?;
     if STRICT && let Some(index) = index {
         index.set_string(from, extent);

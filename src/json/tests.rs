@@ -198,8 +198,8 @@ fn wrong_types_are_named() {
     assert_eq!(message(read("\"x\"").whole().unwrap_err()), (0, "expected a number, found a string".into()));
     assert_eq!(message(read("-3").whole().unwrap_err()), (0, "expected a whole number, found -3".into()));
     // Invalid JSON is reported as such, not as an unexpected kind.
-    assert_eq!(message(read("truely").list(|_| Ok(())).unwrap_err()), (4, "no such literal".into()));
-    assert_eq!(message(read("12a").number().unwrap_err()), (2, "no such number".into()));
+    assert_eq!(message(read("truely").list(|_| Ok(())).unwrap_err()), (4, "invalid literal".into()));
+    assert_eq!(message(read("12a").number().unwrap_err()), (2, "invalid number".into()));
     assert!(read("[1,").skip().unwrap_err().is_end());
     assert_eq!(read("3.0").whole().unwrap(), 3);
     assert_eq!(read("1e400").number().unwrap_err().at(), 0);

@@ -48,7 +48,7 @@ pub(super) fn literal_end(bytes: &[u8], at: usize, literal: &'static [u8]) -> Re
 fn no_literal(bytes: &[u8], at: usize, literal: &'static [u8]) -> Fault {
     let rest = bytes.get(at..).unwrap_or_default();
     let same = rest.iter().zip(literal).take_while(|(a, b)| a == b).count();
-    if same == rest.len() { Fault::end_at(bytes.len()) } else { Fault::syntax(at + same, "no such literal") }
+    if same == rest.len() { Fault::end_at(bytes.len()) } else { Fault::syntax(at + same, "invalid literal") }
 }
 
 /// Returns the end of the number at an offset, and whether it has a fraction or exponent.
@@ -66,7 +66,7 @@ pub(super) fn number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
 
 fn any_number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
     let fault = |at: usize| match bytes.get(at) {
-        Some(_) => Err(Fault::syntax(at, "no such number")),
+        Some(_) => Err(Fault::syntax(at, "invalid number")),
         None => Err(Fault::end_at(at)),
     };
     let whole = start + usize::from(bytes.get(start) == Some(&b'-'));
@@ -75,7 +75,7 @@ fn any_number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
         return fault(at);
     }
     if at - whole > 1 && bytes.get(whole) == Some(&b'0') {
-        return Err(Fault::syntax(whole + 1, "no such number"));
+        return Err(Fault::syntax(whole + 1, "invalid number"));
     }
     let mut float = false;
     if bytes.get(at) == Some(&b'.') {
@@ -97,7 +97,7 @@ fn any_number_end(bytes: &[u8], start: usize) -> Read<(usize, bool)> {
         }
     }
     if bytes.get(at).is_some_and(|byte| !ends_word(*byte)) {
-        return Err(Fault::syntax(at, "no such number"));
+        return Err(Fault::syntax(at, "invalid number"));
     }
     Ok((at, float))
 }

@@ -144,7 +144,9 @@ impl TraceAssembler {
         check(call)?;
         let kept = Box::new(WireStep::from(call));
         if kept.call_id.is_none() {
-            return Err(Error::trace("expected a call with an id; hand in one without when it is complete"));
+            return Err(Error::trace(
+                "expected a call with an id; pass a call without one to `step` when it is complete",
+            ));
         }
         self.piece(now, trace, call.time, Piece::Call(kept));
         Ok(())

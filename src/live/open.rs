@@ -124,11 +124,13 @@ impl OpenTrace {
     }
 
     /// Schedules a judgement of the whole trace, after it was unpacked.
-    pub(super) fn resume(&mut self, now: u64) {
+    pub(super) fn resume(&mut self, now: u64, options: &AssemblerOptions) {
         if self.pieces.len() > 0 {
             self.judge_again = Some(now);
         }
-        self.spans.judge_at(now);
+        if options.min_spans_to_judge > 0 {
+            self.spans.judge_at(now);
+        }
         self.quiet_checked = false;
     }
 

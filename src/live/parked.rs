@@ -108,7 +108,7 @@ impl TraceAssembler {
         }
         let Some(slot) = self.slots.remove(id) else { return };
         let mut open = slot.state.into_open();
-        open.resume(self.now);
+        open.resume(self.now, &self.rules.options);
         self.slots.insert(id, State::Open(Box::new(open)), slot.pieces);
         self.counts.traces_resumed += 1;
     }

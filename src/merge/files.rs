@@ -95,7 +95,7 @@ impl Files {
             let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
             let twice = |place: &&Place| place.1.as_os_str() != STDIN && many.contains_key(*place);
             if let Some((_, path)) = few.keys().find(twice) {
-                let what = "the file is in several of the parts, and its runs would count twice";
+                let what = "the file is in several splits, so its runs would count twice";
                 return Err(Error::new(ErrorKind::Partial, what).in_file(path));
             }
         }

@@ -233,7 +233,7 @@ impl PartialState {
         }
         if self.options != other.options {
             let names = differing(&self.options(), &other.options());
-            return refuse(format!("the states were made with other options: {names} differ"));
+            return refuse(format!("the states were made with different options: {names} differ"));
         }
         let mut shared = 0;
         for (split, digest) in &other.splits {

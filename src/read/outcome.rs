@@ -40,6 +40,15 @@ impl Outcome {
         if failed { Self::error(Provenance::Flag) } else { Self::ok(Provenance::Flag) }
     }
 
+    /// Returns the outcome that the error of a span records. A span without an end or an output is still running.
+    pub(super) const fn of_span(failed: bool, is_over: bool) -> Self {
+        if failed || is_over {
+            Self::flag(failed)
+        } else {
+            Self::unknown(UnknownReason::Running, Provenance::Flag)
+        }
+    }
+
     /// Returns the outcome that an exit code records: any but 0 is a failure.
     pub(super) const fn exit_code(failed: bool) -> Self {
         if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }

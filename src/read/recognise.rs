@@ -171,7 +171,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
         [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
         [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..] => {
-            "the input is no UTF-8, but perhaps UTF-16"
+            "the input is not UTF-8; it may be UTF-16"
         }
         _ => return None,
     })

@@ -44,7 +44,7 @@ pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     #[cfg(not(feature = "inspect"))]
     let read: Result<()> = Err(Error::new(
         ErrorKind::Format,
-        "the input is a zip archive, and this build has no feature `inspect`",
+        "the input is a zip archive, which this build cannot read: enable the feature `inspect`",
     ));
     if let Err(error) = read {
         runs.fail(error);

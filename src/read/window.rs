@@ -261,7 +261,7 @@ impl<'s> Window<'s> {
     pub(crate) fn grow(&mut self) -> Result<bool> {
         let unread = self.unread().len();
         let least = if self.given_up == 0 && self.held().is_empty() { FIRST_PORTION } else { PORTION };
-        self.grow_by(unread.clamp(least, LARGEST_PORTION.max(unread)), false)
+        self.grow_by(unread.max(least), false)
     }
 
     /// Reads what the input gives at one time. Returns false at its end.

@@ -115,7 +115,7 @@ pub struct Associations {
 /// let analysis = ReplicationAnalysis::of(&rows, &ReplicationOptions::default())?;
 /// // Two runs are too few to correlate: the reason takes the place of a number.
 /// let why = analysis.tables.overall.r_recovery_reward.0.as_ref().unwrap_err();
-/// assert_eq!(why.to_string(), "2 observations are too few, 3 are needed");
+/// assert_eq!(why.to_string(), "too few values: 2 given, at least 3 needed");
 /// let text = replication_document(&analysis, &ReplicationView::default()).text(Detail::Short);
 /// assert!(text.contains("2 runs"), "{text}");
 /// # Ok::<(), wrongturn::Error>(())

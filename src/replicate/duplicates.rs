@@ -111,7 +111,8 @@ fn is_same(one: &SimulationRow, other: &SimulationRow) -> bool {
     fn agree<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
         one.is_none() || other.is_none() || one == other
     }
-    let uuid = one.id == other.id && one.id.as_deref().is_some_and(is_uuid);
+    let ids = one.id.as_deref().zip(other.id.as_deref());
+    let uuid = ids.is_some_and(|(one, other)| is_uuid(one) && one.eq_ignore_ascii_case(other));
     agree(one.trial.as_ref(), other.trial.as_ref())
         && agree(one.domain.as_ref(), other.domain.as_ref())
         && agree(one.task.as_ref(), other.task.as_ref())

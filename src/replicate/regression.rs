@@ -8,13 +8,11 @@ use super::analysis::{ReplicationOptions, counted_runs};
 use super::clusters::ClusterBy;
 use super::relation::Relation;
 use super::row::SimulationRow;
+use crate::outcome::is_success;
 use crate::stats::{Effect, Interval, Regression, StatsError, linear_regression, logistic_regression};
 
 /// The measures whose effects the regressions estimate.
 const MEASURES: [Relation; 3] = [Relation::Recovery, Relation::ErrorCount, Relation::CallCount];
-
-/// Rewards of at least this are successes. A reward of 1 may fall short by rounding.
-const SUCCESS: f64 = 1.0 - 1e-6;
 
 /// Regressions of the reward on recovery rate, error count and call count together.
 ///
@@ -28,7 +26,7 @@ const SUCCESS: f64 = 1.0 - 1e-6;
 pub struct RewardRegression {
     /// The unit of clustering.
     pub cluster: ClusterBy,
-    /// The model of the log odds of success, a reward of at least 1.
+    /// The model of the log odds of success, a reward of 1.
     pub logistic: RewardModel,
     /// The model of the reward.
     pub linear: RewardModel,
@@ -98,7 +96,7 @@ impl Columns<'_> {
 
     fn logistic(&self) -> RewardModel {
         let mut counts: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
-        let successes = self.rows.iter().map(|row| row.reward.is_some_and(|reward| reward >= SUCCESS));
+        let successes = self.rows.iter().map(|row| is_success(row.reward));
         for (group, success) in self.group.iter().zip(successes) {
             let [failed, succeeded] = counts.entry(*group).or_default();
             *(if success { succeeded } else { failed }) += 1;
@@ -106,7 +104,7 @@ impl Columns<'_> {
         let varies = |group: &usize| counts.get(group).is_some_and(|counts| !counts.contains(&0));
         let kept: Vec<bool> = self.group.iter().map(varies).collect();
         self.model(&kept, true, |rows, rewards, cluster| {
-            let successes: Vec<bool> = rewards.iter().map(|reward| *reward >= SUCCESS).collect();
+            let successes: Vec<bool> = rewards.iter().map(|reward| is_success(Some(*reward))).collect();
             logistic_regression(rows, &successes, cluster)
         })
     }

@@ -125,24 +125,21 @@ fn needs(report: &CalibrationReport) -> Table {
     let needy = report.detectors.iter().filter(|one| {
         one.needs.next_tier.is_some() || one.needs.entries_to_prove.is_none_or(|entries| entries > 0)
     });
-    let mut table =
-        Table::of("needs", "What is missing for the next tier, and to lie above always firing", needy)
-            .column("detector", |one| Cell::text(&one.detector))
-            .column("next_tier=next tier", |one| {
-                Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name()))
-            })
-            .column("entries=more runs #", |one| {
-                Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
-            })
-            .column("figures=F1 and precision", |one| {
-                let figures = if one.needs.figures_suffice { "high enough" } else { "below it" };
-                Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
-            })
-            .column("entries_to_prove=to prove #", |one| match one.needs.entries_to_prove {
-                Some(entries) => Cell::Count(entries),
-                None => Cell::text("never"),
-            })
-            .table();
+    let mut table = Table::of("needs", "Missing for the next tier, and for an F1 above always firing", needy)
+        .column("detector", |one| Cell::text(&one.detector))
+        .column("next_tier=next tier", |one| Cell::of(one.needs.next_tier, |tier| Cell::text(tier.name())))
+        .column("entries=more runs #", |one| {
+            Cell::of(one.needs.next_tier, |_| Cell::Count(one.needs.entries))
+        })
+        .column("figures=F1 and precision", |one| {
+            let figures = if one.needs.figures_suffice { "high enough" } else { "too low" };
+            Cell::of(one.needs.next_tier.filter(|_| one.figures.n > 0), |_| Cell::text(figures))
+        })
+        .column("entries_to_prove=to prove #", |one| match one.needs.entries_to_prove {
+            Some(entries) => Cell::Count(entries),
+            None => Cell::text("never"),
+        })
+        .table();
     for gate in &report.gates {
         table.note(format!("{}.", thresholds(gate)));
     }

@@ -58,7 +58,7 @@ fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static st
     let kinds: [(_, &[String]); 5] = [
         ("broken", broken),
         ("mended", mended),
-        ("label is another", relabelled),
+        ("relabelled", relabelled),
         ("new", added),
         ("gone", removed),
     ];

@@ -244,7 +244,7 @@ pub fn inheritance_document(inheritance: &Inheritance) -> Document {
         [
             ("repeated", inheritance.same_action_rate),
             ("repeated with the same observation", inheritance.same_observation_rate),
-            ("so at least twice", inheritance.looped_rate),
+            ("repeated at least twice", inheritance.looped_rate),
         ],
     )
     .column("what=of the last failing actions", |(what, _)| Cell::text(*what))

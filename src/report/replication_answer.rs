@@ -224,6 +224,6 @@ fn equal_rewards_warning(runs: &[SimulationRow]) -> Option<String> {
         .map(|(model, (runs, low, _))| format!("{model}: {} with {low}", counted(*runs, "run")))
         .collect();
     (!equal.is_empty() && models.len() > 1).then(|| {
-        format!("all rewards of a model are equal ({}): it counts only between models.", equal.join(", "))
+        format!("models with equal rewards in all runs count only between models: {}.", equal.join(", "))
     })
 }

@@ -227,7 +227,7 @@ fn cost_charts(summary: &ScanSummary) -> Vec<Chart> {
         bars.sort_by(|one, other| other.share.total_cmp(&one.share));
         bars.truncate(BARS);
         let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
-        let caption = format!("Share of {kind} inside of findings, by detector and model.{most}");
+        let caption = format!("Share of {kind} inside findings, by detector and model.{most}");
         let bars = BarChart { axis: format!("share of {kind}"), bars };
         Chart::new(format!("Cost of failures: {kind}"), caption, bars)
     };

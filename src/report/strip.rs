@@ -70,8 +70,8 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
 }
 
 const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (U), the system (S) or the environment \
-                      (E) where they speak; for a call + (it succeeded), × on a filled box (it failed) or ? (not known), \
-                      round boxes are the user's. \
+                      (E) where they speak. For a call: + (it succeeded), × on a filled box (it failed) or ? (not known). \
+                      Round boxes are the user's. \
                       A bar under boxes is a finding, with its number where it begins. Open a box to read the step.";
 
 fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {

@@ -219,10 +219,10 @@ fn reward(text: &str) -> Option<f64> {
 }
 
 impl Row {
-    /// Sets missing values. With `overrides`, replaces all values that no earlier row set, and all labels. A
-    /// sub-agent gets no reward: the reward is that of the whole run.
-    fn complete(&self, ending: &mut RunSummary, overrides: bool, set: &mut BTreeSet<&'static str>) {
-        let mut takes = |name, is_known: bool| if overrides { set.insert(name) } else { !is_known };
+    /// Sets missing values. With `overrides`, replaces all values that no earlier row set. A sub-agent gets no
+    /// reward: the reward is that of the whole run.
+    fn complete<'r>(&'r self, ending: &mut RunSummary, overrides: bool, set: &mut BTreeSet<&'r str>) {
+        let mut takes = |name: &'r str, is_known: bool| if overrides { set.insert(name) } else { !is_known };
         let known = &mut ending.metadata;
         if self.model.is_some() && takes("model", known.model.is_some()) {
             known.model = self.model.as_deref().map(Into::into);
@@ -240,7 +240,7 @@ impl Row {
             ending.reward = self.reward;
         }
         for (name, text) in &self.labels {
-            if overrides || !known.labels.contains_key(name) {
+            if takes(name, known.labels.contains_key(name)) {
                 known.labels.insert(name.clone(), text.clone());
             }
         }

@@ -62,7 +62,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
         #[cfg(not(feature = "compression"))]
         _ => Err(Error::new(
             ErrorKind::Format,
-            "the file is compressed, and this build has no feature `compression`",
+            "the file is compressed, but this build lacks the feature `compression`",
         )),
     }
 }

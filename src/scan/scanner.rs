@@ -120,7 +120,7 @@ impl Scanner {
             of_profiles.push(profile.detectors.iter().map(|detector| place_in(&mut all, detector)).collect());
         }
         if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
-            return Err(Error::config("threads", format!("from 1 to {MOST_THREADS} can be started")));
+            return Err(Error::config("threads", format!("expected a number from 1 to {MOST_THREADS}")));
         }
         options
             .read

@@ -109,7 +109,7 @@ where
                 self.read_job(job, 0);
                 continue;
             }
-            if self.threads > 1 && self.order.is_crowded() && !self.is_front_untaken() {
+            if self.threads > 1 && self.order.is_crowded() {
                 self.order.wait();
                 continue;
             }
@@ -167,11 +167,6 @@ where
         }
         let place = queue.jobs.iter().position(is_wanted)?;
         queue.jobs.remove(place)
-    }
-
-    /// Returns true if no file was taken yet.
-    fn is_front_untaken(&self) -> bool {
-        self.next_file.load(Ordering::Relaxed) == 0
     }
 
     /// Waits until a piece is queued. Returns false if none will be, or if a thread has panicked.

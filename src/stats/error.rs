@@ -35,7 +35,7 @@ pub enum StatsError {
         y: usize,
     },
     /// There are fewer observations, clusters, groups or tasks than the statistic needs.
-    #[error("{n} observations are too few, {needed} are needed")]
+    #[error("too few values: {n} given, at least {needed} needed")]
     TooFew {
         /// Number given.
         n: usize,
@@ -59,7 +59,7 @@ pub enum StatsError {
         index: usize,
     },
     /// A column does not vary, overall or within its groups. If neither column varies, `side` is `X`.
-    #[error("all values of {side} are equal")]
+    #[error("{side} does not vary")]
     ZeroVariance {
         /// The constant column.
         side: Side,

@@ -59,7 +59,7 @@ pub struct Correlation {
 /// assert!(correlation.p > 0.3 && correlation.ci95.is_some());
 /// // Columns that cannot be correlated give an error that says why, never NaN.
 /// let error = pearson(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]).unwrap_err();
-/// assert_eq!(error.to_string(), "all values of x are equal");
+/// assert_eq!(error.to_string(), "x does not vary");
 /// # Ok::<(), StatsError>(())
 /// ```
 ///

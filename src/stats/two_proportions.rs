@@ -49,10 +49,10 @@ pub fn two_proportions(first: (u64, u64), second: (u64, u64)) -> Option<TwoPropo
     if [n1, n2, won, lost].contains(&0.0) {
         return None;
     }
-    let error = (won / (n1 + n2) * (lost / (n1 + n2)) * (1.0 / n1 + 1.0 / n2)).sqrt();
-    let z = (a / n1 - c / n2) / error;
     let margins = n1.sqrt() * n2.sqrt() * won.sqrt() * lost.sqrt();
     let phi = (a * d - b * c) / margins;
+    // The formula of z above loses all digits if the rates differ by less than rounding.
+    let z = phi * (n1 + n2).sqrt();
     Some(TwoProportions { z, p: normal_two_sided_p(z), phi })
 }
 

@@ -92,7 +92,7 @@ impl TryFrom<WireTrace> for Trace {
     fn try_from(wire: WireTrace) -> Result<Self> {
         if wire.version != NATIVE_VERSION {
             return Err(Error::trace(format!(
-                "native trace version {} is not {NATIVE_VERSION}, the one that is known",
+                "native trace version {} is not supported; expected {NATIVE_VERSION}",
                 wire.version
             )));
         }
@@ -173,14 +173,17 @@ mod tests {
         );
         let trace = trace.unwrap();
         assert_eq!((trace.steps().len(), trace.unpaired().calls), (1, 1));
-        assert!(read(json!({"version": 2, "steps": []})).unwrap_err().contains("version 2 is not 1"));
+        assert!(read(json!({"version": 2, "steps": []})).unwrap_err().contains("version 2 is not supported"));
     }
 
     #[test]
     fn contradictions_are_errors_with_their_place() {
         for (step, reason) in [
-            (json!({"name": "x", "arguments": {}, "not_recorded": ["arguments"]}), "arguments given"),
-            (json!({"name": "x", "observation": "", "not_recorded": ["observation"]}), "observation given"),
+            (json!({"name": "x", "arguments": {}, "not_recorded": ["arguments"]}), "`arguments` is given"),
+            (
+                json!({"name": "x", "observation": "", "not_recorded": ["observation"]}),
+                "`observation` is given",
+            ),
             (json!({"text": "x", "actor": "user", "not_recorded": ["observation"]}), "fields of an action"),
             (json!({"text": "x", "actor": "user", "reason": "running"}), "fields of an action"),
         ] {

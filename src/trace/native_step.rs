@@ -84,7 +84,7 @@ impl WireStep {
     fn content<T>(&self, part: Part, given: Option<T>) -> Result<Content<T>> {
         match given {
             Some(_) if self.not_recorded.contains(&part) => {
-                Err(Error::trace(format!("{part:?} given, and said to be not recorded").to_lowercase()))
+                Err(Error::trace(format!("`{part:?}` is given, but `not_recorded` lists it").to_lowercase()))
             }
             None if self.not_recorded.contains(&part) => Ok(Content::NotRecorded),
             given => Ok(given.into()),
@@ -132,7 +132,7 @@ impl WireStep {
     pub(crate) fn input(&self) -> Result<StepInput<'_>> {
         let mut input = match (&self.text, &self.name) {
             (Some(text), None) => {
-                let actor = self.actor.ok_or_else(|| Error::trace("a message names no actor"))?;
+                let actor = self.actor.ok_or_else(|| Error::trace("a message has no `actor`"))?;
                 if self.has_action_fields() {
                     return Err(Error::trace("a message has fields of an action"));
                 }

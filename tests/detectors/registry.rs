@@ -148,7 +148,7 @@ fn a_registry_takes_no_id_twice_and_knows_its_names() {
     assert!(error.to_string().contains("`loop` already"), "{error}");
     let error = registry.build(&["spiral"], Preset::Default, Actors::Agent, &Value::Null).unwrap_err();
     assert!(
-        error.to_string().starts_with("unknown detector `spiral`; there are expected_action, "),
+        error.to_string().starts_with("unknown detector `spiral`; expected one of expected_action, "),
         "{error}"
     );
     let mut registry = Registry::empty();

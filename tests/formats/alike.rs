@@ -18,9 +18,9 @@ fn the_place_of_bad_utf8_after_white_space_is_that_of_the_whole_input() {
 #[test]
 fn an_export_without_spans_is_counted() {
     for (text, reason) in [
-        (r#"{"resourceSpans": [{"scopeSpan": []}]}"#, "resources without spans"),
-        (r#"{"resourceSpans": [{"scopeSpans": null}]}"#, "resources without spans"),
-        (r#"{"resourceSpans": [{"scopeSpans": [{"span": []}]}]}"#, "scopes without spans"),
+        (r#"{"resourceSpans": [{"scopeSpan": []}]}"#, "resources without spans or log records"),
+        (r#"{"resourceSpans": [{"scopeSpans": null}]}"#, "resources without spans or log records"),
+        (r#"{"resourceSpans": [{"scopeSpans": [{"span": []}]}]}"#, "scopes without spans or log records"),
     ] {
         let reading = read_traces(text.as_bytes(), &ReadOptions::default()).1;
         assert_eq!(reading.passed_over.get(reason), Some(&1), "{text}: {:?}", reading.passed_over);

@@ -63,7 +63,7 @@ fn a_damaged_input_keeps_what_came_before() {
         let (traces, reading) = read(format!("{}{bad}", &text[..place]));
         assert_eq!(traces[0].steps().len(), steps, "{key}");
         let messages: Vec<_> = reading.errors.iter().map(|error| error.message().clone()).collect();
-        assert_eq!(messages, ["no such escape"], "{key}");
+        assert_eq!(messages, ["invalid escape"], "{key}");
     }
 }
 

@@ -239,11 +239,11 @@ fn what_does_not_belong_together_is_refused() {
     let scan = |split: &str, files: &[FileScan]| state(split, scan_part(files));
     let (none, file) = (scan("none", &[]), one_file(1.0));
     let options = PartialState::new("other", &json!({"seed": 1}), scan_part(&[])).unwrap();
-    refused(&none, &options, "made with other options: `seed` differ");
+    refused(&none, &options, "made with different options: `seed` differ");
     let replication = state("r", replication_part(9, &[]));
     refused(&none, &replication, "kind scan cannot be merged with one of kind replication");
     refused(&scan("a", &file), &scan("a", &[]), "the split `a` is in both states, with different content");
-    refused(&scan("a", &file), &scan("b", &file), "corpus/a/0.json: the file is in several of the parts");
+    refused(&scan("a", &file), &scan("b", &file), "corpus/a/0.json: the file is in several splits");
     let pair = |one: &str, other: &str| {
         let mut pair = scan(one, &[]);
         pair.merge(&scan(other, &[])).unwrap();
@@ -334,9 +334,9 @@ fn merging_prints_what_one_scan_prints() {
     let options = ["--fingerprints", "--min-confidence", "certain", "--partial", &certain];
     ends("check", &[&[bundled()[0].as_str()], &options[..]].concat(), 0);
     let (_, told) = ends("merge", &[&certain, &again], 2);
-    assert!(told.contains("made with other options: `min_confidence` differ"), "{told}");
+    assert!(told.contains("made with different options: `min_confidence` differ"), "{told}");
     let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 2);
-    assert!(told.contains("--out and --chart are of replications"), "{told}");
+    assert!(told.contains("--out and --chart need states of `replicate`"), "{told}");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn merging_prints_what_one_replication_prints() {
     ends("replicate", &[&bundled[0], "--partial", &other, "--no-report", "--seed", "1"], 0);
     let (_, told) = ends("merge", &[&folder.path("100-1.state"), &other], 2);
     assert!(
-        told.contains("made with other options: `exact_runs`, `pass_k`, `resamples`, `seed` differ"),
+        told.contains("made with different options: `exact_runs`, `pass_k`, `resamples`, `seed` differ"),
         "{told}"
     );
 }

@@ -45,8 +45,8 @@ def test_a_report_is_a_data_frame_for_statistics(golden):
 
 def test_columns_that_do_not_vary_have_no_correlation():
     result = wt.replicate({"recovery_rate": [1, 1, 1], "reward": [0, 1, 0], "task": [1, 2, 3]})
-    assert result["pearson"] == {"undefined": "all values of x are equal"}
-    assert "not defined, all values of x are equal" in result.text
+    assert result["pearson"] == {"undefined": "x does not vary"}
+    assert "not defined, x does not vary" in result.text
 
 
 def test_reports_compare_as_the_program_does(golden, program):

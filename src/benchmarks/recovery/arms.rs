@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::super::read::Record;
+use super::compare::FRESH;
 use crate::stats::{Interval, float, mean, wilson};
 
 /// Tolerance for a full reward.
@@ -43,11 +44,14 @@ impl Record for ComparedTrial {
 }
 
 impl ComparedTrial {
-    /// Returns the context, with the model of the failed trial if it is known.
+    /// Returns the context, with the model of the failed trial if it is known. A fresh start follows no trial.
     pub(super) fn condition(&self) -> Cow<'_, str> {
-        self.source.as_ref().map_or(Cow::Borrowed(self.context.as_str()), |source| {
-            Cow::Owned(format!("{} after {source}", self.context))
-        })
+        self.source
+            .as_ref()
+            .filter(|_| self.context != FRESH)
+            .map_or(Cow::Borrowed(self.context.as_str()), |source| {
+                Cow::Owned(format!("{} after {source}", self.context))
+            })
     }
 
     fn is_unscored(&self) -> bool {

@@ -9,7 +9,7 @@ use super::arms::{Arm, ByTask, ComparedTrial, share};
 use crate::stats::{Interval, float, kendall, mcnemar, mean, resampled_sums, without_tails};
 
 /// The context of fresh trials.
-const FRESH: &str = "fresh";
+pub(super) const FRESH: &str = "fresh";
 
 /// Number of resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;

@@ -2,6 +2,7 @@
 //! sessions.
 
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use wrongturn::{
     Finding, default_detectors,
-    detect::at_least,
+    detect::{Confidence, at_least},
     live::{Guard, GuardState, Hook},
 };
 
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     /// Print the settings that install `wrongturn guard`, found on the PATH, as a hook (claude-code, codex, gemini-cli)
     #[arg(long, value_name = "AGENT", hide_possible_values = true)]
     install: Option<Agent>,
-    /// Block a call that repeats an earlier one and goes on with a reported finding, once so many actions have followed
+    /// Block a call that repeats an earlier one and goes on with a reported finding, once this many actions have followed
     /// the warning
     #[arg(long, value_name = "N")]
     block_after: Option<u64>,
@@ -57,7 +58,7 @@ pub(crate) struct Watch {
     /// Stop at the first finding
     #[arg(long)]
     fail_fast: bool,
-    /// Stop if the file has not grown for so many seconds; 0: never
+    /// Stop if the file has not grown for this many seconds; 0: never
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     idle: u64,
     /// Continue where an earlier watch stopped, and keep the place in this file
@@ -77,8 +78,16 @@ const NAP: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(agent) = arguments.install {
-        let flags = arguments.block_after.map_or(String::new(), |after| format!(" --block-after {after}"));
-        let command = format!("wrongturn guard{flags}");
+        let mut command = "wrongturn guard".to_owned();
+        if let Some(after) = arguments.block_after {
+            command += &format!(" --block-after {after}");
+        }
+        if arguments.surety.min_confidence != Confidence::Likely {
+            command += &format!(" --min-confidence {}", arguments.surety.min_confidence);
+        }
+        if let Some(folder) = &arguments.state {
+            command += &format!(" --state \"{}\"", folder.display());
+        }
         common::print(&format!("{:#}\n", settings(agent, &command)))?;
         return Ok(0);
     }
@@ -129,7 +138,12 @@ fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
     let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
     fs::create_dir_all(&folder)?;
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name: String = session.chars().take(100).map(plain).collect();
+    let mut name: String = session.chars().take(100).map(plain).collect();
+    if name != session {
+        let mut hasher = DefaultHasher::new();
+        session.hash(&mut hasher);
+        name += &format!("-{:016x}", hasher.finish());
+    }
     let path = folder.join(format!("{name}.json"));
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
     file.lock()?;

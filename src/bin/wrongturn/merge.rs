@@ -58,7 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             output::protect(part.worst.runs().iter().map(|run| &*run.file))?;
             output::protect(part.files.listed().into_iter().flatten().map(|(path, _)| path))?;
             if outputs.out.is_some() || outputs.chart.is_some() {
-                return Err("--out and --chart are of replications; these are states of a scan".into());
+                return Err(
+                    "--out and --chart need states of `replicate`; these are states of `check`".into()
+                );
             }
             parts::write_scan(&part, &outputs.files)?;
             let inputs = Inputs::from(part.files.clone());

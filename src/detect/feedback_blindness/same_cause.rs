@@ -149,7 +149,7 @@ impl Blindness {
         let times = match refused.turns {
             0..=2 => String::new(),
             times if is_equal && all_equal => format!(", {times} times by now"),
-            times => format!(", {times} calls by now"),
+            times => format!(", in {times} turns by now"),
         };
         let message = if elsewhere {
             format!("{shown} is refused as {PROGRAMS} other programs were since step {before}{line}")

@@ -90,7 +90,7 @@ impl Unsent {
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         self.changes.iter().map(|change| {
             let of =
-                if change.file == "?" { String::new() } else { format!(" of `{}`", quoted(&change.file)) };
+                if change.file == "?" { String::new() } else { format!(" to `{}`", quoted(&change.file)) };
             let message = format!("a change{of} was refused for its format and never sent again");
             finding(change.place, OpenReason::NeverSent, &change.program, 1, message)
         })

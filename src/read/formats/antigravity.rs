@@ -91,7 +91,8 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
                 Some("ERROR") => Outcome::flag(true),
                 Some("RUNNING") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
                 _ if observation.as_ref().is_some_and(failed) => Outcome::exit_code(true),
-                _ => Outcome::flag(false),
+                None => Outcome::UNMARKED,
+                Some(_) => Outcome::flag(false),
             };
             let own = open.iter().position(|(_, tool)| type_of(tool, kind) == Some(kind));
             match own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none())) {

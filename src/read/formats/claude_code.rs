@@ -72,7 +72,7 @@ impl<'a> Sessions<'a> {
         };
         let Some(session) = self.open.get_mut(place) else { return };
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
-            return runs.pass_over("lines that stand there twice", 1);
+            return runs.pass_over("repeated lines", 1);
         }
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
     ) {
         let id = block.answers.take();
         if id.as_ref().is_some_and(|id| !self.answered.insert(id.clone())) {
-            return self.run.pass_over("results that stand there twice", 1);
+            return self.run.pass_over("repeated results", 1);
         }
         let call = id.as_ref().and_then(|id| self.calls.get(id)).copied();
         if let Some(call) = call.and_then(|call| self.run.steps.call_mut(call))
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
             }
             let Block { id, name, arguments, .. } = block;
             if id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
-                self.run.pass_over("calls that stand there twice", 1);
+                self.run.pass_over("repeated calls", 1);
                 continue;
             }
             let call =

@@ -47,7 +47,7 @@ fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<M
         if SESSION.fits(&line) {
             header = if header.has("sessionId") { header } else { line };
         } else if line.has("$rewindTo") {
-            run.pass_over("rewinds (what they took back is kept)", 1);
+            run.pass_over("rewinds (the messages that they took back are kept)", 1);
         } else if !line.has("$set") {
             written.push(line);
         }

@@ -40,7 +40,7 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let Some((_, header)) = header else {
         return Err(Error::new(
             ErrorKind::Format,
-            "the input is a zip archive, but none of Inspect: it has neither `header.json` nor `_journal/start.json`",
+            "the input is a zip archive, but not one of Inspect: it has neither `header.json` nor `_journal/start.json`",
         ));
     };
     let most = runs.options.most_held;
@@ -118,7 +118,10 @@ impl Place {
             CompressionMethod::ZSTD => read(&mut Frames::new(data)),
             other => {
                 let number = other.as_u16();
-                Err(Error::new(ErrorKind::Format, format!("compression method {number} of zip is not read")))
+                Err(Error::new(
+                    ErrorKind::Format,
+                    format!("compression method {number} of zip is not supported"),
+                ))
             }
         }?;
         if bytes.len() > most {

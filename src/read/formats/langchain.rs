@@ -76,7 +76,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(None);
     let content = message.get("content");
     match kind {
-        "human" | "humanmessage" => run.say(Actor::User, text(content)),
+        "human" => run.say(Actor::User, text(content)),
         "system" | "developer" => run.say(Actor::System, text(content)),
         "ai" => {
             let response = message.object("response_metadata");

@@ -166,7 +166,7 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
         |exchange: &Exchange<'_>| exchange.request.messages().map_or(0, |(messages, _)| messages.len());
     let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
     let is_lost = response.is_empty() && last.response.is_some();
-    runs.pass_over("last responses without a message, such as event streams", u64::from(is_lost));
+    runs.pass_over("last responses without a message", u64::from(is_lost));
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),

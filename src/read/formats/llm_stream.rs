@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Returns the response in a stream of events, as JSON. `None` if the text is not such a stream.
 pub(super) fn response(text: &str) -> Option<String> {
@@ -35,7 +35,7 @@ struct Response {
     /// The id, name and arguments of calls, by index.
     calls: BTreeMap<u64, [String; 3]>,
     model: Value,
-    usage: Value,
+    usage: Map<String, Value>,
 }
 
 impl Response {
@@ -43,8 +43,11 @@ impl Response {
     fn add(&mut self, event: &Value) {
         let start = at(event, "/message");
         if start.is_object() {
-            (self.model, self.usage) = (at(start, "/model").clone(), at(start, "/usage").clone());
+            self.model = at(start, "/model").clone();
+            self.add_usage(at(start, "/usage"));
         }
+        // The last event before the end counts the output.
+        self.add_usage(at(event, "/usage"));
         append(&mut self.text, at(event, "/delta/text"));
         let (block, input) = (at(event, "/content_block"), at(event, "/delta/partial_json"));
         if input.is_string() || at(block, "/type").as_str() == Some("tool_use") {
@@ -54,16 +57,22 @@ impl Response {
 
     /// Adds a chunk of OpenAI's chat.
     fn add_chunk(&mut self, chunk: &Value) {
-        self.model = at(chunk, "/model").clone();
-        if at(chunk, "/usage").is_object() {
-            self.usage = at(chunk, "/usage").clone();
+        if at(chunk, "/model").is_string() {
+            self.model = at(chunk, "/model").clone();
         }
+        self.add_usage(at(chunk, "/usage"));
         let delta = at(chunk, "/choices/0/delta");
         append(&mut self.text, at(delta, "/content"));
         for part in at(delta, "/tool_calls").as_array().into_iter().flatten() {
             let parts = ["/id", "/function/name", "/function/arguments"].map(|path| at(part, path));
             self.call(at(part, "/index"), parts);
         }
+    }
+
+    /// Takes over the counts of an event; later ones replace earlier ones.
+    fn add_usage(&mut self, usage: &Value) {
+        let counts = usage.as_object().into_iter().flatten().filter(|(_, count)| !count.is_null());
+        self.usage.extend(counts.map(|(key, count)| (key.clone(), count.clone())));
     }
 
     fn call(&mut self, index: &Value, parts: [&Value; 3]) {

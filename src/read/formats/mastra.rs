@@ -38,7 +38,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let failed = error.is_some() || attributes.flag("success") == Some(false);
                 let message = error.map(|error| error.member("message").unwrap_or(error));
                 let observed = message.or_else(|| span.present("output"));
-                run.answer_call(call, observed.and_then(words::result), Outcome::flag(failed));
+                let is_over = span.present("endedAt").is_some() || observed.is_some();
+                run.answer_call(call, observed.and_then(words::result), Outcome::of_span(failed, is_over));
             }
             // Runs of other agents are inside a call.
             Some("agent_run") if span.present("parentSpanId").is_none() => {

@@ -47,7 +47,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 // The message is the same for all failing tools.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));
-                let observed = detail.or_else(|| data.get("output"));
+                let observed = detail.or_else(|| data.present("output"));
                 run.answer_call(call, observed.and_then(words::result), Outcome::flag(error.is_some()));
             }
             Some("generation") => {

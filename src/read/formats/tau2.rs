@@ -262,7 +262,7 @@ impl OpenSimulation {
     /// Returns an error if the object at `start` is not a run of tau2.
     fn check(&self, start: usize) -> Read<()> {
         if let Some((key, at)) = self.elsewhere.filter(|_| !self.says_something) {
-            let what = format!("the run has its events under `{key}`, which tau2 results do not");
+            let what = format!("the run has its events under `{key}`, where tau2 results have none");
             return Err(Fault::shape(at, what));
         }
         if self.is_run {

@@ -19,7 +19,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new() };
     members.objects("trajectory").for_each(|entry| session.entry(&entry));
     let unrecorded = session.asked.into_values().sum();
-    runs.pass_over("calls of the model that no entry records as run", unrecorded);
+    runs.pass_over("requested calls that no entry records", unrecorded);
     session.run.metadata.id = members.name("session_id").map(Cow::into_owned);
     session.run.metadata.task = members.name("instance_id").map(Cow::into_owned);
     session.run.give(runs);

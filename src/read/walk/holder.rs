@@ -126,7 +126,7 @@ impl Walk<'_, '_, '_> {
         }
         if self.reader.is_run_key(&key) {
             let what =
-                format!("`{}` beside a list of runs is not read", echo(&String::from_utf8_lossy(&key)));
+                format!("`{}` next to a list of runs is not read", echo(&String::from_utf8_lossy(&key)));
             return Err(MemberFault::Value(Fault::shape(json.offset(), what)));
         }
         let read = (self.reader.header)(&key, &mut json, self.runs, header);

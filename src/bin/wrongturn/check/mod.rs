@@ -184,7 +184,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if !arguments.partial.no_report {
         let mut more = groups.map(|groups| groups.render()).unwrap_or_default();
         if suppressed > 0 {
-            more += &format!("{suppressed} known findings are left out (--baseline).\n");
+            more += &format!(
+                "{} left out (--baseline).\n",
+                common::findings::counted(suppressed, "known finding")
+            );
         }
         parts::write_scan(&part, &files)?;
         let text = (arguments.output_format == OutputFormat::Text).then_some(&arguments.text);

@@ -60,7 +60,7 @@ pub(crate) struct Judges {
 }
 
 /// An ignore rule: drops findings that meet all conditions given.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ignore {
     detector: Option<String>,
@@ -173,12 +173,15 @@ impl Config {
         Ok(Judges { own, profiles })
     }
 
-    /// Returns the configurations of detectors and the profiles, for partial states.
+    /// Returns the configurations of detectors, the profiles and the ignore rules, for partial states.
     pub(crate) fn state(&self) -> Result<Value, Failure> {
         let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
         let profiles = self.profiles()?;
         if !profiles.is_empty() {
             state.insert("profiles".to_owned(), serde_json::to_value(profiles)?);
+        }
+        if !self.ignore.is_empty() {
+            state.insert("ignore".to_owned(), serde_json::to_value(&self.ignore)?);
         }
         Ok(Value::Object(state))
     }

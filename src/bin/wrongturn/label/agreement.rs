@@ -44,11 +44,12 @@ pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
                 kappa.ci95.low.max(-1.0),
                 kappa.ci95.high.min(1.0)
             ),
-            None => ", Cohen's kappa undefined: both say the same of everything\n".to_owned(),
+            None => ", Cohen's kappa undefined: both gave every run the same label\n".to_owned(),
         };
     }
     if only > 0 || two.len() > both {
-        text += &format!("read by one alone: {only} and {}\n", two.len() - both);
+        text +=
+            &format!("read by only one reader: {only} by the first, {} by the second\n", two.len() - both);
     }
     print(&format!("{text}{disagreements}"))?;
     Ok(0)

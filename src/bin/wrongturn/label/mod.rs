@@ -65,7 +65,7 @@ pub(crate) struct Arguments {
     /// Write a reference to the run instead of its trace, for data that must not be copied
     #[arg(long)]
     reference: bool,
-    /// File to which entries are appended (default: <detector>.jsonl) or, with --sample, the sheet is written (default:
+    /// File to which entries are appended (default: <detector>.jsonl) or to which, with --sample, the sheet is written (default:
     /// sheet.jsonl)
     #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,

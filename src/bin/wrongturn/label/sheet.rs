@@ -111,7 +111,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     let question = wrongturn::detect::detector_info(detector)?.summary;
     page.lead(format!(
         "Drawn by repeats, errors and length, not by any verdict. The question: {question}? Fill in each row of the sheet \
-         beside this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \
+         next to this page: label true or false, where as [first, last] or \"first-last\" in the step numbers of the left column (null if \
          there is no place), difficulty easy, medium or hard, description in a sentence."
     ));
     for (n, (row, trace)) in &rows {
@@ -138,7 +138,7 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
     let mut made: BTreeMap<PathBuf, Vec<GoldenEntry>> = BTreeMap::new();
     for label in &rows {
         let place = |error: &dyn std::fmt::Display| format!("{}: {}: {error}", sheet.display(), label.key);
-        let row = label.row.as_ref().ok_or_else(|| place(&"this is an entry, and no row of a sheet"))?;
+        let row = label.row.as_ref().ok_or_else(|| place(&"this is a golden entry, not a row of a sheet"))?;
         let file = PathBuf::from(&row.file);
         let (runs, format, _) = match files.entry(file.clone()) {
             Entry::Occupied(known) => known.into_mut(),

@@ -54,7 +54,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
             objects(&mut scopes.json(), into, scope)?;
         }
         if !has_scopes {
-            into.pass_over("resources without spans");
+            into.pass_over("resources without spans or log records");
         }
         into.resource = None;
         Ok(())
@@ -98,7 +98,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
         Ok(())
     })?;
     if !has_items {
-        into.pass_over("scopes without spans");
+        into.pass_over("scopes without spans or log records");
     }
     let name = name.unwrap_or_default();
     for list in waiting {

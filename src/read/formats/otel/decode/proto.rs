@@ -34,7 +34,9 @@ pub(super) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Result<()> {
             }
             Error::new(ErrorKind::Format, "the request holds no spans with ids")
         }
-        Err(error) => Error::new(ErrorKind::Syntax, format!("the request of spans cannot be read: {error}")),
+        Err(error) => {
+            Error::new(ErrorKind::Syntax, format!("the request with spans cannot be read: {error}"))
+        }
     };
     match ExportLogsServiceRequest::decode(bytes) {
         Ok(request) => {

@@ -38,7 +38,7 @@ impl<'a> Collection<'a> {
             return self.pass_over("spans without ids");
         }
         if span.end.is_some_and(|end| end < span.start) {
-            self.pass_over("ends of spans before their starts");
+            self.pass_over("spans that end before they start");
         }
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
@@ -58,7 +58,7 @@ impl<'a> Collection<'a> {
     /// event of a conversation, is skipped.
     pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
         if log.trace_id.is_empty() {
-            return self.pass_over("log records of no trace");
+            return self.pass_over("log records without a trace id");
         }
         if log.name.is_empty() {
             log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
@@ -106,7 +106,7 @@ impl<'a> Collection<'a> {
         for fault in self.faults.drain(..) {
             runs.fail_at(fault);
         }
-        runs.pass_over("further faults", std::mem::take(&mut self.more_faults));
+        runs.pass_over("further errors", std::mem::take(&mut self.more_faults));
     }
 }
 

@@ -102,9 +102,9 @@ impl Span<'_> {
         self.span_id.parse().ok()
     }
 
-    /// Returns the time from start to end in nanoseconds, if the end is recorded and not before the start.
+    /// Returns the time from start to end in nanoseconds, if both are recorded in this order.
     pub(crate) fn duration(&self) -> Option<u64> {
-        self.end?.checked_sub(self.start)
+        self.end?.checked_sub(self.start).filter(|_| self.start > 0)
     }
 
     pub(crate) fn into_owned(self) -> Span<'static> {
@@ -237,7 +237,10 @@ pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
         return Some(Cow::Owned(hex.to_ascii_lowercase()));
     }
     let padded = matches!((text.len(), text.ends_with('=')), (12 | 24, true));
-    Some(Cow::Owned(padded.then(|| hex_of_base64(text)).flatten().unwrap_or_else(|| text.to_owned())))
+    match padded.then(|| bytes_of_base64(text)).flatten() {
+        Some(bytes) => id_of_bytes(&bytes).map(Cow::Owned),
+        None => Some(Cow::Owned(text.to_owned())),
+    }
 }
 
 /// Returns bytes as lower-case hex, or `None` if there are none or all are zero.
@@ -249,7 +252,8 @@ pub(crate) fn id_of_bytes(bytes: &[u8]) -> Option<String> {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
 }
 
-fn hex_of_base64(text: &str) -> Option<String> {
+/// Returns the 8 or 16 bytes of an id in base64.
+fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(16);
     let (mut held, mut bits) = (0_u32, 0_u32);
     for byte in text.trim_end_matches('=').bytes() {
@@ -268,5 +272,5 @@ fn hex_of_base64(text: &str) -> Option<String> {
             bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
         }
     }
-    if matches!(bytes.len(), 8 | 16) { id_of_bytes(&bytes) } else { None }
+    matches!(bytes.len(), 8 | 16).then_some(bytes)
 }
