@@ -145,7 +145,7 @@ impl TraceAssembler {
         let kept = Box::new(WireStep::from(call));
         if kept.call_id.is_none() {
             return Err(Error::trace(
-                "expected a call with an id; pass a call without one to `step` when it is complete",
+                "expected a call with an id; pass others to `step` when they are complete",
             ));
         }
         self.piece(now, trace, call.time, Piece::Call(kept));

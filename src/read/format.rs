@@ -2,7 +2,8 @@
 
 use super::Format;
 use super::document::Document;
-use super::runs::{Header, ReadRun, Runs};
+use super::header::Header;
+use super::runs::{ReadRun, Runs};
 use super::session::SessionReader;
 use super::signature::{Look, Shape};
 use crate::json::{Json, Read};

@@ -8,6 +8,7 @@ mod document;
 mod format;
 mod formats;
 mod framing;
+mod header;
 mod in_order;
 mod inside;
 mod lossy;
@@ -46,7 +47,7 @@ pub(crate) use formats::otel::{
     resource_bytes, runs_of_trace, runs_so_far,
 };
 pub use formats::otel::{SpanBatch, SpanJoin};
-pub(crate) use runs::Header;
+pub(crate) use header::Header;
 pub use runs::PassedOver;
 pub(crate) use walk::{Piece, Pieces};
 

@@ -61,6 +61,19 @@ fn rows_may_override_and_models_have_aliases() {
 }
 
 #[test]
+fn the_first_of_several_rows_sets_labels_too() {
+    let lines =
+        "{\"run\": \"r1\", \"team\": \"red\"}\n{\"run\": \"r1\", \"team\": \"blue\", \"model\": \"m\"}";
+    let run = run(r#""id": "r1", "labels": {"team": "own"}"#);
+    for (overrides, team) in [(true, "red"), (false, "own")] {
+        let table = RunTable::from_jsonl(lines).unwrap().overriding(overrides);
+        let (records, ..) = completed(table, "a.jsonl", &run);
+        let known = &records[0].metadata;
+        assert_eq!((known.labels["team"].as_str(), known.model.as_deref()), (team, Some("m")));
+    }
+}
+
+#[test]
 fn a_wrong_table_is_an_error_with_its_line() {
     for (csv, expected) in [
         ("run,reward\nr1,good\n", "line 2: expected a number as reward, got `good`"),

@@ -52,3 +52,13 @@ fn guard_answers_hooks_and_watches_sessions() {
     assert!(found.contains("loop:"), "{found}");
     assert_eq!(ends("watch", &watch, 0).0, "");
 }
+
+#[test]
+fn the_installed_hook_has_the_options_given() {
+    let options =
+        ["--install", "codex", "--block-after", "3", "--min-confidence", "certain", "--state", "my states"];
+    let (settings, _) = ends("guard", &options, 0);
+    // As JSON spells it.
+    let command = r#"wrongturn guard --block-after 3 --min-confidence certain --state \"my states\""#;
+    assert!(settings.contains(command), "{settings}");
+}

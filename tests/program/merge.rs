@@ -335,6 +335,11 @@ fn merging_prints_what_one_scan_prints() {
     ends("check", &[&[bundled()[0].as_str()], &options[..]].concat(), 0);
     let (_, told) = ends("merge", &[&certain, &again], 2);
     assert!(told.contains("made with different options: `min_confidence` differ"), "{told}");
+    let rules = folder.write("rules.toml", "[[ignore]]\ndetector = \"loop\"\nreason = \"known\"\n");
+    let ignoring = folder.path("ignoring.json");
+    ends("check", &[&bundled()[0], "--fingerprints", "--config", &rules, "--partial", &ignoring], 0);
+    let (_, told) = ends("merge", &[&ignoring, &again], 2);
+    assert!(told.contains("made with different options: `ignore` differ"), "{told}");
     let (_, told) = ends("merge", &[&states, "--chart", &folder.path("x.svg")], 2);
     assert!(told.contains("--out and --chart need states of `replicate`"), "{told}");
 }

@@ -261,8 +261,7 @@ impl Goals {
         }
     }
 
-    /// Returns why a goal is left open at the end, if it is. `asked` is the step of the user's latest
-    /// request.
+    /// Returns why a goal is left open at the end, if it is. `asked` is the step of the user's latest request.
     fn open_reason(&self, goal: &Goal, asked: u64) -> Option<OpenReason> {
         if !goal.is_waiting() {
             return None;
@@ -370,8 +369,7 @@ impl Goals {
         let waiting =
             self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, asked).is_none());
         let near = waiting.map(|goal| {
-            // A look-up is in vain when the same call has failed twice; any other goal is open when it was
-            // tried twice.
+            // A look-up is in vain when one call has failed twice, any other goal is open after two tries.
             let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
             let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
             NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)

@@ -89,9 +89,9 @@ impl Unsent {
     /// Returns a finding for each change that was not sent again.
     pub(super) fn findings(&self) -> impl Iterator<Item = Finding> {
         self.changes.iter().map(|change| {
-            let of =
+            let to =
                 if change.file == "?" { String::new() } else { format!(" to `{}`", quoted(&change.file)) };
-            let message = format!("a change{of} was refused for its format and never sent again");
+            let message = format!("a change{to} was refused for its format and never sent again");
             finding(change.place, OpenReason::NeverSent, &change.program, 1, message)
         })
     }

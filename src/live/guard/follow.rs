@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::hook::HookCall;
-use super::{GuardState, Recent};
+use super::state::{GuardState, Recent};
 use crate::detect::{Detector, Finding};
 use crate::live::Monitor;
 use crate::trace::{

@@ -2,22 +2,19 @@
 
 mod follow;
 mod hook;
+mod state;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use follow::{Follow, Followed};
 pub use hook::Hook;
-use hook::{HookCall, Moment};
+use hook::Moment;
+pub use state::GuardState;
+use state::push;
 
 use crate::detect::{Detector, Finding, check_ids};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::read::{ReadOptions, read_slice};
-use crate::trace::Status;
-
-/// The version of states that this crate writes, and the only one it reads.
-const VERSION: u32 = 1;
 
 /// The approximate number of bytes that remain to be read after the offset has moved forward.
 const WINDOW: usize = 1 << 19;
@@ -25,9 +22,6 @@ const WINDOW: usize = 1 << 19;
 /// The offset moves forward if more bytes than this remain. Each hook call takes longer with a larger value;
 /// the target is 20 ms in a session of 50 MB.
 const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
-
-/// The maximum length of each list: reported findings, blocked calls, and calls that the file lacks.
-const MOST: usize = 256;
 
 /// Watches the session of a coding agent: warns its model at most once about each confirmed finding, and can
 /// block calls that extend it.
@@ -69,46 +63,6 @@ const MOST: usize = 256;
 pub struct Guard {
     detectors: Vec<Arc<dyn Detector>>,
     block_after: Option<u64>,
-}
-
-/// The state of a [`Guard`] for one session between two calls. Its JSON holds an offset into the session
-/// file, the file's first line, the reported findings, the ids of blocked calls, and the calls that the file
-/// lacks, with their answers.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct GuardState {
-    version: u32,
-    /// The position in bytes from which to read, and the number of steps before it.
-    offset: u64,
-    before: u64,
-    /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
-    head: String,
-    reported: Vec<Reported>,
-    /// The ids of calls that were blocked.
-    blocked: Vec<String>,
-    /// Calls from hooks that the session file lacks.
-    recent: Vec<Recent>,
-}
-
-/// A finding that was reported.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Reported {
-    run: Option<String>,
-    id: String,
-    detector: String,
-    first: u64,
-    last: u64,
-    /// The last action when it was reported.
-    at: u64,
-}
-
-/// A call with its answer, as a hook reports it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Recent {
-    id: Option<String>,
-    tool: String,
-    input: String,
-    text: String,
-    status: Status,
 }
 
 /// The decision of a guard. [`Hook::answer`] writes it in the protocol of the agent.
@@ -286,106 +240,6 @@ impl Guard {
         read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
         follow.finish()
     }
-}
-
-impl Default for GuardState {
-    fn default() -> Self {
-        Self {
-            version: VERSION,
-            offset: 0,
-            before: 0,
-            head: String::new(),
-            reported: Vec::new(),
-            blocked: Vec::new(),
-            recent: Vec::new(),
-        }
-    }
-}
-
-impl GuardState {
-    /// Parses a state from JSON.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not a state or has another version.
-    pub fn read(json: &[u8]) -> Result<Self> {
-        let state: Self = serde_json::from_slice(json)
-            .map_err(|error| Error::trace(format!("expected the state of a guard: {error}")))?;
-        if state.version != VERSION {
-            let found = state.version;
-            return Err(Error::trace(format!("expected a state of version {VERSION}, got version {found}")));
-        }
-        Ok(state)
-    }
-
-    /// Returns the position, in bytes, from which the session file is needed. If the file is shorter, start
-    /// with a new state.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
-    fn add(&mut self, call: &HookCall) {
-        let Some((text, status)) = &call.answer else { return };
-        if call.id.is_some() && self.recent.iter().any(|recent| recent.id == call.id) {
-            return;
-        }
-        push(
-            &mut self.recent,
-            Recent {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                input: call.input.to_string(),
-                text: text.clone(),
-                status: *status,
-            },
-        );
-    }
-
-    /// Returns the reported finding of the same run and detector that has the same id or overlaps this one.
-    fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
-        self.reported.iter().find(|known| {
-            known.run == run.id
-                && known.detector == finding.detector
-                && (known.id == finding.id || finding.first <= known.last && known.first <= finding.last)
-        })
-    }
-
-    /// Returns the findings that were not reported, and extends the reported ones.
-    fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
-        let mut new = Vec::new();
-        for finding in findings {
-            match self.known(run, &finding).map(|known| known.id.clone()) {
-                None => new.push(finding),
-                Some(id) => {
-                    let known = self.reported.iter_mut().find(|known| known.id == id && known.run == run.id);
-                    if let Some(known) = known {
-                        known.last = known.last.max(finding.last);
-                    }
-                }
-            }
-        }
-        new
-    }
-
-    fn report(&mut self, run: &Followed, finding: &Finding) {
-        let reported = Reported {
-            run: run.id.clone(),
-            id: finding.id.clone(),
-            detector: finding.detector.to_string(),
-            first: finding.first,
-            last: finding.last,
-            at: run.last_action(),
-        };
-        push(&mut self.reported, reported);
-    }
-}
-
-/// Adds an item, and drops the oldest if the list is full.
-fn push<T>(list: &mut Vec<T>, item: T) {
-    if list.len() >= MOST {
-        list.remove(0);
-    }
-    list.push(item);
 }
 
 /// Returns true if the first line is a complete JSON value, as in JSON Lines.

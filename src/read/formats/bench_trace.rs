@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::json::{Fault, JsonString};
 use crate::names::named;
 use crate::read::format::RecordReader;
-use crate::read::runs::{Header, OpenRun};
+use crate::read::header::Header;
+use crate::read::runs::OpenRun;
 use crate::trace::{
     Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
 };

@@ -4,7 +4,8 @@ use super::prelude::*;
 use crate::error::Error;
 use crate::json::Fault;
 use crate::read::format::RecordReader;
-use crate::read::runs::{Header, OpenRun};
+use crate::read::header::Header;
+use crate::read::runs::OpenRun;
 use crate::trace::Trace;
 
 pub(in crate::read) const FORMAT: Definition = Definition {

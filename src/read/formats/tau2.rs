@@ -11,7 +11,8 @@ use super::tau2_messages::{self, Messages, id};
 use crate::error::{Error, echo};
 use crate::json::Fault;
 use crate::read::format::RecordReader;
-use crate::read::runs::{Header, OpenRun, Tasks};
+use crate::read::header::{Header, Tasks};
+use crate::read::runs::OpenRun;
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus};
 
 pub(in crate::read) const FORMAT: Definition = Definition {

@@ -6,8 +6,9 @@ use super::prelude::*;
 use crate::error::Error;
 use crate::json::Fault;
 use crate::read::format::RecordReader;
+use crate::read::header::Header;
 use crate::read::in_order::InOrder;
-use crate::read::runs::{Header, OpenRun};
+use crate::read::runs::OpenRun;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Definition = Definition {

@@ -16,10 +16,11 @@ pub(super) use pieces::cut_lines;
 pub(crate) use pieces::{Piece, Pieces};
 
 use super::framing::Framing;
+use super::header::Header;
 use super::lossy::LossyUtf8;
 use super::place::Place;
 use super::place::RunStart;
-use super::runs::{Header, Runs};
+use super::runs::Runs;
 use super::window::Window;
 use super::{ReadOptions, RecordReader};
 use crate::error::{Error, Result};

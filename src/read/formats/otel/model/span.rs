@@ -218,7 +218,7 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 }
 
 /// Normalizes an id. Hex digits, with or without `0x`, and padded base64 of 8 or 16 bytes become lower-case
-/// hex. Any other text is trimmed. `None` if the id is empty or has only zero digits.
+/// hex. Any other text is trimmed. `None` if the id is empty or zero.
 pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
     // The usual spelling. Checking every byte takes fewer steps than searching for the first other one.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
@@ -273,4 +273,23 @@ fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
         }
     }
     matches!(bytes.len(), 8 | 16).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_hex_or_base64_and_not_zero() {
+        for (text, expected) in [
+            ("EEE19B7EC3C1B174", Some("eee19b7ec3c1b174")),
+            ("0xEEE19B7EC3C1B174", Some("eee19b7ec3c1b174")),
+            ("7uGbfsPBsXQ=", Some("eee19b7ec3c1b174")),
+            ("not hex", Some("not hex")),
+            ("0000000000000000", None),
+            ("AAAAAAAAAAA=", None),
+        ] {
+            assert_eq!(id(text.into()).as_deref(), expected, "{text}");
+        }
+    }
 }

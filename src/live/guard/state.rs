@@ -1,0 +1,155 @@
+//! The state of a guard between two calls.
+
+use serde::{Deserialize, Serialize};
+
+use super::follow::Followed;
+use super::hook::HookCall;
+use crate::detect::Finding;
+use crate::error::{Error, Result};
+use crate::trace::Status;
+
+/// The version of states that this crate writes, and the only one it reads.
+const VERSION: u32 = 1;
+
+/// The maximum length of each list: reported findings, blocked calls, and calls that the file lacks.
+const MOST: usize = 256;
+
+/// The state of a [`Guard`](super::Guard) for one session between two calls. Its JSON holds an offset into the session
+/// file, the file's first line, the reported findings, the ids of blocked calls, and the calls that the file
+/// lacks, with their answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GuardState {
+    version: u32,
+    /// The position in bytes from which to read, and the number of steps before it.
+    pub(super) offset: u64,
+    pub(super) before: u64,
+    /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
+    pub(super) head: String,
+    reported: Vec<Reported>,
+    /// The ids of calls that were blocked.
+    pub(super) blocked: Vec<String>,
+    /// Calls from hooks that the session file lacks.
+    pub(super) recent: Vec<Recent>,
+}
+
+/// A finding that was reported.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Reported {
+    pub(super) run: Option<String>,
+    pub(super) id: String,
+    pub(super) detector: String,
+    pub(super) first: u64,
+    pub(super) last: u64,
+    /// The last action when it was reported.
+    pub(super) at: u64,
+}
+
+/// A call with its answer, as a hook reports it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Recent {
+    pub(super) id: Option<String>,
+    pub(super) tool: String,
+    pub(super) input: String,
+    pub(super) text: String,
+    pub(super) status: Status,
+}
+
+impl Default for GuardState {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            offset: 0,
+            before: 0,
+            head: String::new(),
+            reported: Vec::new(),
+            blocked: Vec::new(),
+            recent: Vec::new(),
+        }
+    }
+}
+
+impl GuardState {
+    /// Parses a state from JSON.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not a state or has another version.
+    pub fn read(json: &[u8]) -> Result<Self> {
+        let state: Self = serde_json::from_slice(json)
+            .map_err(|error| Error::trace(format!("expected the state of a guard: {error}")))?;
+        if state.version != VERSION {
+            let found = state.version;
+            return Err(Error::trace(format!("expected a state of version {VERSION}, got version {found}")));
+        }
+        Ok(state)
+    }
+
+    /// Returns the position, in bytes, from which the session file is needed. If the file is shorter, start
+    /// with a new state.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn add(&mut self, call: &HookCall) {
+        let Some((text, status)) = &call.answer else { return };
+        if call.id.is_some() && self.recent.iter().any(|recent| recent.id == call.id) {
+            return;
+        }
+        push(
+            &mut self.recent,
+            Recent {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                input: call.input.to_string(),
+                text: text.clone(),
+                status: *status,
+            },
+        );
+    }
+
+    /// Returns the reported finding of the same run and detector that has the same id or overlaps this one.
+    pub(super) fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
+        self.reported.iter().find(|known| {
+            known.run == run.id
+                && known.detector == finding.detector
+                && (known.id == finding.id || finding.first <= known.last && known.first <= finding.last)
+        })
+    }
+
+    /// Returns the findings that were not reported, and extends the reported ones.
+    pub(super) fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
+        let mut new = Vec::new();
+        for finding in findings {
+            match self.known(run, &finding).map(|known| known.id.clone()) {
+                None => new.push(finding),
+                Some(id) => {
+                    let known = self.reported.iter_mut().find(|known| known.id == id && known.run == run.id);
+                    if let Some(known) = known {
+                        known.last = known.last.max(finding.last);
+                    }
+                }
+            }
+        }
+        new
+    }
+
+    pub(super) fn report(&mut self, run: &Followed, finding: &Finding) {
+        let reported = Reported {
+            run: run.id.clone(),
+            id: finding.id.clone(),
+            detector: finding.detector.to_string(),
+            first: finding.first,
+            last: finding.last,
+            at: run.last_action(),
+        };
+        push(&mut self.reported, reported);
+    }
+}
+
+/// Adds an item, and drops the oldest if the list is full.
+pub(super) fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.len() >= MOST {
+        list.remove(0);
+    }
+    list.push(item);
+}
