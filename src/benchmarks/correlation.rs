@@ -41,7 +41,7 @@ impl Record for ReflectionRecord {
 ///
 /// `cases` must be those of `evolution`, in the same order. A level is true if the signal's episode passes
 /// it, and all levels before it, in the funnel `table5`: detection, recall of at least 0.6, some failure
-/// judged 1. Without that funnel there are no records.
+/// judged 1. Without that funnel, nothing is recorded.
 #[must_use]
 pub fn reflection_records(
     reflection: &Reflection,
@@ -95,7 +95,7 @@ pub struct RelationLevels {
 /// Avoidance after correct and after wrong reflection.
 ///
 /// The test assumes independent records. Frameworks share cases and signals, so `p` tends to be too small.
-/// There is no test if a group is empty, or if all failures were avoided or none.
+/// Nothing is tested if a group is empty, or if all failures were avoided or none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupComparison {

@@ -44,7 +44,7 @@ impl RunFeatures {
     }
 }
 
-/// Samples up to `count` runs for labelling, so that rare kinds come up.
+/// Samples up to `count` runs for labelling, rare kinds included.
 ///
 /// Returns their positions in random order. Strata are by repeats and errors (none, one or two, more) and by
 /// length (thirds of the runs). Each stratum gives one run in turn until there are enough.

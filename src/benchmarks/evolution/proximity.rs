@@ -66,7 +66,7 @@ pub struct Proximity {
     pub id: String,
     /// 1 (closest), 2 or 3; `None` if the failures are unrelated.
     pub proximity: Option<u8>,
-    /// The reason why there is no proximity.
+    /// The reason why the proximity is undefined.
     pub why: Option<Unrelated>,
 }
 

@@ -66,7 +66,7 @@ pub struct ModelComparison {
     pub fresh_only: Vec<String>,
     /// Tasks with recovery trials only.
     pub recovery_only: Vec<String>,
-    /// The reason why there is no comparison.
+    /// The reason why nothing is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<&'static str>,
     /// The figures, if there is a comparison.

@@ -96,7 +96,7 @@ pub struct InheritanceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Inherited {
-    /// There is no action to repeat.
+    /// The run has no action to repeat.
     NotApplicable {
         /// The reason.
         #[serde(rename = "not_applicable")]

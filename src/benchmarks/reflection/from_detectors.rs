@@ -43,7 +43,7 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
 /// Detection is "yes" if there is a finding. The ranges are those of the findings, in the order of the
 /// detectors, without duplicates. The finding whose range overlaps that of a failure most, by the Jaccard
 /// index, diagnoses it with its mode and message. Without an overlapping finding, the failure is unanswered.
-/// There is no judge.
+/// No judge is involved.
 ///
 /// ```
 /// use serde_json::json;
