@@ -251,10 +251,10 @@ impl State {
         let finding = place.filter(|_| too_many).map(|place| {
             let number = self.waste.number();
             let milestones_reached = self.tracker.reached();
-            let missed = match milestones_reached {
-                0 => " (the run took none of these)".to_owned(),
-                reached if reached < milestones => format!(" (the run took {reached} of these)"),
-                _ => String::new(),
+            let missed = match self.tracker.missed() {
+                Some((first, 0)) => format!(" (not reached: `{first}`)"),
+                Some((first, others)) => format!(" (not reached: `{first}` and {others} more)"),
+                None => String::new(),
             };
             let message = format!(
                 "{actions} actions, {number} of them wasted, where the reference takes {milestones}{missed}"

@@ -182,6 +182,14 @@ impl Tracker {
         (self.describe_mark(pair.end.checked_sub(1)), self.describe_mark(Some(pair.end)))
     }
 
+    /// Returns the first milestone that was not reached, and how many others were not.
+    pub(super) fn missed(&self) -> Option<(String, u64)> {
+        let marks = 0..self.route.as_ref().map_or(0, |(_, index)| index.marks.len());
+        let mut missed = marks.filter(|mark| !self.reached.contains_key(mark));
+        let first = self.describe_mark(Some(missed.next()?)).action?;
+        Some((first, missed.count() as u64))
+    }
+
     fn describe_mark(&self, mark: Option<usize>) -> MilestoneEvidence {
         let known = mark.and_then(|mark| {
             let (route, index) = self.route.as_ref()?;

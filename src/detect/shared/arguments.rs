@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::excerpt;
 use super::lexicon::{Meaning, words};
 use super::phrases::Hints;
 use crate::json::{Json, Kind, Raw};
@@ -23,6 +24,9 @@ const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
 #[rustfmt::skip]
 const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
     "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
+
+/// The longest value that messages show, in characters.
+const VALUE: usize = 32;
 
 /// The endings of these names in any spelling, except those of directories, and the beginning of a patch, to
 /// skip most arguments quickly.
@@ -157,6 +161,37 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
         }
     });
     if found.is_empty() { listed } else { found }
+}
+
+/// Returns the arguments of a call as messages show them: `order_id=#W6750959, reason="ordered by mistake"`. The end
+/// may be cut off, so ids come first and lists late. `None` if the arguments are not an object.
+pub(super) fn listed(json: &str) -> Option<String> {
+    let mut all = Vec::new();
+    let read = Json::new(json.as_bytes()).members(|key, value| {
+        let (name, value) = (String::from_utf8_lossy(&key).into_owned(), value.checked()?);
+        let is_text = matches!(value.kind(), Kind::String);
+        let is_id = || Meaning::of_words(&name).last().is_some_and(|word| word.is(Meaning::ID));
+        let is_aside = || Meaning::of_any(words(&name)).is(Meaning::ASIDE);
+        let rank = match value.kind() {
+            _ if ASIDE.contains(&&*folded(&name)) => 4,
+            Kind::List | Kind::Object => 2,
+            _ if !is_id() => 1,
+            _ if is_aside() => 3,
+            _ => 0,
+        };
+        let plain = value.string().filter(|text| is_text && is_plain(text));
+        let shown = plain.unwrap_or_else(|| String::from_utf8_lossy(value.bytes()));
+        all.push((rank, format!("{name}={}", excerpt(&shown, VALUE))));
+        Ok(())
+    });
+    all.sort_by_key(|(rank, _)| *rank);
+    let all: Vec<String> = all.into_iter().map(|(_, shown)| shown).collect();
+    read.is_ok().then(|| all.join(", "))
+}
+
+/// Returns true if a text needs no quotes in a list.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || matches!(c, '"' | ',' | '='))
 }
 
 /// Returns true if the text contains a value with a digit from the arguments, ignoring case.

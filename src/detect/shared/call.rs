@@ -1,14 +1,16 @@
 //! The normal form of a call: what it does, to what, and a key by which equal calls are found.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::arguments::Given;
 use super::check::Check;
 use super::does::{Does, is_search, patched_file, program_of, written_file};
+use super::excerpt;
 use super::lexicon::{Meaning, words};
 use super::shell::{self, Command, last_part};
 use super::tool::Tool;
-use crate::trace::{Action, Digest, Digests, Step, first_chars};
+use crate::trace::{Action, Digest, Digests, Step};
 
 /// The normal form of a call.
 #[derive(Debug, Clone)]
@@ -62,12 +64,11 @@ pub(crate) struct Part {
 /// The longest command in a message.
 const SHOWN: usize = 60;
 
-/// Returns a command as messages show it.
-fn shortened(command: &str) -> Box<str> {
-    if command.len() <= SHOWN {
-        return command.into();
-    }
-    format!("{}…", first_chars(command, SHOWN - 1).trim_end()).into()
+/// Returns a command as messages show it, after the variables that are set for it.
+fn shown(command: &str, assigned: &[Cow<'_, str>]) -> Box<str> {
+    let command = excerpt(command, SHOWN);
+    let variables = excerpt(&assigned.join(" "), SHOWN / 2);
+    if variables.is_empty() { command.into() } else { format!("{variables} {command}").into() }
 }
 
 impl Part {
@@ -175,7 +176,7 @@ impl Call {
                     place: parts.len(),
                     does,
                     program: program_of(command, meaning, tool).into(),
-                    shown: shortened(added),
+                    shown: shown(added, &command.assigned),
                     file,
                     script,
                     check,

@@ -158,11 +158,12 @@ impl fmt::Display for Shown {
         let Facts { tool, call, failure, .. } = &*self.call;
         let name = quoted(tool);
         if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
-            return match sole_text(&json) {
-                // A query, or code.
-                Some(text) => write!(f, "`{name}: {}`", excerpt(&text, 60)),
-                None => write!(f, "`{name} {}`", excerpt(&json, 40)),
-            };
+            // A query, or code.
+            if let Some(text) = sole_text(&json) {
+                return write!(f, "`{name}: {}`", excerpt(&text, 60));
+            }
+            let listed = arguments::listed(&json).unwrap_or(json);
+            return write!(f, "`{name} {}`", excerpt(&listed, 60));
         }
         let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));
         let main = || call.parts.iter().find(|part| part.program == call.program).or(call.parts.first());

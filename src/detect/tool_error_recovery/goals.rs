@@ -292,7 +292,7 @@ impl Goals {
     }
 
     /// Returns the findings on open goals. The vain look-ups of one tool are one finding, and so are the
-    /// failures that end the run. `failing` is the step of the last failed check.
+    /// failures before a hand-over and those that end the run. `failing` is the step of the last failed check.
     pub(super) fn findings(&self, asked: u64, failing: Option<u64>) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
@@ -301,7 +301,7 @@ impl Goals {
                 group.0 == reason
                     && match reason {
                         OpenReason::InVain => group.1.goal.program == goal.program,
-                        OpenReason::EndsFailing => true,
+                        OpenReason::HandedOver | OpenReason::EndsFailing => true,
                         _ => false,
                     }
             };
@@ -340,7 +340,9 @@ impl Goals {
             OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
             OpenReason::HandedOver => {
                 let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
-                format!("{shown} failed{line}; step {step} hands the run over to a human")
+                let of =
+                    if count == 1 { String::new() } else { format!(", the last of {count} failed calls") };
+                format!("{shown} failed{of}{line}; step {step} hands the run over to a human")
             }
             OpenReason::PassedOver => {
                 format!("{shown} failed{line}; no later message mentions a failure")
