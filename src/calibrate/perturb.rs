@@ -3,7 +3,7 @@
 mod cipher;
 mod reorder;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cipher::Cipher;
 use reorder::reordered;
@@ -69,7 +69,7 @@ const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let m
 pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Result<Trace> {
     let mut changes = Changes::of(trace, perturbations, seed);
     let mut builder = changes.begin(trace)?;
-    let mut turn = None;
+    let (mut turn, mut shifts) = (None, BTreeMap::new());
     for (place, step) in trace.steps().enumerate() {
         if turn.is_some_and(|turn| turn != step.turn()) {
             changes.between_turns(&step, &mut builder)?;
@@ -77,8 +77,16 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         turn = Some(step.turn());
         changes.apart += u64::from(changes.splits.contains(&place));
         changes.push(&step, &mut builder)?;
+        shifts.insert(step.index(), changes.shift);
     }
-    builder.build()
+    // Labels of failures name steps, so they move with them.
+    let shift =
+        |step: u64| step.saturating_add(shifts.range(step..).next().map_or(changes.shift, |(_, by)| *by));
+    let mut failures = trace.failures().to_vec();
+    for range in failures.iter_mut().filter_map(|failure| failure.range.as_mut()) {
+        *range = (shift(range.0), shift(range.1));
+    }
+    builder.failures(failures).build()
 }
 
 /// The state of all perturbations. One that is not chosen is `None`, 0 or empty.
@@ -128,10 +136,7 @@ impl Changes {
         if let Some(cipher) = &self.ids {
             rename_ids(&mut metadata, cipher);
         }
-        let mut builder = Trace::builder()
-            .metadata(metadata)
-            .unpaired(trace.unpaired())
-            .failures(trace.failures().to_vec());
+        let mut builder = Trace::builder().metadata(metadata).unpaired(trace.unpaired());
         if let Some(reward) = trace.reward() {
             builder = builder.reward(reward);
         }

@@ -11,7 +11,7 @@ const MARKS: usize = 26;
 
 /// Renders a run as text, with a line of at most `width` characters for each step, and its findings.
 ///
-/// Each line shows the marks of the findings that include the step, then its index, turn, actor, status with
+/// The first line names the columns. Each line shows the marks of the findings that include the step, then its index, turn, actor, status with
 /// reason or provenance, tool, and shortened arguments and observation. The findings are listed below, each
 /// with its mark and its [`Confidence`](crate::Confidence). Only the first 26 findings have a mark.
 ///
@@ -26,14 +26,15 @@ const MARKS: usize = 26;
 /// let run = run.build()?;
 /// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
 /// let first = r#"a     0    0 agent  ok/flag           look {"at":"wall"} → a wall"#;
-/// assert_eq!(text.lines().next(), Some(first));
+/// assert_eq!(text.lines().nth(1), Some(first));
 /// assert!(text.contains("\na loop:2 (certain): "), "{text}");
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
 pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     let marked = findings.len().min(MARKS);
-    let mut text = String::new();
+    let head = format!("{:marked$}  step turn actor  status            call → answer, or message", "");
+    let mut text = format!("{}\n", cut(&head, width));
     for step in trace {
         let marks: String = findings
             .iter()

@@ -81,7 +81,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the problem, and its remedy.
+    /// Returns the name of the problem, and its remedy; empty if it needs none.
     fn texts(&self) -> (Cow<'_, str>, &'static str) {
         let (title, remedy) = match self {
             Self::Unreadable => (
@@ -128,7 +128,7 @@ impl Kind {
                 "failures known only by their text",
                 "The source records no status; findings on them are likely, not certain.",
             ),
-            Self::Skipped(reason) => return (format!("{reason} (skipped)").into(), "No rule reads it."),
+            Self::Skipped(reason) => return (format!("{reason} (skipped)").into(), ""),
             Self::NoModel => ("runs without a model", GROUPING),
             Self::NoTask => ("runs without a task", GROUPING),
             Self::NoReward => ("runs without a reward", GROUPING),
@@ -219,7 +219,9 @@ impl Diagnosis {
             let (title, remedy) = kind.texts();
             let line = format!("{title}: {}{share}{files}", problem.count);
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
-            text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
+            if !remedy.is_empty() {
+                text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
+            }
             for (file, detail) in &problem.named {
                 let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 text += &format!(
@@ -237,11 +239,13 @@ impl Diagnosis {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
+    if arguments.reading.join {
+        return Err("`doctor` reads each file on its own; omit --join".into());
+    }
     let mut diagnosis = Diagnosis::default();
     let mut file: Arc<Path> = Arc::from(Path::new(""));
     let mut calls = 0;
-    let reading = Reading { join: false, ..arguments.reading };
-    let inputs = reading.read(&arguments.paths, |event| {
+    let inputs = arguments.reading.read(&arguments.paths, |event| {
         match event {
             ScanEvent::Begin(begun) => (file, calls) = (begun, 0),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::trace::{Action, Status};
+use crate::trace::{Action, LabelledFailure, Status};
 use serde_json::json;
 
 fn trace() -> Trace {
@@ -129,4 +129,26 @@ fn names_that_mean_something_are_kept() {
     let renamed = perturb(&builder.build().unwrap(), &[Perturbation::RenamedTools], 1).unwrap();
     assert_eq!(names(&renamed)[..2], ["get_order", "BashOutput"]);
     assert_ne!(names(&renamed)[2], "basher");
+}
+
+#[test]
+fn labels_of_failures_move_with_their_steps() {
+    let label = LabelledFailure { mode: "loop".into(), range: Some((1, 2)), core: false, diagnosis: None };
+    let mut builder = Trace::builder().failures(vec![label]);
+    for turn in 0..4 {
+        let name = format!("tool_{turn}");
+        let action = Action::new(&name).answered(Status::Ok, "x");
+        builder.push(StepInput::action(Actor::Agent, action).turn(turn)).unwrap();
+    }
+    let original = builder.build().unwrap();
+    for seed in 0..20 {
+        let moved =
+            perturb(&original, &[Perturbation::ShiftedSteps, Perturbation::EmptyMessages], seed).unwrap();
+        let actions: Vec<u64> = moved
+            .steps()
+            .filter(|step| matches!(step.event(), Event::Action(_)))
+            .map(|step| step.index())
+            .collect();
+        assert_eq!(moved.failures()[0].range, Some((actions[1], actions[2])));
+    }
 }
