@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::wrap::wrapped;
-use crate::detect::{Finding, command_line};
+use crate::detect::{Finding, command_line, listed_arguments};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
 /// The most findings that get a mark.
@@ -25,7 +25,7 @@ const MARKS: usize = 26;
 /// }
 /// let run = run.build()?;
 /// let text = render_run(&run, Loop::default().detect(&run).findings(), 80);
-/// let first = r#"a     0    0 agent  ok/flag           look {"at":"wall"} → a wall"#;
+/// let first = r#"a     0    0 agent  ok/flag           look at=wall → a wall"#;
 /// assert_eq!(text.lines().nth(1), Some(first));
 /// assert!(text.contains("\na loop:2 (certain): "), "{text}");
 /// # Ok::<(), wrongturn::Error>(())
@@ -50,7 +50,7 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
             step.index(),
             step.turn(),
             step.actor(),
-            said_or_done(&step, width)
+            said_or_done(&step, width, marked + 19)
         );
         text += cut(line.trim_end(), width).as_ref();
         text.push('\n');
@@ -67,7 +67,8 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     text
 }
 
-fn said_or_done(step: &Step<'_>, width: usize) -> String {
+/// Renders the event of a step on a line of which so many columns are taken.
+fn said_or_done(step: &Step<'_>, width: usize, taken: usize) -> String {
     match step.event() {
         Event::Message(text) => plain(&text.to_str(), width),
         Event::Action(action) => {
@@ -78,11 +79,17 @@ fn said_or_done(step: &Step<'_>, width: usize) -> String {
                     (String::new(), line.into_owned())
                 }
                 Some(line) => (format!("{name}: "), line.into_owned()),
-                None => (format!("{name} "), arguments(action)),
+                None => {
+                    let json = action.arguments.as_ref().present().and_then(Arguments::canonical);
+                    let listed = json.and_then(|json| listed_arguments(&json));
+                    let given = listed.unwrap_or_else(|| arguments(action));
+                    (if given.is_empty() { name } else { format!("{name} ") }, given)
+                }
             };
             let answer = observation(action, width);
-            // Arguments and observation share the line after some 50 columns.
-            let room = width.saturating_sub(50 + answer.chars().count()).max(width / 3);
+            // The call takes at least half of what is left of the line, the answer the rest.
+            let room = width.saturating_sub(taken + 18 + name.chars().count() + 3);
+            let room = room.saturating_sub(answer.chars().count()).max(room / 2).max(1);
             let given = cut(&plain(&given, width), room).into_owned();
             format!("{:<17} {name}{given} → {answer}", status(action))
         }

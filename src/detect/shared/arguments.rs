@@ -165,7 +165,7 @@ pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
 
 /// Returns the arguments of a call as messages show them: `order_id=#W6750959, reason="ordered by mistake"`. The end
 /// may be cut off, so ids come first and lists late. `None` if the arguments are not an object.
-pub(super) fn listed(json: &str) -> Option<String> {
+pub(crate) fn listed_arguments(json: &str) -> Option<String> {
     let mut all = Vec::new();
     let read = Json::new(json.as_bytes()).members(|key, value| {
         let (name, value) = (String::from_utf8_lossy(&key).into_owned(), value.checked()?);

@@ -30,7 +30,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use arguments::{each_text, identifiers};
+pub(crate) use arguments::{each_text, identifiers, listed_arguments};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 pub(crate) use baseline::Baseline;
@@ -162,7 +162,7 @@ impl fmt::Display for Shown {
             if let Some(text) = sole_text(&json) {
                 return write!(f, "`{name}: {}`", excerpt(&text, 60));
             }
-            let listed = arguments::listed(&json).unwrap_or(json);
+            let listed = listed_arguments(&json).unwrap_or(json);
             return write!(f, "`{name} {}`", excerpt(&listed, 60));
         }
         let failed = || failure.as_ref().and_then(|failure| call.failed_part(&failure.line));
