@@ -5,9 +5,10 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::excerpt;
+use super::call::is_path;
 use super::lexicon::{Meaning, words};
 use super::phrases::Hints;
+use super::{excerpt, short_path};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};
 
@@ -181,7 +182,8 @@ pub(crate) fn listed_arguments(json: &str) -> Option<String> {
         };
         let plain = value.string().filter(|text| is_text && is_plain(text));
         let shown = plain.unwrap_or_else(|| String::from_utf8_lossy(value.bytes()));
-        all.push((rank, format!("{name}={}", excerpt(&shown, VALUE))));
+        let shown = if is_path(&shown) { short_path(&shown, VALUE) } else { excerpt(&shown, VALUE) };
+        all.push((rank, format!("{name}={shown}")));
         Ok(())
     });
     all.sort_by_key(|(rank, _)| *rank);

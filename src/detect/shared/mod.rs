@@ -181,7 +181,7 @@ impl fmt::Display for Shown {
                     && failure.as_ref().is_some_and(|failure| failure.is_unparsed());
                 write!(f, "`{name}: {}{}`", part.shown, if is_part { " …" } else { "" })
             }
-            (None, Some(target)) => write!(f, "`{name} {}`", short_path(target)),
+            (None, Some(target)) => write!(f, "`{name} {}`", short_path(target, 60)),
             (None, None) => write!(f, "`{name}`"),
         }
     }
@@ -220,13 +220,12 @@ fn sole_text(json: &str) -> Option<String> {
     sole.filter(|text| read.is_ok() && count == 1 && text.trim().contains(char::is_whitespace))
 }
 
-/// Returns a path as messages show it; of a long one, only the end.
-fn short_path(path: &str) -> String {
-    const LONGEST: usize = 60;
-    let start = path.len().saturating_sub(LONGEST);
+/// Returns a path in at most some `longest` characters; of a long one, only the end.
+fn short_path(path: &str, longest: usize) -> String {
+    let start = path.len().saturating_sub(longest);
     let end =
         path.get(start..).filter(|_| start > 0).and_then(|end| end.find('/').and_then(|at| end.get(at..)));
-    end.map_or_else(|| excerpt(path, LONGEST), |end| format!("…{end}"))
+    end.map_or_else(|| excerpt(path, longest), |end| format!("…{end}"))
 }
 
 /// Returns a colon and the beginning of a line; empty if the line is blank.
