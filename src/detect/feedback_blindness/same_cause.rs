@@ -203,7 +203,7 @@ impl Refusal {
         // Of a long command only the beginning is known. A line cut down to commands that only look is
         // another try.
         let runs = |part: &Part| {
-            !part.shown.ends_with('…') && before.parts.iter().any(|other| other.shown == part.shown)
+            !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
         };
         let is_narrowed = call.does == Does::Read && call.parts.len() < before.parts.len();
         let same_command = call.is_shell && failure.is_flagged && !is_narrowed && call.parts.iter().any(runs);
@@ -238,6 +238,7 @@ impl Refusal {
 /// Returns true if a command only imports modules and prints texts or versions.
 fn is_probe(command: &str) -> bool {
     let Some((_, code)) = command.split_once(" -c ") else { return false };
+    let code = code.trim_start_matches(['\'', '"']);
     let prints =
         |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
     let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");

@@ -6,7 +6,9 @@ use super::{Loop, LoopEvidence, LoopKind};
 use crate::detect::Evidence;
 use crate::detect::finding::{Confidence, Finding};
 use crate::detect::rule::Rule;
-use crate::detect::shared::{Attempt, Does, Facts, Said, Shown, after_colon, excerpt, no_call};
+use crate::detect::shared::{
+    Attempt, Does, Facts, Said, Shown, after_colon, excerpt, is_blank, lines, no_call,
+};
 use crate::trace::Action;
 
 /// A loop that was found.
@@ -75,7 +77,8 @@ impl Span {
         if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
             self.said = match (attempt.failure(), action.observation.present()) {
                 (Some(failure), _) => excerpt(&failure.line, 100),
-                (None, Some(answer)) => excerpt(&answer.head(200), 60),
+                (None, Some(answer)) if is_blank(answer) => "(empty)".to_owned(),
+                (None, Some(answer)) => excerpt(&lines(&answer.head(400)).collect::<Vec<_>>().join(" "), 60),
                 (None, None) => String::new(),
             };
         }

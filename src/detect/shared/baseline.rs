@@ -1,7 +1,7 @@
 //! Failures that also occur without the agent's changes.
 
 use super::attempts::Attempt;
-use super::call::Part;
+use super::call::Undo;
 use super::does::Does;
 use super::failure::Report;
 use crate::trace::{Digest, DigestSet};
@@ -26,7 +26,7 @@ impl Baseline {
         // If a check at the end of the line failed, the commands before it went through.
         let went_through = failure.is_none() || call.parts.last().is_some_and(|last| last.check.is_some());
         for part in call.parts.iter().filter(|part| part.does == Does::Write) {
-            self.reverted = went_through && reverts(part);
+            self.reverted = went_through && part.undo == Undo::Reverts;
         }
         let Some((check, failure)) = check.zip(failure) else { return false };
         let key = Digest::of_text(&check.program).and(Digest::of_text(&failure.line));
@@ -40,15 +40,5 @@ impl Baseline {
     /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.known.len() * 2 * size_of::<Digest>()
-    }
-}
-
-/// Returns true if a part takes changes back: `git stash`, `git checkout a.py`.
-fn reverts(part: &Part) -> bool {
-    let mut words = part.shown.split(' ').skip(2);
-    match &*part.program {
-        "git checkout" | "git restore" => words.any(|word| word == "." || word.contains(['/', '.'])),
-        "git stash" => words.next().is_none_or(|word| word == "push" || word.starts_with('-')),
-        _ => false,
     }
 }

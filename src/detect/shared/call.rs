@@ -1,16 +1,15 @@
 //! The normal form of a call: what it does, to what, and a key by which equal calls are found.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::arguments::Given;
 use super::check::Check;
 use super::does::{Does, is_search, patched_file, program_of, written_file};
-use super::excerpt;
 use super::lexicon::{Meaning, words};
 use super::shell::{self, Command, last_part};
 use super::tool::Tool;
-use crate::trace::{Action, Digest, Digests, Step};
+use super::{excerpt, short_path};
+use crate::trace::{Action, Digest, Digests, Step, first_chars};
 
 /// The normal form of a call.
 #[derive(Debug, Clone)]
@@ -59,15 +58,58 @@ pub(crate) struct Part {
     pub(crate) feeds: bool,
     /// Whether its standard error is thrown away.
     pub(crate) silenced: bool,
+    pub(crate) undo: Undo,
+}
+
+/// Whether a command takes changes back, or brings them back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undo {
+    No,
+    /// `git stash`, `git checkout a.py`
+    Reverts,
+    /// `git stash pop`
+    Restores,
+}
+
+impl Undo {
+    fn of(program: &str, command: &Command<'_>) -> Self {
+        let mut words = command.words().skip(2);
+        let takes_back = match program {
+            "git checkout" | "git restore" => words.any(|word| word == "." || word.contains(['/', '.'])),
+            "git stash" => match words.next() {
+                Some("pop" | "apply") => return Self::Restores,
+                next => next.is_none_or(|word| word == "push" || word.starts_with('-')),
+            },
+            _ => false,
+        };
+        if takes_back { Self::Reverts } else { Self::No }
+    }
 }
 
 /// The longest command in a message.
 const SHOWN: usize = 60;
 
-/// Returns a command as messages show it, after the variables that are set for it.
-fn shown(command: &str, assigned: &[Cow<'_, str>]) -> Box<str> {
-    let command = excerpt(command, SHOWN);
-    let variables = excerpt(&assigned.join(" "), SHOWN / 2);
+/// Returns a command as messages show it, after the variables that are set for it. Of a long one, paths are shortened
+/// at their start and the rest at its end.
+fn shown(command: &Command<'_>) -> Box<str> {
+    let length: usize = command.words().map(|word| word.len() + 1).sum();
+    let word = |word: &str| match word {
+        word if length > SHOWN && word.len() > SHOWN / 2 && is_path(word) => short_path(word, SHOWN / 2),
+        word if word.is_empty() || word.contains(|c: char| c.is_whitespace() || "|&;<>()".contains(c)) => {
+            let quote = if word.contains('\'') { '"' } else { '\'' };
+            format!("{quote}{}{quote}", first_chars(word.trim(), 2 * SHOWN))
+        }
+        word => word.to_owned(),
+    };
+    let mut words: Vec<String> = command.words().take(SHOWN).map(word).collect();
+    if let Some(file) = &command.writes {
+        words.extend([">".to_owned(), word(file)]);
+    }
+    if !command.heredoc.is_empty() {
+        words.extend(["<<EOF".to_owned(), first_chars(&command.heredoc, 2 * SHOWN).to_owned()]);
+    }
+    let (command, variables) =
+        (excerpt(&words.join(" "), SHOWN), excerpt(&command.assigned.join(" "), SHOWN / 2));
     if variables.is_empty() { command.into() } else { format!("{variables} {command}").into() }
 }
 
@@ -113,6 +155,7 @@ impl Call {
             apart: false,
             feeds: false,
             silenced: false,
+            undo: Undo::No,
         };
         Self {
             does,
@@ -165,18 +208,18 @@ impl Call {
                     _ => None,
                 };
                 assigned = command.assigned.iter().fold(assigned, |all, one| all.and(Digest::of_text(one)));
-                let start = text.len();
                 append(&mut text, command);
-                let added = text.get(start..).unwrap_or_default();
-                let added = added.strip_prefix(SEPARATOR).unwrap_or(added);
                 if let Some(before) = parts.last_mut().filter(|_| command.piped) {
                     before.feeds = true;
                 }
+                let program = program_of(command, meaning, tool);
+                let undo = Undo::of(&program, command);
                 parts.push(Part {
                     place: parts.len(),
                     does,
-                    program: program_of(command, meaning, tool).into(),
-                    shown: shown(added, &command.assigned),
+                    program: program.into(),
+                    shown: shown(command),
+                    undo,
                     file,
                     script,
                     check,

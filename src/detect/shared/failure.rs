@@ -148,6 +148,7 @@ impl Failure {
         let cause = cause.and_then(|at| told.get(at)).copied();
         let shown = quoted(call, &told, &all, cause, killed)
             .unwrap_or_else(|| code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into()));
+        let shown = if shown.is_empty() { action.error_type.unwrap_or_default().into() } else { shown };
         let kind = match cause {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
@@ -195,6 +196,15 @@ impl Failure {
     /// Returns true if the failure says that `program` is missing.
     pub(crate) fn misses(&self, program: &str) -> bool {
         matches!(&self.kind, FailureKind::Missing(name) if name == program)
+    }
+
+    /// Returns true if the shell says that it did not find the program.
+    pub(crate) fn is_of_shell(&self) -> bool {
+        const SHELLS: [&str; 5] = ["/bin/bash: ", "/bin/sh: ", "bash: ", "sh: ", "zsh: "];
+        self.report.is_none()
+            && !self.is_partial
+            && self.line.ends_with("not found")
+            && SHELLS.iter().any(|shell| self.line.starts_with(shell))
     }
 
     /// Returns true if the line with the cause names the type of an error.

@@ -102,6 +102,9 @@ pub(super) fn quoted<'a>(
         return None;
     }
     let line = timed_out.or(line).unwrap_or_default();
+    // The last state of a progress bar; the note of a harness on the same line.
+    let line = line.rsplit('\r').find(|state| !state.trim().is_empty()).unwrap_or(line);
+    let line = line.split("[Python Interpreter: ").next().unwrap_or(line);
     let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);
     // `Validation failed for tool "edit":` goes on in the next line.
     let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));

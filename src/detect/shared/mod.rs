@@ -34,7 +34,7 @@ pub(crate) use arguments::{each_text, identifiers, listed_arguments};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 pub(crate) use baseline::Baseline;
-pub(crate) use call::{Call, Part};
+pub(crate) use call::{Call, Part, Undo};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use check::Check;
@@ -47,7 +47,7 @@ pub(crate) use no_call::NoCall;
 pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
-pub(super) use text::is_blank;
+pub(super) use text::{is_blank, lines};
 use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;
@@ -228,9 +228,11 @@ fn short_path(path: &str, longest: usize) -> String {
     end.map_or_else(|| excerpt(path, longest), |end| format!("…{end}"))
 }
 
-/// Returns a colon and the beginning of a line; empty if the line is blank.
+/// Returns a colon and the beginning of a line without its full stop; empty if the line is blank.
 pub(super) fn after_colon(line: &str) -> String {
-    if line.trim().is_empty() { String::new() } else { format!(": {}", excerpt(line, 100)) }
+    let line = excerpt(line, 100);
+    let line = if line.ends_with("..") { &line } else { line.trim_end_matches('.') };
+    if line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
 /// Returns true if detectors know from the name of a tool that it polls, checks, reads, writes or takes

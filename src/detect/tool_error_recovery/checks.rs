@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Baseline, Check, Excuse, FailureKind, Part, Report, Shown, after_colon, diagnoses, is_blank,
+    Attempt, Baseline, Check, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
+    is_blank,
 };
 use crate::trace::{Action, Status, UnknownReason};
 
@@ -62,8 +63,7 @@ impl Checks {
             if let Some(file) = part.file.as_ref().filter(|_| failure.is_none()) {
                 self.files.insert(file.to_owned());
             }
-            let restored =
-                ["git stash pop", "git stash apply"].iter().any(|words| part.shown.starts_with(words));
+            let restored = part.undo == Undo::Restores;
             let changed = part.file.clone().or_else(|| restored.then(|| "?".to_owned()));
             if let Some(file) = changed.filter(|_| failure.is_none()) {
                 for since in [&mut self.all, &mut self.work] {
@@ -100,7 +100,7 @@ impl Checks {
                         check,
                         shown: Shown::part(&attempt.call, told),
                         line: failure.line.clone(),
-                        ran: !failure.misses(told.name()),
+                        ran: !failure.misses(told.name()) && !failure.is_of_shell(),
                     });
                     self.any_failed = true;
                 }
