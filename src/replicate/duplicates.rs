@@ -166,6 +166,14 @@ mod tests {
     }
 
     #[test]
+    fn uuids_are_compared_without_case() {
+        let id = "0b5e7c1a-3f42-4d8e-9a6b-1c2d3e4f5a6b";
+        let named = |id: String| SimulationRow { id: Some(id), digest: None, ..run("m", 1) };
+        let copies = copies(vec![named(id.into()), in_file("b.json", named(id.to_uppercase()))]);
+        assert_eq!(copies.iter().filter(|copy| copy.is_some()).count(), 1, "{copies:?}");
+    }
+
+    #[test]
     fn the_copy_that_names_most_counts() {
         let bare = SimulationRow { model: None, id: None, ..in_file("a.json", run("m", 1)) };
         let full = in_file("b.json", run("m", 1));

@@ -200,6 +200,17 @@ mod tests {
     }
 
     #[test]
+    fn only_a_reward_of_1_counts_for_the_odds() {
+        let options = ReplicationOptions { keep_duplicates: true, ..ReplicationOptions::default() };
+        let mut above = rows();
+        for row in above.iter_mut().filter(|row| row.reward == Some(0.0)) {
+            row.reward = Some(2.0);
+        }
+        let [one, other] = [rows(), above].map(|rows| RewardRegression::of(&rows, &options).logistic);
+        assert_eq!(one, other);
+    }
+
+    #[test]
     fn pairs_in_which_all_succeed_are_left_out_of_the_odds() {
         let mut rows = rows();
         for row in rows.iter_mut().filter(|row| row.model.as_deref() == Some("c")) {

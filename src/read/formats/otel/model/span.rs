@@ -292,4 +292,13 @@ mod tests {
             assert_eq!(id(text.into()).as_deref(), expected, "{text}");
         }
     }
+
+    #[test]
+    fn a_duration_needs_both_times() {
+        for (start, end, expected) in
+            [(3, Some(5), Some(2)), (0, Some(5), None), (3, None, None), (5, Some(3), None)]
+        {
+            assert_eq!(Span { start, end, ..Span::default() }.duration(), expected, "{start} {end:?}");
+        }
+    }
 }
