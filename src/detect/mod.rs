@@ -42,7 +42,7 @@ pub use rule::{Configured, DetectorInfo, Grid, Preset, Rule};
 pub(crate) use shared::{CallRules, Written};
 pub use shared::{PollingCall, TransientRules};
 #[cfg(feature = "statistics")]
-pub(crate) use shared::{command_line, is_known_tool, listed_arguments};
+pub(crate) use shared::{command_line, is_known_tool, listed_arguments, without_colours};
 #[cfg(feature = "statistics")]
 pub(crate) use tool_error_recovery::recovery_rate;
 

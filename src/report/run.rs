@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::wrap::wrapped;
-use crate::detect::{Finding, command_line, listed_arguments};
+use crate::detect::{Finding, command_line, listed_arguments, without_colours};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
 /// The most findings that get a mark.
@@ -124,13 +124,13 @@ fn observation(action: &Action<'_>, width: usize) -> String {
     }
 }
 
-/// Renders a step in full, with control characters replaced.
+/// Renders a step in full, without colours, and with other control characters replaced.
 #[must_use]
 pub fn render_step(step: &Step<'_>) -> String {
     let mut text = format!("step {}, turn {}, {}\n", step.index(), step.turn(), step.actor());
     let mut field = |name: &str, value: &str| {
         text += &format!("{name}:\n");
-        for line in value.lines() {
+        for line in without_colours(value.into()).lines() {
             text += &format!("  {}\n", printable(line));
         }
     };
@@ -168,7 +168,7 @@ fn pretty(action: &Action<'_>) -> String {
 /// Puts a text on one line of at most `most` characters, with control characters replaced.
 fn plain(text: &str, most: usize) -> String {
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in without_colours(text.into()).split_whitespace() {
         if line.len() > most.saturating_mul(4) {
             break;
         }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn nothing_reaches_the_terminal_but_text() {
         let mut builder = Trace::builder();
-        builder.push(StepInput::message(Actor::User, "red \u{1b}[31m\nblue")).unwrap();
+        builder.push(StepInput::message(Actor::User, "red \u{1b}[31m\u{1b}\nblue")).unwrap();
         let action = Action::new("t\u{7}").answered(Status::Error, "a\tb\r\nc");
         builder.push(StepInput::action(Actor::Agent, action)).unwrap();
         let run = builder.build().unwrap();

@@ -7,7 +7,7 @@ use crate::detect::Evidence;
 use crate::detect::finding::{Confidence, Finding};
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
-    Attempt, Does, Facts, Said, Shown, after_colon, excerpt, is_blank, lines, no_call,
+    Attempt, Does, Facts, Said, Shown, after_colon, excerpt, is_blank, lines, no_call, without_colours,
 };
 use crate::trace::Action;
 
@@ -78,7 +78,9 @@ impl Span {
             self.said = match (attempt.failure(), action.observation.present()) {
                 (Some(failure), _) => excerpt(&failure.line, 100),
                 (None, Some(answer)) if is_blank(answer) => "(empty)".to_owned(),
-                (None, Some(answer)) => excerpt(&lines(&answer.head(400)).collect::<Vec<_>>().join(" "), 60),
+                (None, Some(answer)) => {
+                    excerpt(&lines(&without_colours(answer.head(400))).collect::<Vec<_>>().join(" "), 60)
+                }
                 (None, None) => String::new(),
             };
         }

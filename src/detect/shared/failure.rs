@@ -17,7 +17,7 @@ use super::failure_phrases::{
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
-use super::text::{exit_code, form_digest, lines, plain, template, without_numbers};
+use super::text::{exit_code, form_digest, lines, template, without_colours, without_numbers};
 use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
 
 /// A failed action.
@@ -109,7 +109,7 @@ impl Failure {
         if (!is_error || is_meant()) && !answer.is_some_and(states) {
             return None;
         }
-        let answer = plain(answer.map(|answer| answer.to_str()).unwrap_or_default());
+        let answer = without_colours(answer.map(|answer| answer.to_str()).unwrap_or_default());
         // A line of dashes says nothing, nor does `[object Object]`, which a JavaScript harness prints in place of an
         // error.
         let says = |line: &&str| line.contains(char::is_alphanumeric) && *line != "[object Object]";
@@ -281,7 +281,7 @@ fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
 /// Returns true if a failed answer reports on files as a linter does, line by line.
 pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
-    lines(&plain(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
+    lines(&without_colours(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
 }
 
 /// Returns true if the lines of a failed answer report that no test ran, and no error.
@@ -296,7 +296,7 @@ pub(crate) fn runs_no_test(call: &Call, action: &Action<'_>) -> bool {
     else {
         return false;
     };
-    let tail = plain(answer.tail(END));
+    let tail = without_colours(answer.tail(END));
     ran_no_test(&lines(&tail).collect::<Vec<_>>())
 }
 
@@ -340,9 +340,9 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         None | Some(0) => {}
         Some(_) => return !is_search(call.last_program()),
     }
-    let mut tail = plain(answer.tail(END));
+    let mut tail = without_colours(answer.tail(END));
     if answer.len() > END && lines(&tail).rev().nth(4).is_none() {
-        tail = plain(answer.tail(TAIL));
+        tail = without_colours(answer.tail(TAIL));
     }
     let last: Vec<&str> = lines(&tail).rev().take(5).collect();
     let Some(end) = last.first() else { return false };

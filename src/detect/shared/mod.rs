@@ -47,6 +47,7 @@ pub(crate) use no_call::NoCall;
 pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
+pub(crate) use text::without_colours;
 pub(super) use text::{is_blank, lines};
 use tool::Tool;
 pub use transient::TransientRules;

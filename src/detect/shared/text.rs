@@ -40,7 +40,7 @@ static NUMBERS: Pattern =
 const COMPARED: usize = 2_000;
 
 /// Removes the colours of a terminal, also those that lost their escape character: `[31m`.
-pub(crate) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains('\u{1b}') && !text.contains("[0m") {
         return text;
     }
@@ -113,7 +113,7 @@ pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
     if !EXIT_HINTS.occur_in(end) {
         return None;
     }
-    let tail = plain(answer.tail(bytes));
+    let tail = without_colours(answer.tail(bytes));
     EXIT_HINTS.lines_in(&tail).find_map(|line| EXIT_CODE.group(line))?.parse().ok()
 }
 
