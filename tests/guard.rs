@@ -345,15 +345,23 @@ fn gemini_cli_is_answered_in_its_own_words() {
 
 #[test]
 fn at_the_end_the_user_reads_what_was_not_said() {
-    let calls =
-        [("fetch a", "not found", true), ("fetch b", "not found", true), ("fetch c", "not found", true)];
+    let not_found = |command| (command, "not found", true);
+    let calls = [
+        not_found("fetch a"),
+        not_found("fetch b"),
+        not_found("make"),
+        ("ls", "src", false),
+        not_found("make"),
+        not_found("fetch c"),
+    ];
     let mut agent = Agent::new(guard(), &calls, 0);
     agent.run(&calls);
     agent.answers.clear();
     agent.ask("Stop", 9, SAME, agent.lines.len());
     agent.ask("Stop", 9, SAME, agent.lines.len());
     assert_eq!(agent.answers.len(), 1, "{:?}", agent.answers);
-    assert!(agent.answers[0].2["systemMessage"].is_string());
+    let said = agent.answers[0].2["systemMessage"].as_str().unwrap();
+    assert!(said.contains("`Bash: fetch c` failed") && said.contains("; 5 of 6 actions"), "{said}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ pub enum Advice {
     /// No warning, and the call may run.
     None,
     /// A finding that has not been reported before. At the end of a turn, which judges the run as if it were
-    /// over, only the first new finding is returned; the others count as reported too.
+    /// over, there may be several: this is the first, and its message holds those of all.
     Warn(Box<Finding>),
     /// The call would extend a reported finding, and is blocked.
     Block(Box<Finding>),
@@ -172,13 +172,16 @@ impl Guard {
         all
     }
 
-    /// Returns the first new finding at the end of a turn, and marks all new ones as reported.
+    /// Returns the first new finding at the end of a turn with the messages of all, and marks all as reported.
     fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
-        let mut first = None;
+        let mut first: Option<Finding> = None;
         for run in runs {
             for finding in state.new_findings(run, run.findings()) {
                 state.report(run, &finding);
-                first.get_or_insert(finding);
+                match &mut first {
+                    Some(first) => first.message += &format!("; {}", finding.message),
+                    None => first = Some(finding),
+                }
             }
         }
         first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
