@@ -310,9 +310,15 @@ impl Fold for Waste {
         })
     }
 
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn near_misses(&self) -> Vec<NearMiss> {
-        let conditions =
-            vec![Condition::measure("wasted", self.wasted(), Comparator::AtLeast, self.config.min_wasted)];
+        let (wasted, actions) = (self.wasted(), (self.actions as f64).max(1.0));
+        let at_least = |name, value, limit| Condition::measure(name, value, Comparator::AtLeast, limit);
+        let mut conditions = vec![at_least("wasted", wasted, self.config.min_wasted)];
+        if self.config.min_impact > 0.0 {
+            conditions.push(at_least("impact", wasted * wasted / actions, self.config.min_impact));
+            conditions.push(at_least("share", wasted / actions, SHARE));
+        }
         let near = self.place.map(|place| NearMiss::new("wasted_actions", conditions).at(place));
         near.into_iter().collect()
     }
