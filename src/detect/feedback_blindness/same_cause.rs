@@ -43,9 +43,9 @@ pub(super) struct Blindness {
 #[derive(Debug, Default)]
 struct Refused {
     latest: VecDeque<Refusal>,
-    /// The first step, kept only for turns without a call, and the number of turns with this cause.
-    first: u64,
+    /// The number of turns with this cause, and the first steps of those without a call.
     turns: u64,
+    steps: Vec<u64>,
     /// The number of calls before the first and the last turn without a call.
     calls: (u64, u64),
     is_reported: bool,
@@ -63,6 +63,9 @@ struct Refusal {
 
 /// How many refusals of one cause, and how many changes, are remembered.
 const REMEMBERED: usize = 16;
+
+/// How many turns without a call a message names.
+const NAMED: usize = 3;
 
 /// The most calls between two turns without a call that the agent can still be expected to remember.
 const NEAR: u64 = 8;
@@ -169,17 +172,24 @@ impl Blindness {
         row.turns = if self.number - row.calls.1 > NEAR { 1 } else { row.turns + 1 };
         row.calls.1 = self.number;
         if row.turns == 1 {
-            (row.first, row.calls.0) = (attempt.step, self.number);
+            row.calls.0 = self.number;
+            row.steps.clear();
+        }
+        if row.steps.len() < NAMED {
+            row.steps.push(attempt.step);
         }
         if row.turns == self.config.max_failures && !row.is_reported {
             row.is_reported = true;
-            let (turns, first, last, said) = (row.turns, row.first, attempt.step, after_colon(&attempt.head));
-            let place = if row.calls.0 == row.calls.1 {
-                format!("(steps {first}-{last})")
+            let (turns, last, said) = (row.turns, attempt.step, after_colon(&attempt.head));
+            let first = row.steps.first().copied().unwrap_or(last);
+            let steps = if row.calls.0 == row.calls.1 {
+                format!("{first}-{last}")
             } else {
-                format!("between steps {first} and {last}")
+                let named: Vec<String> = row.steps.iter().map(u64::to_string).collect();
+                let more = if turns > named.len() as u64 { ", …" } else { "" };
+                named.join(", ") + more
             };
-            let message = format!("the harness sent back {turns} turns {place}{said}");
+            let message = format!("the harness sent back {turns} turns (steps {steps}){said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));

@@ -134,8 +134,12 @@ impl Span {
             _ => {
                 let said = after_colon(said);
                 let failed = self.call.as_ref().is_some_and(|facts| facts.failure.is_some());
-                let (what, how) =
-                    if failed { ("failed", " in the same way") } else { ("brought the same answer", "") };
+                let is_shell = self.call.as_ref().is_some_and(|facts| facts.call.is_shell);
+                let (what, how) = match (failed, is_shell) {
+                    (true, false) => ("failed", " with the same arguments"),
+                    (true, true) => ("failed", " in the same way"),
+                    (false, _) => ("brought the same answer", ""),
+                };
                 format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
             }
         };
