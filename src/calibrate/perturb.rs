@@ -28,17 +28,18 @@ named! {
         RenamedCallIds = "renamed_call_ids",
         /// Reorders the keys of all argument objects.
         ReorderedArguments = "reordered_arguments",
-        /// Inserts meaningless messages between turns, unless milestones are scores: then every step counts.
+        /// Inserts meaningless messages between turns, except in traces whose milestones are scores, where distances
+        /// are counted in steps.
         NeutralMessages = "neutral_messages",
         /// Shifts the numbers of steps and turns.
         ShiftedSteps = "shifted_steps",
-        /// Splits turns whose calls all differ, with recorded arguments, into a turn for each step.
+        /// Splits turns into a turn for each step, if their calls all differ and all have recorded arguments.
         SplitTurns = "split_turns",
         /// Replaces the ASCII letters in the ids of the trace and its parent, and in the agent's name.
         RenamedIds = "renamed_ids",
         /// Shifts all times.
         ShiftedTimes = "shifted_times",
-        /// Inserts messages without text between turns, unless milestones are scores.
+        /// Inserts empty messages between turns, with the same exception as [`Perturbation::NeutralMessages`].
         EmptyMessages = "empty_messages",
     }
 }
@@ -193,8 +194,8 @@ impl Changes {
     }
 }
 
-/// Returns the positions of steps that begin a turn of their own when turns are split: all but the first of
-/// their turn, if the turn has no call twice and no call without recorded arguments.
+/// Returns the positions of steps that begin a turn of their own when turns are split: all but the first of their
+/// turn, if the turn repeats no call and all its calls have recorded arguments.
 fn splits(trace: &Trace) -> BTreeSet<usize> {
     let steps: Vec<_> = trace.steps().enumerate().collect();
     let mut splits = BTreeSet::new();
@@ -231,7 +232,7 @@ fn moved(index: u64, shift: u64) -> Result<u64> {
     index.checked_add(shift).ok_or_else(beyond)
 }
 
-/// Returns true if milestones are scores: then every step counts, so none may be added.
+/// Returns true if milestones are scores: distances between them are counted in steps, so none may be added.
 fn has_scores(route: &ReferenceRoute) -> bool {
     route.milestones().iter().any(|milestone| matches!(milestone.target, Target::Score(_)))
 }

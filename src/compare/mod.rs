@@ -20,7 +20,7 @@ use tasks::Tasks;
 use crate::error::Result;
 use crate::stats::{Interval, MeanDifference, Resampling, TwoSides, float, mean_difference, ratio, wilson};
 
-/// One side of the comparison of two agents: its runs, and which of them count.
+/// One side of the comparison of two agents: how many runs it has, and how many of them count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ComparedSide {
@@ -91,7 +91,7 @@ pub struct DetectorComparison {
     pub second: DetectionRate,
     /// Pairs of runs of the same task to which it applies, by whether it fires in both, one or none.
     pub paired: PairedOutcomes,
-    /// The second rate minus the first, by task; `None` if no task has applicable runs on both sides.
+    /// The second rate minus the first, clustered by task; `None` if no task has applicable runs on both sides.
     pub difference: Option<MeanDifference>,
 }
 
@@ -103,7 +103,7 @@ pub struct MeasureComparison {
     pub measure: &'static str,
     /// Runs with the measure, of the first and of the second side, in tasks in which both sides have it.
     pub runs: (u64, u64),
-    /// The means, and the second minus the first, by task.
+    /// The means, and the second minus the first, clustered by task.
     #[serde(flatten)]
     pub difference: MeanDifference,
 }
@@ -114,8 +114,8 @@ pub struct MeasureComparison {
 pub struct FingerprintComparison {
     /// The Jensen–Shannon distance of the pooled fingerprints, in [0, 1].
     pub distance: f64,
-    /// The central range of the distance, by default 95%, when runs are exchanged within their task, as if
-    /// both sides were one agent.
+    /// The central range (95% by default) of the distance when the runs of each task are shuffled between the sides,
+    /// as if both were one agent.
     pub by_chance: Interval,
     /// The share of exchanges with at least this distance; the observed sides count as one exchange.
     pub p: f64,
@@ -171,11 +171,12 @@ pub struct Comparison {
     pub tasks: u64,
     /// The outcomes of pairs of runs.
     pub paired: PairedOutcomes,
-    /// The success rates, by task; `None` without a shared task.
+    /// The success rates and their difference, clustered by task; `None` without a shared task.
     pub success: Option<MeanDifference>,
-    /// The mean rewards, by task, of runs with a reward; `None` if no task has such runs on both sides.
+    /// The mean rewards and their difference, clustered by task, of runs with a reward; `None` if no task has such
+    /// runs on both sides.
     pub reward: Option<MeanDifference>,
-    /// The means of other measures, by task, of runs with the measure.
+    /// The means of other measures, clustered by task, of runs with the measure.
     pub measures: Vec<MeasureComparison>,
     /// pass^1, pass^2 and so on, each of the first and of the second side, over the shared tasks.
     pub pass_k: Vec<(f64, f64)>,
@@ -185,7 +186,7 @@ pub struct Comparison {
     pub fingerprints: Option<FingerprintComparison>,
     /// The tasks whose success rates differ, largest difference first.
     pub differing: Vec<TaskDifference>,
-    /// Number of resamples of each bootstrap, and of exchanges of fingerprints.
+    /// Number of resamples of each bootstrap, and of exchanges of runs for `fingerprints`.
     pub resamples: usize,
     /// The seed of both.
     pub seed: u64,
@@ -208,7 +209,7 @@ impl Comparison {
             side.success_ci95 = wilson(side.successes, side.counted, options.confidence).ok();
         }
         let [first, second] = sides;
-        // Checks the options on one task, because a side without runs is not an error here.
+        // Validates the options with a made-up task: with the real ones, a side without runs would be an error too.
         mean_difference(&[TwoSides { first: (1, 0.0), second: (1, 0.0) }], options)?;
         Ok(Self {
             first,

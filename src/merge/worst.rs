@@ -127,7 +127,8 @@ impl FlaggedRuns {
         let mut drawn = vec![Vec::new(); self.worst.len()];
         let options = ReadOptions { routes: false, argument_texts: Some(true), ..options.clone() };
         let mut file: Arc<Path> = Arc::from(Path::new(""));
-        // A file with spans and other runs is reported twice, with positions that continue.
+        // With `join`, a file that holds spans and other runs is reported twice; the second report continues the
+        // positions of the first.
         let mut positions: BTreeMap<Arc<Path>, u64> = BTreeMap::new();
         read(&options, &mut |event| {
             match event {

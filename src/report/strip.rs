@@ -7,19 +7,19 @@ use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status};
 
-/// The bytes after which no further step of a run is drawn. Keeps 50 runs below 5 MB.
+/// The number of bytes after which no further step of a run is drawn. Keeps 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
 
-/// The bytes after which no further finding of a run is listed.
+/// The number of bytes after which no further finding of a run is listed.
 const FINDING_BYTES: usize = 10_000;
 
 /// The most findings drawn under the boxes of one run.
 const LANES: usize = 6;
 
-/// The most characters of a raw step.
+/// The most characters shown of a raw step.
 const STEP_CHARS: usize = 1_200;
 
-/// The most characters of a message or of evidence.
+/// The most characters shown of a message or of evidence.
 const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
@@ -28,7 +28,7 @@ impl RunStrip {
         let mut ranges: Vec<(u64, u64)> =
             self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();
-        // The furthest end among each finding and those before it.
+        // For each finding, the furthest end among it and those before it.
         let mut ends: Vec<u64> = Vec::with_capacity(ranges.len());
         for (_, last) in &ranges {
             ends.push(ends.last().map_or(*last, |before| *last.max(before)));
@@ -69,8 +69,8 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     }
 }
 
-const LEGEND: &str = "Each box is a step: a letter for the agent (A), the user (U), the system (S) or the environment \
-                      (E) where they speak. For a call: + (it succeeded), × on a filled box (it failed) or ? (not known). \
+const LEGEND: &str = "Each box is a step. A message shows who speaks: the agent (A), the user (U), the system (S) or the \
+                      environment (E). A call shows + (succeeded), × on a filled box (failed) or ? (outcome not known). \
                       Round boxes are the user's. \
                       A bar under boxes is a finding, with its number where it begins. Open a box to read the step.";
 

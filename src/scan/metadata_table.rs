@@ -12,11 +12,12 @@ use crate::trace::RunSummary;
 
 /// Metadata of runs by file, run id or task, from a table.
 ///
-/// A row names its runs by `file` (a path or its last parts), by `run` (the id), by both, or, without either,
-/// by `task`, together with `trial` if the row and the run have one. `model`, `domain`, `task`, `reward` and
-/// `trial` fill in what a run does not record; any other column is a label. Rows by file come before rows by
-/// id, and these before rows by task; the first row with a value counts. `path`, `run_id`, `id`, `trace`,
-/// `task_id` and `score` are other names of these columns.
+/// A row names its runs by `file` (a path or its last parts), by `run` (the id), by both, or, without either, by
+/// `task`, together with `trial` if the row and the run have one. `model`, `domain`, `task`, `reward` and `trial` fill
+/// in what a run does not record; any other column is a label. Rows that name a file take precedence over rows that
+/// name only a run, and those over rows that name only a task; for each column, the first row with a value wins.
+/// `path` is another name for `file`; `run_id`, `id` and `trace` for `run`; `task_id` for `task`; `score` for
+/// `reward`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -74,7 +75,7 @@ impl RunTable {
             let line = cells.position().map_or(0, csv::Position::line);
             if cells.len() > header.len() {
                 return Err(Error::shape(format!(
-                    "line {line}: expected {} cells, got {}",
+                    "line {line}: expected at most {} cells, got {}",
                     header.len(),
                     cells.len()
                 )));
@@ -94,8 +95,7 @@ impl RunTable {
 
     /// Reads JSON lines, each an object. Null is a missing value.
     ///
-    /// # Errors
-    /// See [`RunTable::from_csv`], and if a line is not an object.
+    /// # Errors As for [`RunTable::from_csv`], and if a line is not a JSON object.
     pub fn from_jsonl(text: &str) -> Result<Self> {
         let mut table = Self::default();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
@@ -126,7 +126,7 @@ impl RunTable {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
     }
 
-    /// Returns the number of runs so far that matched no row, or 0 without rows. Sub-agents do not
+    /// Returns the number of runs that have matched no row so far, or 0 if the table has no rows. Sub-agents do not
     /// count.
     #[must_use]
     pub fn unmatched_runs(&self) -> u64 {

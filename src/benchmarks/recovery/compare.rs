@@ -20,7 +20,8 @@ const RESAMPLES: usize = 2_000;
 pub struct Comparison {
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// By context of the recovery trials, with the model of the failed trials if known: `env after MODEL`.
+    /// Keyed by the context of the recovery trials, followed by the model of the failed trials if known: `env after
+    /// MODEL`.
     pub contexts: BTreeMap<String, ContextComparison>,
 }
 
@@ -36,11 +37,11 @@ pub struct ContextComparison {
     pub mean_recovery: Option<f64>,
     /// Relative drop from `mean_fresh` to `mean_recovery`.
     pub relative_drop_of_means: Option<f64>,
-    /// Mean of the models' relative drops, which usually differs.
+    /// Mean of the models' relative drops. Usually not equal to `relative_drop_of_means`.
     pub mean_of_relative_drops: Option<f64>,
     /// Rank correlation of the models' fresh and recovery rates.
     pub kendall_tau_b: Option<f64>,
-    /// Pairs of models whose order is reversed.
+    /// Number of pairs of models that fresh and recovery rates rank in opposite order.
     pub discordant_pairs: u64,
     /// The ranks of the compared models.
     pub ranks: BTreeMap<String, Ranks>,
@@ -106,9 +107,9 @@ pub struct Difference {
 pub struct RelativeDrop {
     /// The drop; `None` if no fresh trial was resolved.
     pub value: Option<f64>,
-    /// Its 95% bootstrap interval; `None` without the drop.
+    /// Its 95% bootstrap interval; `None` if `value` is.
     pub bootstrap95: Option<Interval>,
-    /// Number of resamples without a resolved fresh trial; they have no drop.
+    /// Number of resamples without a resolved fresh trial, for which the drop is undefined.
     pub resamples_left_out: u64,
 }
 
@@ -118,7 +119,7 @@ pub struct RelativeDrop {
 pub struct McNemar {
     /// Number of tasks with one trial on each side.
     pub tasks: u64,
-    /// Number of other tasks.
+    /// Number of shared tasks left out because a side has several trials.
     pub left_out: u64,
     /// Tasks that only the fresh trial solved.
     pub fresh_only_resolved: u64,
@@ -128,7 +129,7 @@ pub struct McNemar {
     pub p: Option<f64>,
 }
 
-/// Compares recovery with fresh starts, by recovery context and model, over the tasks of both sides.
+/// Compares recovery with fresh starts, by recovery context and model, over the tasks that have trials on both sides.
 ///
 /// ```
 /// use serde_json::json;
@@ -148,7 +149,8 @@ pub struct McNemar {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// Bootstraps draw whole tasks, both sides together, 2,000 times. Each model and context starts with `seed`.
+/// Each bootstrap draws 2,000 resamples of whole tasks, keeping both sides of a task together. The bootstrap of each
+/// model in each context is seeded with `seed`.
 #[must_use]
 pub fn compare(trials: &[ComparedTrial], seed: u64) -> Comparison {
     let mut by_context: BTreeMap<Cow<'_, str>, BTreeMap<&str, ByTask<'_>>> = BTreeMap::new();
@@ -204,7 +206,7 @@ impl ContextComparison {
     }
 }
 
-/// Returns the relative loss from a fresh rate; `None` for a rate of 0.
+/// Returns the relative drop from the fresh to the recovery rate; `None` if the fresh rate is 0.
 fn relative_drop(fresh: f64, recovery: f64) -> Option<f64> {
     (fresh > 0.0).then(|| (fresh - recovery) / fresh)
 }

@@ -4,7 +4,7 @@ use super::does::subcommand_of;
 use super::lexicon::Meaning;
 use super::shell::{Command, last_part};
 
-/// The kind of a check, from the one that says least about the code under work to the one that says most.
+/// Kinds of checks, ordered from the one that says least about the code being worked on to the one that says most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Check {
     /// Code given on the command line.
@@ -18,7 +18,8 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// Returns the kind of check of a simple command that runs something, and the base name of the script that it runs.
+    /// Returns the kind of check that a command of [`Does::Run`](super::does::Does::Run) makes, and the base name of
+    /// the script that it runs, in lower case.
     pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning) -> (Option<Self>, Option<String>) {
         let mut options = command.arguments().take(3);
         let is_interpreter = meaning.is(Meaning::INTERPRETER)
@@ -44,7 +45,7 @@ impl Check {
         let named = script.as_deref().and_then(|script| script.split('.').next());
         let asked =
             script.as_deref().is_none_or(|script| matches!(script, "artisan" | "manage.py" | "setup.py"));
-        // `Test-Path` of PowerShell only looks.
+        // PowerShell's `Test-Path` only looks.
         let looks = |word: &str| word.contains('-') && Meaning::of(word).is(Meaning::READS);
         let asked = words().filter(|word| asked && word.len() < 80 && !looks(word));
         let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));

@@ -1,7 +1,7 @@
 //! Command lines: which simple commands a line holds, and their words. Nothing is expanded.
 //!
-//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&&` and line ends and
-//! keeps here-documents and redirections apart. Any text is accepted.
+//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&&` and line ends and keeps
+//! here-documents and redirections out of the words. Any text is accepted.
 
 use std::borrow::Cow;
 
@@ -76,7 +76,7 @@ impl Command<'_> {
     }
 }
 
-/// Returns the program at a path. A whole command in quotes is returned as it is.
+/// Returns the program that a path names. A whole command in quotes is returned as it is.
 fn program_at<'l>(path: &Cow<'l, str>) -> Cow<'l, str> {
     if path.contains(['|', ';', '(', '"', '\'', '\n']) {
         return path.clone();
@@ -122,7 +122,7 @@ pub(crate) fn last_part(path: &str) -> &str {
     slash.and_then(|at| path.get(at + 1..)).unwrap_or(path)
 }
 
-/// Reads a line from one special character to the next.
+/// Splits a line into commands, advancing from one special character to the next.
 struct Lexer<'l> {
     rest: &'l str,
     commands: Vec<Command<'l>>,
@@ -132,7 +132,8 @@ struct Lexer<'l> {
     next_word: NextWord,
     /// True if the next word names the destination of standard error.
     complaints: bool,
-    /// Here-documents whose text begins at the next line: the number of their command, and the line that ends them.
+    /// Here-documents whose text begins at the next line: for each, the index of its command and the line that ends
+    /// it.
     awaited: Vec<(usize, Cow<'l, str>)>,
     /// Whether the next command runs even if the one before failed.
     apart: bool,
@@ -140,7 +141,7 @@ struct Lexer<'l> {
 
 /// A word that is being read.
 enum Word<'l> {
-    /// A text, and how many of its first bytes make the word.
+    /// A slice of the line that begins with the word, and the length of the word in bytes.
     Spelled(&'l str, usize),
     Made(String),
 }
@@ -218,7 +219,7 @@ impl<'l> Lexer<'l> {
         match &mut self.word {
             None => self.word = Some(Word::Spelled(self.rest, bytes)),
             Some(Word::Spelled(text, length)) if *length == 0 => (*text, *length) = (self.rest, bytes),
-            // The spelled part continues where it ended.
+            // The piece directly follows the word on the line, so the slice grows.
             Some(Word::Spelled(text, length)) if text.len() - *length == self.rest.len() => *length += bytes,
             Some(Word::Spelled(text, length)) => {
                 let made = text.get(..*length).unwrap_or_default().to_owned() + piece;
@@ -229,7 +230,8 @@ impl<'l> Lexer<'l> {
         self.rest = self.after(bytes);
     }
 
-    /// Takes the character after a backslash, and the backslash itself in a path of Windows.
+    /// Takes the character after a backslash. Before an ASCII letter or digit, as in a Windows path, keeps the
+    /// backslash.
     fn escaped(&mut self) {
         if self.after(1).starts_with(|c: char| c.is_ascii_alphanumeric()) {
             return self.push(1);
@@ -266,8 +268,8 @@ impl<'l> Lexer<'l> {
         }
     }
 
-    /// Takes a text of PowerShell between `@'` or `@"` at the end of a line and `'@` or `"@` at the start of
-    /// one.
+    /// Takes a PowerShell here-string: the text between `@'` or `@"` at the end of a line and `'@` or `"@` at the
+    /// start of one.
     fn here_string(&mut self) -> bool {
         let Some(quote) = self.after(1).chars().next().filter(|c| matches!(c, '\'' | '"')) else {
             return false;
@@ -384,8 +386,8 @@ impl Word<'_> {
     }
 }
 
-/// Returns true if a byte may end a word or begin something other than plain text. White space may be spelled in
-/// several bytes.
+/// Returns true if a byte may end a word or begin something other than plain text. Every non-ASCII byte counts,
+/// because Unicode white space takes several bytes.
 #[inline]
 fn is_special(byte: u8) -> bool {
     matches!(

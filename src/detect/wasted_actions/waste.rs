@@ -17,7 +17,7 @@ use crate::detect::shared::{
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
-/// The tool of turns without a call.
+/// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
 /// The smallest share of all actions that is too much.
 const SHARE: f64 = 0.1;
@@ -44,7 +44,7 @@ pub(in crate::detect) struct Waste {
     failures: DigestSet,
     baseline: Baseline,
     shown: ShownLines,
-    /// Whether the last call that does more than look changed something, and no search found nothing since.
+    /// Whether the last call that was not a mere read was a successful write, with no unsuccessful search since.
     has_written: bool,
     /// The turn of the latest search that found nothing.
     searched_in: Option<u64>,
@@ -53,7 +53,7 @@ pub(in crate::detect) struct Waste {
     halves: u64,
     pub(in crate::detect) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
-    /// By reason, the steps of the first [`STEPS`].
+    /// By reason, the steps of its first [`STEPS`] wasted actions.
     steps: BTreeMap<WasteReason, Vec<u64>>,
     by_tool: BTreeMap<String, u64>,
 }
@@ -180,7 +180,7 @@ impl Waste {
         self.reasons.values().sum()
     }
 
-    /// Returns their weight.
+    /// Returns the weight of the wasted actions; some count half.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn wasted(&self) -> f64 {
         self.halves as f64 / 2.0
@@ -194,7 +194,8 @@ impl Waste {
         wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * actions && is_share
     }
 
-    /// Returns how many actions were wasted for a reason, and the steps of the first: `4 failed (steps 3, 9, 14, …)`.
+    /// Returns how many actions were wasted for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
+    /// …)`.
     fn told(&self, reason: WasteReason) -> String {
         let count = self.reasons.get(&reason).copied().unwrap_or(0);
         let steps = self.steps.get(&reason).map(Vec::as_slice).unwrap_or_default();

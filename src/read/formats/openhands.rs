@@ -34,7 +34,7 @@ fn are_events(document: &Document<'_>) -> bool {
 
 const EVENT: Mark = Has(&["id", "source"]);
 
-/// Fits only events of OpenHands: they have a time, and the members of an action or an observation.
+/// Fits only OpenHands events, which have a timestamp and the members of an action or an observation.
 const SURE: Mark = All(&[
     Has(&["id", "source", "timestamp"]),
     Any(&[
@@ -54,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         if matches!(document, Document::Lines(_)) {
             log.read_line(event);
         } else if !log.read(event) {
-            return Err(words::unfit(event.offset(), "events of OpenHands"));
+            return Err(words::unfit(event.offset(), "OpenHands events"));
         }
     }
     log.end(runs, Metadata::default(), None);
@@ -69,7 +69,7 @@ const NO_CALLS: [&str; 7] =
 const NO_ARGUMENTS: [&[u8]; 5] =
     [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
 
-/// An event. Its `tool_call_metadata` has the call as the model wrote it, and the response with the call.
+/// An event. Its `tool_call_metadata` holds the call as the model wrote it, and the response that contained it.
 #[derive(Debug, Default)]
 struct Event<'a> {
     members: Members<'a>,
@@ -156,7 +156,7 @@ impl<'a> Log<'a> {
         is_event
     }
 
-    /// Reads a pair of an action and its observation, as the first versions kept them.
+    /// Reads an action paired with its observation, as early versions of OpenHands recorded them.
     pub(super) fn pair(&mut self, pair: &[Raw<'a>]) {
         let mut events = pair.iter().map(|event| Event::of(Members::from(*event)));
         let [mut action, observation] = [(); 2].map(|()| events.next().unwrap_or_default());
@@ -207,7 +207,7 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Reads a call from the response that its answer repeats.
+    /// Reads a call from the model response recorded in the call's observation.
     fn repeated_call(&mut self, cause: Cow<'a, str>, event: &Event<'a>) {
         let written = event.members.object("tool_call_metadata");
         let response = written.object("model_response");

@@ -6,7 +6,7 @@ use crate::read::words::DECISIVE_ITEMS;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Test(
-        "`instance_id`, `test_result` and a list `history` of events of OpenHands",
+        "`instance_id`, `test_result` and a list `history` of OpenHands events",
         is_output,
     ))],
     reader: Reader::Document(read),

@@ -1,4 +1,4 @@
-//! Requests to models, each once, however many spans and records show it.
+//! Requests to models. Each appears once, however many spans and records show it.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use super::kinds::Kind;
 use super::request::{self, Refused, Request};
 use super::tree::{At, Owner, Tree};
 
-/// Returns the requests of every agent, in order. `tools` are its tool spans.
+/// Returns the requests of every agent, in order. `tools` holds the tool spans of each agent.
 pub(crate) fn requests<'s>(
     tree: &Tree<'s>,
     records: &Records<'s>,
@@ -58,15 +58,15 @@ pub(crate) fn requests<'s>(
     requests
 }
 
-/// Returns the requests of model spans, which come in order. Nested ones are merged, unless several of them
-/// have an output of their own: a span around several requests is not a request.
+/// Returns the requests of these model spans, which must be sorted. The spans nested in one are merged with it, unless
+/// several of its branches have output: then the outer span is not a request, and each branch is merged on its own.
 fn of_spans<'s>(
     tree: &Tree<'s>,
     refused: &mut Refused<'s>,
     records: &Records<'s>,
     models: &[At],
 ) -> Vec<Request<'s>> {
-    // For each outermost model span: its own and the model spans below it, with their depth and branch.
+    // For each outermost model span: itself and the model spans below it, with their depth and branch.
     let mut nested: BTreeMap<At, Vec<(usize, At, At)>> = BTreeMap::new();
     for at in models {
         let around = tree.ancestors(*at).filter(|outer| models.binary_search(outer).is_ok());
