@@ -95,7 +95,8 @@ impl RunTable {
 
     /// Reads JSON lines, each an object. Null is a missing value.
     ///
-    /// # Errors As for [`RunTable::from_csv`], and if a line is not a JSON object.
+    /// # Errors
+    /// As for [`RunTable::from_csv`], and if a line is not a JSON object.
     pub fn from_jsonl(text: &str) -> Result<Self> {
         let mut table = Self::default();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
