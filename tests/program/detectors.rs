@@ -43,6 +43,18 @@ fn check_writes_a_record_per_run() {
 }
 
 #[test]
+fn a_detector_is_explained() {
+    let (page, _) = ends("detectors", &["route_inefficiency"], 0);
+    insta::assert_snapshot!("detectors_route_inefficiency", page);
+    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    let (json, _) = ends("detectors", &["loop", "--json"], 0);
+    let listed: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &json!("loop")));
+    let (_, error) = ends("detectors", &["lop"], 2);
+    assert!(error.contains("unknown detector `lop`; expected one of expected_action"), "{error}");
+}
+
+#[test]
 fn check_lists_detectors_with_all_defaults() {
     let listed = |arguments: &[&str]| -> Value {
         serde_json::from_str(&ends("detectors", &[&["--json"], arguments].concat(), 0).0).unwrap()

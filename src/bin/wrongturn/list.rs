@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use serde::Serialize;
 use serde_json::json;
 use wrongturn::{
-    detect::{ALL, Preset},
+    detect::{ALL, DetectorInfo, Preset, detector_info},
     read::Format,
     trace::Actors,
 };
@@ -21,9 +21,11 @@ pub(crate) struct Formats {
     json: bool,
 }
 
-/// Lists the detectors.
+/// Lists the detectors, or explains one.
 #[derive(clap::Args)]
 pub(crate) struct Detectors {
+    /// The detector to explain: its rule, limits, source and settings
+    id: Option<String>,
     /// As JSON, with the configuration of each
     #[arg(long)]
     json: bool,
@@ -88,8 +90,10 @@ pub(crate) fn formats(arguments: &Formats) -> Result<u8, Failure> {
 }
 
 pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
+    let asked = arguments.id.as_deref().map(detector_info).transpose()?;
+    let listed = asked.map_or(ALL, std::slice::from_ref);
     if arguments.json {
-        let detector = |info: &wrongturn::detect::DetectorInfo| {
+        let detector = |info: &DetectorInfo| {
             json!({
                 "id": info.id,
                 "mode": info.mode,
@@ -98,16 +102,42 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
                 "config": info.config(arguments.preset, arguments.actors),
             })
         };
-        print_json(&ALL.iter().map(detector).collect::<Vec<_>>())?;
+        print_json(&listed.iter().map(detector).collect::<Vec<_>>())?;
+    } else if let Some(info) = asked {
+        common::print(&page(info, arguments)?)?;
     } else {
-        let opt_in =
-            |info: &wrongturn::detect::DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
+        let opt_in = |info: &DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
         let summaries: Vec<String> =
             ALL.iter().map(|info| format!("{}{}", info.summary, opt_in(info))).collect();
         let rows = ALL.iter().zip(&summaries).map(|(info, summary)| (info.id, summary.as_str()));
         common::print(&table(rows))?;
     }
     Ok(0)
+}
+
+/// Renders the documentation of a detector for a terminal, without its example in Rust, and its settings.
+fn page(info: &DetectorInfo, arguments: &Detectors) -> Result<String, Failure> {
+    let mut text = format!("{} ({})\n\n", info.id, info.mode);
+    // A paragraph, or an item of a list.
+    let mut block: Vec<&str> = Vec::new();
+    let mut is_example = false;
+    for line in info.docs.lines().chain([""]) {
+        let heading = line.strip_prefix("## ");
+        if line.is_empty() || heading.is_some() || line.starts_with("- ") {
+            let indent = if block.first().is_some_and(|first| first.starts_with('-')) { 2 } else { 0 };
+            let told = common::wrapped(&std::mem::take(&mut block).join(" "), 80, indent);
+            text += &if told.is_empty() { told } else { told + "\n" };
+        }
+        is_example = heading.map_or(is_example, |heading| heading == "Example");
+        match heading {
+            _ if is_example => {}
+            Some(heading) => text += &format!("{heading}:\n"),
+            None if line.is_empty() => text.push('\n'),
+            None => block.push(line.trim()),
+        }
+    }
+    let settings = common::json_text(&info.config(arguments.preset, arguments.actors))?;
+    Ok(text + &format!("Settings (`[detectors.{}]` in wrongturn.toml), as JSON:\n\n{settings}", info.id))
 }
 
 /// Renders names and texts in two columns, in lines of at most 80 characters.

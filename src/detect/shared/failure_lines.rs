@@ -85,13 +85,18 @@ pub(super) fn quoted<'a>(
     cause: Option<&'a str>,
     killed: bool,
 ) -> Option<Cow<'a, str>> {
-    // `===== FAILURES =====` says nothing.
+    // `===== FAILURES =====` says nothing, nor does an error that repeats a line before it, such as the usage.
+    let repeats = |line: &str| line.strip_prefix("Error: ").is_some_and(|text| all.contains(&text));
     let is_rule = |line: &str| {
-        line.starts_with("==") || line.starts_with("--") || is_usage(line, told) || PACKAGE.is_match(line)
+        line.starts_with("==")
+            || line.starts_with("--")
+            || is_usage(line, told)
+            || repeats(line)
+            || PACKAGE.is_match(line)
     };
     let rest = if told.iter().all(|line| PACKAGE.is_match(line)) { all } else { &[] };
     let said = told.iter().chain(rest).find(|line| !is_rule(line)).or(told.first());
-    let line = cause.or(said.copied());
+    let line = cause.or_else(|| all.iter().find_map(|line| failed_test(line))).or(said.copied());
     // The command before it is known: `Command '[…]' timed out after 60 seconds`.
     let mut lines = line.iter().chain(all);
     let timed_out =
@@ -114,6 +119,13 @@ pub(super) fn quoted<'a>(
         None if !call.is_shell && untimed.contains("\\\"") => untimed.replace("\\\"", "\"").into(),
         None => Cow::Borrowed(untimed),
     })
+}
+
+/// Returns the test and the reason that a line of a summary names: `FAILED tests/a.py::test_b - assert 1 == 2`.
+fn failed_test(line: &str) -> Option<&str> {
+    let (test, _) = line.strip_prefix("FAILED ")?.split_once(" - ")?;
+    let (file, _) = test.rsplit_once("::")?;
+    line.get("FAILED ::".len() + file.len()..)
 }
 
 /// Returns true if a line of a failed answer tells that something failed, or where.
