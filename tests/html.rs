@@ -184,7 +184,7 @@ fn at_most_fifty_runs_are_drawn() {
     let html = scan_document(&ScanSummary::default(), runs, &Files::default()).html();
     text_of(&html);
     assert!(html.len() < 5_000_000, "{} bytes", html.len());
-    assert!(html.contains("10 more runs are not drawn") && html.contains(" more steps are not drawn"));
+    assert!(html.contains("Further runs, not drawn: 10.") && html.contains("Further steps, not drawn: "));
     // The table links to each run, and each run links back to the table.
     for (link, count) in [("<article", 50), ("href=\"#run-", 50), ("href=\"#runs\"", 50)] {
         assert_eq!(html.matches(link).count(), count, "{link}");

@@ -57,7 +57,7 @@ pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
         document.chart(heat(group, &nodes));
     }
     if found.groups.len() > DRAWN {
-        document.paragraph(format!("{} more groups are not drawn.", found.groups.len() - DRAWN));
+        document.paragraph(format!("Further groups, not drawn: {}.", found.groups.len() - DRAWN));
     }
     document
 }

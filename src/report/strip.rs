@@ -141,7 +141,7 @@ fn listed<T>(
 
 fn left_out(markup: &mut Markup, count: usize, what: &str) {
     if count > 0 {
-        markup.leaf("p", &[("class", "note")], &format!("{count} more {what} are not drawn."));
+        markup.leaf("p", &[("class", "note")], &format!("Further {what}, not drawn: {count}."));
     }
 }
 

@@ -85,7 +85,7 @@ pub struct PairedComparison {
     pub recovery: Arm,
     /// Recovery rate minus fresh rate.
     pub difference: Difference,
-    /// The relative loss of recovery.
+    /// The drop as a share of the fresh rate.
     pub relative_drop: RelativeDrop,
     /// The test of the difference, over tasks with one trial on each side.
     pub mcnemar: McNemar,
@@ -101,7 +101,7 @@ pub struct Difference {
     pub bootstrap95: Option<Interval>,
 }
 
-/// The relative loss of recovery: (fresh − recovery) / fresh.
+/// The drop of the recovery rate below the fresh one, relative to it: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelativeDrop {

@@ -62,7 +62,7 @@ impl Check {
         (check, script)
     }
 
-    /// Returns the kind of check if the name of a tool says that it checks: `run_tests`, `lint`.
+    /// Returns [`Check::Tests`] if the name of a tool says that it checks, whatever it checks: `run_tests`, `lint`.
     pub(crate) fn of_tool(name: &str) -> Option<Self> {
         let is_near = |word: Meaning| word.is(Meaning::CHECK.or(Meaning::NEAR_CHECK));
         let checks = Meaning::of_words(name).any(|word| word.is(Meaning::CHECK));
