@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
 
-/// The figures of a detector over the values of its main parameter, see [`sweep()`].
+/// The figures of a detector over the values of its main parameter; see [`sweep()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sweep {
@@ -34,14 +34,14 @@ pub struct SweepPoint {
     pub precision: Option<f64>,
     /// Share of failures that are detected; `None` without failures.
     pub recall: Option<f64>,
-    /// Harmonic mean of the two; `None` without failures and detected entries.
+    /// Harmonic mean of the two; `None` if there are neither failures nor detected entries.
     pub f1: Option<f64>,
 }
 
-/// Sweeps the main parameter of a detector over the values of its rule, with defaults for everything else.
+/// Sweeps the main parameter of a detector over the values that its rule lists, with defaults for everything else.
 ///
 /// The values are those of [`Rule::grid`](crate::detect::Rule::grid); a rule without a grid has no points.
-/// Findings below `least` do not count.
+/// Findings with less confidence than `least` do not count.
 ///
 /// ```
 /// use wrongturn::{Confidence, calibrate::{GoldenSet, sweep}, detect::ALL};
@@ -54,7 +54,7 @@ pub struct SweepPoint {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Config`](crate::ErrorKind::Config) if a rule refuses one of its own values; no rule of this
+/// [`ErrorKind::Config`](crate::ErrorKind::Config) if a rule rejects one of its own values; no rule of this
 /// crate does.
 pub fn sweep(set: &GoldenSet, info: &DetectorInfo, least: Confidence) -> Result<Sweep> {
     let grid = info.grid().unwrap_or(Grid { parameter: "", values: Vec::new() });

@@ -6,8 +6,8 @@ use crate::names::named;
 use crate::stats::Confusion;
 
 named! {
-    /// The readiness of a detector by its figures on a golden set, see [`tier()`]. The thresholds
-    /// are those of [`TIER_GATES`].
+    /// The readiness of a detector, judged by its figures on a golden set; see [`tier()`]. The
+    /// thresholds are those of [`TIER_GATES`].
     #[derive(PartialOrd, Ord)]
     pub enum Tier: "tier" {
         /// No entries.
@@ -28,11 +28,11 @@ named! {
 pub struct TierGate {
     /// The tier.
     pub tier: Tier,
-    /// Least F1.
+    /// The minimum F1.
     pub f1: f64,
-    /// Least precision; 0 for no limit.
+    /// The minimum precision; 0 for no limit.
     pub precision: f64,
-    /// Least number of entries.
+    /// The minimum number of entries.
     pub n: u64,
 }
 
@@ -55,7 +55,7 @@ pub const TIER_GATES: [TierGate; 3] = [
 ];
 
 /// Returns the tier of these figures: that of the first gate that they clear, `Failing` if there is none, or
-/// `Untested` without entries.
+/// `Untested` if there are no entries.
 ///
 /// ```
 /// use wrongturn::stats::Confusion;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn gates_hold_at_their_edges() {
-        assert_eq!(of(9, 0, 1, 10), Tier::Beta, "0.947, but 20 entries only");
+        assert_eq!(of(9, 0, 1, 10), Tier::Beta, "F1 0.947, but only 20 entries");
         assert_eq!(of(12, 3, 3, 12), Tier::Production, "F1 and n at the edge");
         assert_eq!(of(12, 3, 3, 11), Tier::Beta, "29 entries");
         assert_eq!(of(14, 6, 1, 9), Tier::Production, "precision 0.70 exactly, F1 0.8");

@@ -101,15 +101,15 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// [`Detector::explain`] calls it, after the last step.
     ///
     /// A fold should derive them from the state that it keeps anyway. An explanation shows the first three.
-    /// If nothing was detected, it tries to repeat their last steps, so a candidate should end at a step that
+    /// If nothing was detected, it tries repeating their last steps, so a candidate should end at a step that
     /// would complete it if repeated.
     fn near_misses(&self) -> Vec<NearMiss> {
         Vec::new()
     }
 
-    /// Returns an estimate of the bytes that the fold holds on the heap. `usize::MAX`, the default, means that it does
-    /// not track them: a [`Monitor`](crate::Monitor) with a limit then charges it with the bytes of all steps that it
-    /// received.
+    /// Returns an estimate of the bytes that the fold holds on the heap. `usize::MAX`, the default, means that the fold
+    /// does not track them: a [`Monitor`](crate::Monitor) with a limit then counts all bytes of the steps that the fold
+    /// has received.
     fn memory(&self) -> usize {
         usize::MAX
     }

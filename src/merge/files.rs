@@ -19,7 +19,7 @@ const STDIN: &str = "-";
 
 /// The files of a scan, in a form that merges.
 ///
-/// Up to 100,000 files are listed in scan order: by path, with paths that cannot be read last. Larger scans
+/// Up to 100,000 files are listed in scan order: by path, with unreadable paths last. Larger scans
 /// keep sums and the first hundred files with errors. The result does not depend on how the files were
 /// divided.
 ///
@@ -88,14 +88,14 @@ impl Files {
     /// Adds the files of another split.
     ///
     /// # Errors
-    /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would count twice.
-    /// This is checked only while both sides list their files. `self` is unchanged in that case.
+    /// [`ErrorKind::Partial`] if a file other than standard input is in both, as its runs would be counted
+    /// twice; `self` is then unchanged. This is checked only while both sides list their files.
     pub fn merge(&mut self, other: &Self) -> Result<(), Error> {
         if let (Form::Listed(own), Form::Listed(others)) = (&self.form, &other.form) {
             let (few, many) = if own.len() < others.len() { (own, others) } else { (others, own) };
             let twice = |place: &&Place| place.1.as_os_str() != STDIN && many.contains_key(*place);
             if let Some((_, path)) = few.keys().find(twice) {
-                let what = "the file is in several splits, so its runs would count twice";
+                let what = "the file is in more than one split, so its runs would be counted twice";
                 return Err(Error::new(ErrorKind::Partial, what).in_file(path));
             }
         }
@@ -106,7 +106,7 @@ impl Files {
                 }
             }
             Form::Summed(others) => {
-                // The other side has too many files to list, so both together have as well.
+                // The other side has too many files to list, so the two together do as well.
                 add(&mut self.parts, other.parts);
                 self.settle();
                 if let Form::Summed(sums) = &mut self.form {
@@ -138,7 +138,7 @@ impl Files {
         }
     }
 
-    /// Returns the figures of a report: an entry for each listed file, otherwise the sums.
+    /// Returns the figures of a report: an entry for each file if they are listed, otherwise the sums.
     #[must_use]
     pub fn figures(&self) -> impl Serialize {
         match &self.form {

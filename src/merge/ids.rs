@@ -19,16 +19,16 @@ use crate::trace::{Digest, estimate};
 
 /// Counts of runs that share an id, from [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
 ///
-/// All other counts of a scan treat each of these as a separate run.
+/// All other counts of a scan treat each of these runs as a separate one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repeats {
     /// Ids shared by several runs.
     pub ids: u64,
-    /// Runs with such an id whose content equals that of an earlier run with it.
+    /// Runs with such an id that have the same content as an earlier run with the same id.
     pub copies: u64,
-    /// Runs with such an id, after the first, whose content differs from that of all earlier ones with it:
-    /// other states of a session, or runs from a source whose ids are not unique.
+    /// Runs with such an id, after the first, whose content differs from that of every earlier run with the same
+    /// id: other states of a session, or runs from a source whose ids are not unique.
     pub others: u64,
     /// An estimate of the number of ids if there are more than 50,000. The other counts then cover 50,000 of
     /// these, selected by digest.
@@ -112,7 +112,7 @@ impl Ids {
 
     fn wait(&mut self, id: Digest, content: Digest) {
         self.waiting.push((id, content));
-        // Settles rarely enough for the total cost to stay linear up to a logarithm.
+        // Settles rarely enough for the total cost to stay linear up to a logarithmic factor.
         if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
             self.settle();
         }
@@ -206,7 +206,7 @@ impl<'de> Deserialize<'de> for Ids {
 }
 
 impl Repeats {
-    /// Returns a sentence for a report; `None` if no id is shared.
+    /// Returns a note for a report; `None` if no id is shared.
     pub(crate) fn sentence(self) -> Option<String> {
         let of = match self.of_about {
             Some(about) => format!(" (of {MOST_IDS} ids out of about {about}, chosen by digest)"),

@@ -21,7 +21,7 @@ pub(super) enum Reader {
     Records(RecordReader),
     /// Runs are found in the whole of an input.
     Document(ReadDocument),
-    /// As `Document`, but a fault ends the document.
+    /// Like `Document`, but a fault ends the reading of the document.
     Fallible(TryReadDocument),
     /// As `Fallible`, but a document without a run is not an error: its spans may come from other programs.
     MayBeEmpty(TryReadDocument),
@@ -30,15 +30,15 @@ pub(super) enum Reader {
     /// As `Fallible`, but the format is tried only if no specific format claims the document. The first
     /// generic format that claims it wins.
     Generic(TryReadDocument),
-    /// As `Generic`, but the format is tried last: if no other format claims the document or documents inside
-    /// it.
+    /// As `Generic`, but the format is tried last: only if no other format claims the document or a document
+    /// inside it.
     Last(TryReadDocument),
 }
 
 /// Reads the runs of a document. A fault in a part of it goes to [`Runs`].
 type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
 
-/// Like [`ReadDocument`], but a returned fault ends the document.
+/// Like [`ReadDocument`], but a returned fault ends the reading of the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
 impl Format {
@@ -70,7 +70,7 @@ pub(super) struct RecordReader {
     pub(super) header_keys: &'static [&'static str],
     /// Reads a member of the object around the runs into the header.
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
-    /// Returns true if the header is complete, so no member after the runs can add to it.
+    /// Returns true if the header is complete, so that no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,

@@ -20,7 +20,7 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 
-/// How many later pieces a thread reads, one inside the other, while it waits for an earlier one.
+/// The greatest number of later pieces that a thread reads, nested in one another, while it waits for an earlier one.
 const MOST_AHEAD: usize = 4;
 
 /// Number of piece buffers kept for reuse, per thread. The system clears fresh memory, which takes time.
@@ -85,7 +85,7 @@ where
         }
     }
 
-    /// Like [`Work::run`], but keeps a panic for [`Work::resume_panic`] and stops all threads.
+    /// Like [`Work::run`], but if it panics, keeps the panic for [`Work::resume_panic`] and stops all threads.
     pub(super) fn run_beside_others(&self) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run())) {
             self.lock().panic.get_or_insert(panic);
@@ -158,7 +158,7 @@ where
     }
 
     /// Takes the oldest queued piece that meets a condition, if any. Panics if another thread has panicked,
-    /// to end threads that wait.
+    /// so that waiting threads end.
     pub(super) fn take_job(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {
@@ -219,7 +219,7 @@ where
     }
 
     /// Returns the number of positions in the file before this batch, and reads other pieces until it is
-    /// known. `depth` is the number of pieces that the thread is reading around this batch.
+    /// known. `depth` is the number of pieces that the thread was already reading when it began this one.
     pub(super) fn base(&self, key: Key, depth: usize) -> u64 {
         loop {
             if let Some(base) = self.order.base(key) {
@@ -291,7 +291,7 @@ enum Opened<'b> {
     Stream(Box<dyn Read>),
 }
 
-/// Reads a whole input into the start of a buffer. `size` is the size found before: asking the system again
+/// Reads a whole input into the start of a buffer. `size` is the size found earlier: asking the system again
 /// takes as long as reading a small file.
 fn read_all<'b>(input: &mut dyn Read, size: usize, buffer: &'b mut Vec<u8>) -> std::io::Result<&'b [u8]> {
     let mut filled = 0;

@@ -7,19 +7,20 @@
 //! ```text
 //! percentile: the (1 - c)/2 and (1 + c)/2 quantiles of the B values (Hyndman & Fan type 7)
 //! BCa: the quantiles Φ(z0 + (z0 + z)/(1 - a (z0 + z))) for z = Φ⁻¹((1 - c)/2), Φ⁻¹((1 + c)/2), with
-//!   z0 = Φ⁻¹(share of values below the estimate, ties by half)
-//!   a  = Σ U³ / 6 (Σ U²)^(3/2),  U(i) = mean of θ(-j) - θ(-i), where θ(-i) leaves out cluster i
+//!   z0 = Φ⁻¹(share of values below the estimate, ties counted as half)
+//!   a  = Σ U³ / (6 (Σ U²)^(3/2)),  U(i) = mean of θ(-j) - θ(-i), where θ(-i) leaves out cluster i
 //! ```
 //!
 //! With few clusters, both are too narrow. The widened interval compensates with other probabilities:
 //!
 //! ```text
-//! widened: the α and 1 - α quantiles, α = Φ(-sqrt(k/(k - 1)) t),  t the quantile of Student's t at k - 1
+//! widened: the α and 1 - α quantiles, α = Φ(-sqrt(k/(k - 1)) t),
+//!   t = the (1 + c)/2 quantile of Student's t with k - 1 degrees of freedom
 //! ```
 //!
 //! for k clusters. This replaces the normal distribution with Student's t and undoes the factor by which
 //! resampling understates a variance. `cargo run --release -p wrongturn-benches --bin coverage` simulates how
-//! often each of them covers the true value.
+//! often each of the three intervals covers the true value.
 //!
 //! References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Davison & Hinkley,
 //! "Bootstrap methods and their application" (1997), section 3.8 (clusters); Cameron, Gelbach & Miller,
@@ -49,7 +50,7 @@ const MOST_UNDEFINED: u64 = 100;
 /// ```
 /// use wrongturn::stats::{ClusterStatistic, Resampling, cluster_bootstrap};
 ///
-/// /// The success rate of the runs of tasks, each with its runs and its successes.
+/// /// The success rate over tasks, each given by its number of runs and its number of successes.
 /// struct SuccessRate(Vec<(f64, f64)>);
 ///
 /// impl ClusterStatistic for SuccessRate {
@@ -79,7 +80,7 @@ const MOST_UNDEFINED: u64 = 100;
 /// let tasks = SuccessRate(successes.map(|successes| (4.0, successes)).into());
 /// let found = cluster_bootstrap(&tasks, &Resampling::default())?;
 /// assert_eq!(found.estimate, Some(14.0 / 24.0));
-/// assert!(found.widened.unwrap().low < 0.4, "six tasks leave much open");
+/// assert!(found.widened.unwrap().low < 0.4, "six tasks leave much uncertainty");
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 pub trait ClusterStatistic: Sync {
@@ -116,9 +117,10 @@ pub struct ClusterBootstrap {
     pub percentile: Option<Interval>,
     /// The bias-corrected and accelerated interval; `None` if the correction is undefined.
     pub bca: Option<Interval>,
-    /// The percentile interval, widened for the number of clusters. Of the three, it keeps its level best.
-    /// `None` with fewer than five clusters, and if the statistic was undefined on 1% of the resamples or
-    /// more: then the variation lies in a few clusters, and the resamples that contain them are biased.
+    /// The percentile interval, widened to allow for the number of clusters. Of the three, its coverage is
+    /// closest to its level. `None` with fewer than five clusters, or if the statistic was undefined on 1% of
+    /// the resamples or more: the variation then lies in a few clusters, and the resamples that contain them
+    /// are biased.
     pub widened: Option<Interval>,
     /// The number of clusters.
     pub clusters: u64,
@@ -347,7 +349,7 @@ mod tests {
 
     #[test]
     fn few_undefined_resamples_leave_the_interval() {
-        // A resample misses six of twenty clusters with probability 0.7^20, or 0.08%, and three with 3.9%.
+        // A resample misses six given clusters of twenty with probability 0.7^20, or 0.08%; three, with 3.9%.
         let run = |few| cluster_bootstrap(&ShareOfFew(few), &Resampling::default()).unwrap();
         let (six, three) = (run(6), run(3));
         assert!((1..20).contains(&six.undefined) && six.widened.is_some(), "{six:?}");

@@ -26,7 +26,7 @@ impl fmt::Display for Side {
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum StatsError {
-    /// The columns of a paired sample differ in length.
+    /// The columns of a sample, or the rows of a design matrix, differ in length.
     #[error("x has {x} values, y has {y}")]
     LengthMismatch {
         /// Length of the first column.
@@ -50,7 +50,7 @@ pub enum StatsError {
         /// The 0-based position of the value, or of its row or cluster.
         index: usize,
     },
-    /// A value is too large in magnitude for a sum in fixed point.
+    /// The magnitude of a value is too large for fixed-point summation.
     #[error("the value of {side} at index {index} is beyond ±2^20")]
     OutOfRange {
         /// The column that holds the value.

@@ -40,7 +40,8 @@ pub struct Effect {
     pub estimate: f64,
     /// The cluster-robust standard error of the estimate.
     pub se: f64,
-    /// The two-sided p-value under the null hypothesis that the effect is 0; 1 if estimate and error are 0.
+    /// The two-sided p-value under the null hypothesis that the effect is 0; 1 if both the
+    /// estimate and its error are 0.
     pub p: f64,
     /// The 95% interval of the effect.
     pub ci95: Interval,
@@ -60,7 +61,7 @@ pub struct Regression {
 
 /// Regresses `y` on the columns of `rows` by least squares. `cluster` numbers the cluster of each row.
 ///
-/// No intercept is added; include a column of ones for one.
+/// No intercept is added; to have one, include a column of ones.
 ///
 /// ```
 /// use wrongturn::stats::linear_regression;
@@ -76,9 +77,9 @@ pub struct Regression {
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], also for rows of different lengths, [`StatsError::NonFinite`] with the
-/// index of the row, [`StatsError::TooFew`] if there are not more rows than columns or fewer than two
-/// clusters, and [`StatsError::InvalidArgument`] for collinear columns.
+/// [`StatsError::LengthMismatch`], also for rows of different lengths; [`StatsError::NonFinite`] with the
+/// index of the row; [`StatsError::TooFew`] if there are no more rows than columns, or fewer than two
+/// clusters; and [`StatsError::InvalidArgument`] for collinear columns.
 pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Result<Regression, StatsError> {
     let design = Design::new(rows, y, cluster)?;
     let ones = vec![1.0; rows.len()];
@@ -90,13 +91,13 @@ pub fn linear_regression(rows: &[Vec<f64>], y: &[f64], cluster: &[usize]) -> Res
 
 /// Regresses the log odds of a yes/no outcome on the columns of `rows`, by maximum likelihood.
 ///
-/// `exp` of an estimate is the odds ratio per unit of its column, and `exp` of the ends of its interval
-/// bounds that ratio. No intercept is added; include a column of ones for one.
+/// `exp` of an estimate is the odds ratio per unit of its column, and `exp` of the ends of its interval gives
+/// the bounds of that ratio. No intercept is added; to have one, include a column of ones.
 ///
 /// ```
 /// use wrongturn::stats::logistic_regression;
 ///
-/// // Of 20 runs without an error 15 succeed, of 20 with one 5.
+/// // Of the 20 runs without an error, 15 succeed; of the 20 with one, 5 do.
 /// let rows: Vec<Vec<f64>> = (0..40).map(|i| vec![1.0, f64::from(i / 20)]).collect();
 /// let success: Vec<bool> = (0..40).map(|i| if i < 20 { i < 15 } else { i < 25 }).collect();
 /// let runs: Vec<usize> = (0..40).collect();
@@ -188,7 +189,7 @@ impl<'d> Design<'d> {
     fn factor(&self, weights: &[f64]) -> Result<Factor, StatsError> {
         let mut sums = vec![vec![0.0; self.columns]; self.columns];
         for (row, weight) in self.rows.iter().zip(weights) {
-            // Group indicators are mostly 0 and add nothing.
+            // Group indicators are mostly 0, which adds nothing.
             for (sums, value) in sums.iter_mut().zip(row).filter(|(_, value)| **value != 0.0) {
                 add(sums, row, weight * value);
             }

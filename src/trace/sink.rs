@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 #[serde(default)]
 #[non_exhaustive]
 pub struct Metadata {
-    /// The source's id of the run.
+    /// The id that the source gives the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The name of the agent.
@@ -105,7 +105,7 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Makes a summary without unpaired counts and failures.
+    /// Makes a summary without unpaired counts or failures.
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the reward is not finite.
@@ -115,7 +115,7 @@ impl RunSummary {
         Ok(ending)
     }
 
-    /// Copies a missing id, task, model, agent, termination and reward from another summary.
+    /// Fills in the id, task, model, agent, termination and reward from another summary where they are missing.
     pub(crate) fn fill(&mut self, other: &Self) {
         let (own, from) = (&mut self.metadata, &other.metadata);
         own.id = own.id.take().or_else(|| from.id.clone());
@@ -129,10 +129,10 @@ impl RunSummary {
     /// Replaces the reward.
     ///
     /// # Errors
-    /// If the new one is not finite.
+    /// If the new reward is not finite.
     pub(crate) fn set_reward(&mut self, reward: Option<f64>) -> Result<()> {
         if let Some(reward) = reward.filter(|reward| !reward.is_finite()) {
-            return Err(Error::trace(format!("the reward is {reward}, not finite")));
+            return Err(Error::trace(format!("the reward is {reward}, which is not finite")));
         }
         self.reward = reward;
         Ok(())
@@ -206,7 +206,7 @@ pub struct SourcePlace {
     /// run until the position of the run is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// The key of the list of runs, until the pointer is complete. Empty if the document is the list.
+    /// The key of the list of runs, until the pointer is complete. Empty if the document itself is the list.
     #[serde(skip)]
     pub(crate) list: Option<&'static str>,
 }
@@ -276,7 +276,7 @@ pub trait StepSink {
     /// Discards the run, which could not be read, with all its steps since [`StepSink::begin`].
     fn abandon(&mut self);
 
-    /// Receives an error of the input. A returned error is kept in the
+    /// Receives an error in the input. A returned error is kept in the
     /// [`ReadSummary`](crate::read::ReadSummary). By default, returns the error.
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
@@ -312,8 +312,8 @@ impl StepValidator {
     /// [`UnknownReason`](crate::trace::UnknownReason).
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the step before, or
-    /// the progress is not finite. The step is then not part of the run.
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the previous step,
+    /// or if the progress is not finite. The step is then not part of the run.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
         let StepInput { index, turn, actor, location, progress, time, usage, span, mut event } = input;
@@ -325,7 +325,9 @@ impl StepValidator {
             )));
         }
         if let Some(progress) = progress.filter(|progress| !progress.is_finite()) {
-            return Err(Error::trace(format!("the progress of step {index} is {progress}, not finite")));
+            return Err(Error::trace(format!(
+                "the progress of step {index} is {progress}, which is not finite"
+            )));
         }
         let turn = turn.unwrap_or(self.next_turn);
         self.next_turn = turn.saturating_add(1);

@@ -243,7 +243,7 @@ fn what_does_not_belong_together_is_refused() {
     let replication = state("r", replication_part(9, &[]));
     refused(&none, &replication, "kind scan cannot be merged with one of kind replication");
     refused(&scan("a", &file), &scan("a", &[]), "the split `a` is in both states, with different content");
-    refused(&scan("a", &file), &scan("b", &file), "corpus/a/0.json: the file is in several splits");
+    refused(&scan("a", &file), &scan("b", &file), "corpus/a/0.json: the file is in more than one split");
     let pair = |one: &str, other: &str| {
         let mut pair = scan(one, &[]);
         pair.merge(&scan(other, &[])).unwrap();

@@ -23,13 +23,13 @@ const WINDOW: usize = 1 << 19;
 /// the target is 20 ms in a session of 50 MB.
 const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
 
-/// Watches the session of a coding agent: warns its model at most once about each confirmed finding, and can
-/// block calls that extend it.
+/// Watches the session of a coding agent: warns its model at most once about each finding, and can block calls
+/// that extend a finding.
 ///
 /// An agent calls a [`Hook`] before and after each tool call and at the end of its turn. [`Guard::advise`]
 /// reads the latest part of the session file and returns [`Advice`]. Agents write that file with a delay, so
-/// it adds the call that the hook reports if the file lacks it. Blocked calls are left out and therefore
-/// never cause a finding.
+/// `advise` adds the call that the hook reports if it is not in the file. Blocked calls are left out and
+/// therefore never cause a finding.
 ///
 /// The caller keeps a [`GuardState`] for each session between calls. The `wrongturn guard` command is built
 /// on this type. For a session without hooks, [`Guard::watch`] returns the new findings.
@@ -71,8 +71,8 @@ pub struct Guard {
 pub enum Advice {
     /// No warning, and the call may run.
     None,
-    /// A finding that has not been reported before. At the end of a turn, which judges the run as if it were
-    /// over, there may be several: this is the first, and its message holds those of all.
+    /// A finding that has not been reported before. At the end of a turn, the run is judged as if it were over,
+    /// and there may be several findings: this is the first, and its message holds those of all.
     Warn(Box<Finding>),
     /// The call would extend a reported finding, and is blocked.
     Block(Box<Finding>),
@@ -172,7 +172,8 @@ impl Guard {
         all
     }
 
-    /// Returns the first new finding at the end of a turn with the messages of all, and marks all as reported.
+    /// Returns the first new finding at the end of a turn, with the messages of all new ones, and marks them as
+    /// reported.
     fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
         let mut first: Option<Finding> = None;
         for run in runs {
@@ -210,7 +211,8 @@ impl Guard {
         runs
     }
 
-    /// Returns the lines up to `cut`, extended to the last of the next lines that answers one of their calls.
+    /// Returns the lines up to `cut`, extended through the last of the
+    /// next lines that answer one of their calls.
     fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
         // The added lines may hold calls with later answers, so this repeats. Four rounds are nearly always
         // enough.

@@ -23,12 +23,12 @@ use wrongturn::report::{
     transcript_document,
 };
 
-/// Computes Recovery-Bench: what it costs to go on from where a failed trial stood.
+/// Computes Recovery-Bench: what it costs to continue from where a failed trial ended.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "result files are results.json of Terminal-Bench v1 (a run or a trial) and result.json of Harbor; trajectories are \
-     ATIF, or {\"responses\": [{\"episode\", \"text\"}]} of Terminus v1; files *.jsonl hold one JSON object per line. \
-     Without any, the bundled generated data of golden/recovery.",
+     ATIF, or {\"responses\": [{\"episode\", \"text\"}]} of Terminus v1; *.jsonl files hold one JSON object per line. \
+     If no files are given, the bundled generated data in golden/recovery is read.",
     "tables on standard output, or JSON with `--json -`; files where they are asked for.",
     "wrongturn bench recovery compare --seed 7 --json out.json",
 ))]
@@ -44,22 +44,22 @@ enum Command {
     Read(Files),
     /// Selects failed trials that are worth recovering
     ///
-    /// FILES are result files, or *.jsonl with one candidate per line:
+    /// FILES are result files, or *.jsonl files with one candidate per line:
     ///   {"trial", "task", "resolved", "interactions", "context_bytes"?}
     /// The number of interactions comes from the files next to a result file:
     /// agent/trajectory.json (Harbor), agent-logs/episode-N (Terminal-Bench v1).
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Select(Select),
-    /// Lists the commands that lead to where a trial stood
+    /// Lists the commands that restore the state in which a trial ended
     ///
     /// FILES are ATIF trajectories, or the replies of Terminus v1:
     ///   {"responses": [{"episode", "text"}]}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Commands(Commands),
-    /// Prints the transcript of a trial and the size of a prompt that holds it
+    /// Sizes the transcripts of trials and the prompts that would hold them
     ///
-    /// FILES are ATIF trajectories, or the replies of Terminus v1. The texts are in
-    /// the JSON.
+    /// FILES are ATIF trajectories, or the replies of Terminus v1. The texts of the
+    /// transcripts are only in the JSON.
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Transcript(Files),
     /// Compares recovery with fresh starts, paired by task
@@ -81,7 +81,7 @@ enum Command {
 
 #[derive(Args)]
 struct Files {
-    /// Result files
+    /// Files to read
     files: Vec<PathBuf>,
     #[command(flatten)]
     out: TableFiles,
@@ -91,7 +91,7 @@ struct Files {
 struct Select {
     /// Result files, or candidates (*.jsonl)
     files: Vec<PathBuf>,
-    /// Who selects: paper, code_v1 (2025), code_v2 (2026)
+    /// The selection rule: paper, code_v1 (2025), code_v2 (2026)
     #[arg(long, default_value_t)]
     mode: SelectionRule,
     #[command(flatten)]
@@ -102,7 +102,7 @@ struct Select {
 struct Commands {
     /// Trajectories
     files: Vec<PathBuf>,
-    /// Which commands are found: default, code (those of the public code)
+    /// Which commands are listed: default, code (those that the public code lists)
     #[arg(long, default_value_t)]
     mode: ReplayMode,
     #[command(flatten)]
@@ -113,8 +113,8 @@ struct Commands {
 struct Compare {
     /// Trials
     trials: Option<PathBuf>,
-    /// Result files or a folder of them, of a model in a context (fresh, env, env+summary, env+full), where the failed
-    /// trial may be of another model; may be given several times
+    /// A result file or a folder of them, of trials of MODEL in CONTEXT (fresh, env, env+summary, env+full); SOURCE is
+    /// the model of the failed trials, which may be another; may be given several times
     #[arg(long, value_name = "MODEL:CONTEXT[@SOURCE]=PATH", value_parser = side, conflicts_with = "trials")]
     results: Vec<Side>,
     #[command(flatten)]
@@ -163,7 +163,8 @@ fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
     }
 }
 
-/// Reads and parses a file. Adds errors to `faults`, and returns `None` if the file could not be read.
+/// Reads and parses a file. Adds errors to `faults`, and returns `None` if the file could not be read or
+/// parsed.
 fn read<T>(
     path: &Path,
     faults: &mut Faults,
@@ -176,7 +177,7 @@ fn read<T>(
     found
 }
 
-/// Parses the results of a file. Errors in single trials are added to `errors`.
+/// Parses the results of a file. Errors in individual trials are added to `errors`.
 fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Result<Results> {
     let mut results = read_results(bytes)?;
     if let Results::Trials { errors: of_trials, .. } = &mut results {
@@ -229,7 +230,7 @@ fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
     arguments.out.report(&selection_document(&selection), &selection, true)
 }
 
-/// Returns the number of replies of the model, from the files next to the result; `None` if there are none.
+/// Returns the number of the model's replies, from the files next to the result; `None` without such files.
 fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     let folder = result.parent()?;
     if trial.format == TrialFormat::Harbor {
@@ -247,7 +248,8 @@ fn interactions(result: &Path, trial: &Trial, is_alone: bool) -> Option<u64> {
     Some(folders.filter(|entry| entry.file_name().to_str().is_some_and(is_episode)).count() as u64)
 }
 
-/// Returns the size in bytes of a recovery prompt with the transcript next to a Harbor result.
+/// Returns the size in bytes of a recovery prompt that holds the transcript of a Harbor trial, which is read from the
+/// trajectory next to its result.
 fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
     let trajectory = output::read(&result.parent()?.join("agent/trajectory.json")).ok()?;
     let known = transcript(&trajectory).ok().filter(|_| trial.format == TrialFormat::Harbor)?;
@@ -275,7 +277,7 @@ fn side(text: &str) -> Result<Side, String> {
     Ok(Side { model: model.to_owned(), context: context.to_owned(), source, path: path.into() })
 }
 
-/// Adds the result files of a folder to a list, sorted by path.
+/// Adds the result files of a folder and its subfolders to a list, sorted by path.
 fn result_files(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let mut entries =
         fs::read_dir(path).map_err(at(path))?.collect::<Result<Vec<_>, _>>().map_err(at(path))?;
