@@ -44,7 +44,7 @@
 //! | [`merge`] | Partial results of a divided corpus, and the state files that hold them |
 //! | [`stats`] | The formulas alone |
 //! | [`report`] | Tables, charts and pages of results: text, HTML, Markdown, LaTeX, CSV; JUnit |
-//! | [`export`] | A row for each finding or run in CSV; SARIF; annotations of GitHub Actions; evaluation events for OpenTelemetry |
+//! | [`export`] | A row for each finding or run in CSV; SARIF; GitHub Actions annotations; evaluation events for OpenTelemetry |
 //! | [`fingerprint`] | How often one kind of event follows another |
 //!
 //! # Detectors
@@ -66,21 +66,22 @@
 //! ([`Confidence`]). A [`Registry`] makes detectors from JSON. A detector of your own implements [`Detector`]
 //! and [`Fold`] and runs wherever those of this crate run.
 //!
-//! Arguments that the source did not record equal nothing. Detectors that compare actions are *not
+//! Arguments that the source did not record are equal to no others. Detectors that compare actions are *not
 //! applicable* to a trace in which no action has its arguments recorded.
 //!
 //! # Live
 //!
 //! A [`Monitor`] takes the steps of one open trace and reports a finding as soon as no later step can take it
-//! back. Its verdicts equal those of the batch, because both run the same fold. A [`TraceAssembler`] keeps
-//! monitors for many open traces, within caps on memory.
+//! back. Its verdicts equal those of a detector on the finished trace, because both run the same fold. A
+//! [`TraceAssembler`] keeps monitors for many open traces, within memory limits.
 //!
 //! # Guarantees
 //!
-//! - No public function panics, whatever the input. The crate forbids `unsafe` code.
+//! - No public function panics, whatever the input, unless a detector or callback of yours panics. The crate
+//!   forbids `unsafe` code.
 //! - An [`Error`] has an [`ErrorKind`] and, where known, a path, a run, a line and a column. A run that
 //!   cannot be read is reported, and the other runs of its file are still read where their bounds are clear.
-//! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes at any number of
+//! - Detectors use no clock, no randomness and no hash order. A scan gives the same bytes with any number of
 //!   threads. The bootstrap is seeded.
 //!
 //! # Features
@@ -92,7 +93,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
     not(feature = "benchmarks"),
-    allow(dead_code, reason = "helpers that only these features use are compiled without them as well")
+    allow(dead_code, reason = "helpers that only optional features use are compiled without them as well")
 )]
 
 #[cfg(feature = "benchmarks")]

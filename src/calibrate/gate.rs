@@ -1,4 +1,4 @@
-//! Gates for detectors, and comparison of their verdicts with an earlier calibration.
+//! Gates for detectors, and the comparison of their verdicts with those of an earlier calibration.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ impl DetectorReport {
         }
     }
 
-    /// Describes the shortfalls in F1, precision and entries, or else that in a trial; empty without any.
+    /// Describes where the detector falls short of the gate: in F1, precision and number of entries, or, if in none
+    /// of these, in a trial. Empty if it falls short nowhere.
     #[must_use]
     pub fn lacks(&self, gate: &TierGate) -> Vec<String> {
         let figures = &self.figures;
@@ -69,13 +70,13 @@ impl CalibrationReport {
     }
 }
 
-/// Verdicts of a detector compared with an earlier calibration, on the entries of both.
+/// Verdicts of a detector compared with those of an earlier calibration, on the entries that both contain.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct BaselineComparison {
     /// The detector.
     pub detector: String,
-    /// Number of entries in both calibrations with the same label.
+    /// Number of entries that have the same label in both calibrations.
     pub entries: u64,
     /// Entries only in the new calibration.
     pub added: Vec<String>,
@@ -83,9 +84,9 @@ pub struct BaselineComparison {
     pub removed: Vec<String>,
     /// Entries with a changed label; they are not compared.
     pub relabelled: Vec<String>,
-    /// Entries whose verdict was wrong and is right now.
+    /// Entries whose verdict was wrong and is now right.
     pub mended: Vec<String>,
-    /// Entries whose verdict was right and is wrong now.
+    /// Entries whose verdict was right and is now wrong.
     pub broken: Vec<String>,
     /// The two-sided p-value of McNemar's exact test.
     pub p: f64,
@@ -105,7 +106,7 @@ struct EarlierDetector {
     verdicts: Vec<EntryVerdict>,
 }
 
-/// Compares a calibration with an earlier one, given as its JSON. Detectors that the earlier one lacks are
+/// Compares a calibration with an earlier one, given as JSON. Detectors that the earlier one lacks are
 /// left out.
 ///
 /// ```

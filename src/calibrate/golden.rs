@@ -28,8 +28,8 @@ named! {
 
 /// A labelled trace.
 ///
-/// Each line of `golden/<detector>.jsonl` is an entry in JSON. Its members are named like the fields, except
-/// that `range` is `where`. A `reference` can replace `trace`.
+/// Each line of `golden/<detector>.jsonl` is an entry in JSON. Its members have the names of the fields,
+/// except that `range` is called `where`. A `reference` can replace `trace`.
 ///
 /// ```
 /// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
@@ -57,7 +57,7 @@ pub struct GoldenEntry {
     pub difficulty: Difficulty,
     /// True if the failure is present.
     pub label: bool,
-    /// First and last step of the failure, if it has a place; must be `None` if `label` is false.
+    /// First and last step of the failure, if it can be located; must be `None` if `label` is false.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
     /// The reason for the label, in one sentence.
@@ -105,7 +105,7 @@ struct Loader<'k> {
 }
 
 impl GoldenSet {
-    /// Loads files, and the `*.jsonl` files of directories, without their subdirectories. `known` lists the
+    /// Loads files, and the `*.jsonl` files in directories, but not in their subdirectories. `known` lists the
     /// detectors that entries may test.
     ///
     /// # Errors
@@ -123,7 +123,8 @@ impl GoldenSet {
         loader.finish()
     }
 
-    /// Like [`GoldenSet::load`], but takes texts with their paths. References are relative to these paths.
+    /// Like [`GoldenSet::load`], but takes texts with their paths. References are relative to the directories of
+    /// these paths.
     ///
     /// # Errors
     /// See [`GoldenSet::load`].
@@ -225,7 +226,10 @@ impl<'k> Loader<'k> {
             let mut indices = trace.steps().map(|step| step.index());
             let bounds = indices.next().map(|start| (start, indices.next_back().unwrap_or(start)));
             match bounds {
-                Some((start, end)) if first <= last && first >= start && last <= end => {}
+                _ if first > last => {
+                    violations.push(format!("entry `{id}`: where [{first}, {last}] ends before it begins"));
+                }
+                Some((start, end)) if first >= start && last <= end => {}
                 Some((start, end)) => violations.push(format!(
                     "entry `{id}`: where [{first}, {last}] is outside the trace, whose steps are {start} to {end}"
                 )),
@@ -283,7 +287,7 @@ mod tests {
             (entry("b", "spiral", "[3,4]", "u"), "unknown detector `spiral`"),
             (entry("b", "loop", "[3,5]", "u"), "outside the trace"),
             (entry("b", "loop", "[2,4]", "u"), "outside the trace"),
-            (entry("b", "loop", "[4,3]", "u"), "outside the trace"),
+            (entry("b", "loop", "[4,3]", "u"), "where [4, 3] ends before it begins"),
             (entry("b", "loop", "[3,4]", "u").replace("true", "false"), "`where` is set, but"),
             (entry("b", "loop", "[3]", "u"), "invalid length 1"),
             (entry("b", "loop", "[3,4]", "u").replace("hard", "brutal"), "unknown variant `brutal`"),

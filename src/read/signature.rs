@@ -11,7 +11,7 @@ use super::members::Members;
 use super::words::DECISIVE_ITEMS;
 use crate::json::{Kind, Raw};
 
-/// Number of items of a list that are checked.
+/// The maximum number of list items that are checked.
 const SHOWN: usize = 64;
 
 /// A condition on an object.
@@ -32,7 +32,7 @@ pub(super) enum Mark {
     In(&'static str, &'static Mark),
     /// One of the first objects in the list under the key meets a condition.
     Holds(&'static str, &'static Mark),
-    /// The first items of the list under the key, at least one, are objects that meet a condition.
+    /// The list under the key is not empty, and each of its first items is an object that meets a condition.
     Every(&'static str, &'static Mark),
     /// One of the first values is an object that meets a condition.
     Values(&'static Mark),
@@ -87,7 +87,7 @@ fn matches(text: &str, pattern: &str) -> bool {
 #[derive(Debug)]
 pub(super) enum Look<'d, 'a> {
     Object(&'d Members<'a>, Lists<'a>),
-    /// The first items of a list that are objects.
+    /// The objects among the first items of a list.
     List(&'d [Members<'a>]),
     /// Lines that are objects.
     Lines(&'d [Members<'a>]),
@@ -107,7 +107,7 @@ impl<'d, 'a> Look<'d, 'a> {
         Self::Object(object, Lists::default())
     }
 
-    /// Creates a view of a document. `shown` are its first objects.
+    /// Creates a view of a document. `shown` holds its first objects.
     pub(super) fn at(document: &'d Document<'a>, shown: &'d [Members<'a>]) -> Self {
         match document {
             Document::Object(object) => Self::of(object),
@@ -146,8 +146,8 @@ pub(super) enum Shape {
     Lines(Mark),
     /// The object, one of the items, or one of the lines meets it.
     Each(Mark),
-    /// One of the items or lines meets it, or an item of the list under the first of these keys that has a
-    /// list.
+    /// One of the items or lines meets it, or, in an object, an item of the list under the first of these keys
+    /// that holds a list.
     Under(&'static [&'static str], Mark),
     /// A condition on all checked objects at once, with its description.
     Together(&'static str, fn(&Look<'_, '_>) -> bool),

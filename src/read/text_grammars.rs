@@ -1,4 +1,4 @@
-//! Grammars of calls written as text, and the marks of answers.
+//! Grammars of calls written as text, and the marks by which answers are recognised.
 
 use serde_json::{Map, Value};
 
@@ -45,8 +45,8 @@ impl Written {
     }
 }
 
-/// Returns the contents of each tag, with the part of the opening between `open` and `end`. A tag that is not
-/// closed ends at the next opening, or at the end of the text.
+/// Returns the contents of each tag, with the part of the opening between `open` and `end`. A tag with no
+/// closing tag anywhere after it ends at the next opening, or at the end of the text.
 fn tags<'t>(
     text: &'t str,
     open: &'t str,
@@ -80,7 +80,7 @@ pub(super) fn functions(text: &str) -> Vec<Written> {
     functions.chain(invokes).collect()
 }
 
-/// `<tool_call>` around an object, or around a name and `<arg_key>`, `<arg_value>`.
+/// `<tool_call>` around an object, or around a name and pairs of `<arg_key>` and `<arg_value>`.
 pub(super) fn tool_calls(text: &str) -> Vec<Written> {
     let call = |(_, inside): (&str, &str)| {
         let inside = trim(inside);
@@ -88,7 +88,7 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
             return Written::of_object(&object);
         }
         if inside.starts_with('{') {
-            // The name of a call that is not sound JSON.
+            // The call is not valid JSON; its name may still be legible.
             let name = inside.split_once("\"name\"")?.1.split('"').nth(1)?;
             return Some(Written::new(name, inside));
         }
@@ -169,7 +169,7 @@ pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
 }
 
-/// Returns the fenced blocks of code in a text, which AutoGen runs together.
+/// Returns the fenced blocks of code in a text as one call, because AutoGen runs them together.
 pub(super) fn scripts(text: &str) -> Vec<Written> {
     let fenced = text.split("```").skip(1).step_by(2);
     let code: Vec<_> = fenced.filter_map(|block| Some(block.split_once('\n')?.1.trim_end())).collect();
@@ -332,7 +332,7 @@ const BEFORE: [(&str, bool); 11] = [
     ("The last command <command>", true),
 ];
 
-/// Returns the answers in a text, as far as the harness marks them.
+/// Returns the answers that the harness has marked in a text.
 pub(super) fn results(text: &str) -> Vec<Result<'_>> {
     let text = text.trim_start();
     if text.starts_with("<tool_response>") {

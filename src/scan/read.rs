@@ -12,8 +12,8 @@ use crate::error::Error;
 use crate::read::{ReadOptions, ReadSummary, Window, read_window};
 use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollector};
 
-/// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. An error of `each` stops
-/// the reading.
+/// Reads the runs of files and directories as [`Trace`]s, in the order of a scan. An error from `each`
+/// stops reading.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, scan::{ScanEvent, read_files}};
@@ -28,7 +28,7 @@ use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollecto
 /// ```
 ///
 /// # Errors
-/// The first error of `each`. Unreadable input is not an error but an event.
+/// The first error that `each` returns. Unreadable input is not an error but an event.
 pub fn read_files<I, E>(
     paths: I,
     options: &ReadOptions,
@@ -68,7 +68,7 @@ where
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, unread, .. } = discover(paths.collect::<Vec<PathBuf>>());
-    // After an error of `each`, nothing more is emitted.
+    // After `each` has returned an error, nothing more is emitted.
     let failed = RefCell::new(None);
     let emit = |event| {
         let mut failed = failed.borrow_mut();

@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Format, InputContext, ReadOptions, Window, read_window};
 use crate::trace::Metadata;
 
-/// The greatest number of threads.
+/// The maximum number of threads.
 const MOST_THREADS: usize = 1024;
 
 /// Options of a scan. Fields may be added: write `..ScanOptions::default()` after those that you set.
@@ -33,7 +33,7 @@ const MOST_THREADS: usize = 1024;
 /// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "ok"}, {"name": "go", "status": "ok"}]}"#;
 /// let file = scanner.scan_slice("run.json".as_ref(), run);
 /// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
-/// // No threads at all, or more than can be started, are refused.
+/// // A number of threads below 1 or above 1,024 is refused.
 /// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -52,10 +52,10 @@ pub struct ScanOptions {
     /// Uncompressed files up to this size, in bytes, are read whole by one thread. Other files are streamed
     /// and, if their format allows it, cut into pieces that threads share.
     pub whole_file_limit: u64,
-    /// The approximate size of a piece in bytes. Runs are not divided: a piece with a larger run is larger.
+    /// The approximate size of a piece in bytes. Runs are not divided: a run larger than this makes its piece larger.
     pub piece_bytes: usize,
-    /// Whether all files are one source of spans and log records: parts of a trace are joined across files. A
-    /// trace then belongs to the first file that has a part of it, and files of spans come last. A file that
+    /// Whether to read all files as one source of spans and log records: parts of a trace are joined across files.
+    /// A trace then belongs to the first file that has a part of it, and files of spans come last. A file that
     /// also holds other runs is reported twice. Spans are held until every file has been read.
     pub join: bool,
     /// Other detectors for some runs: those of the first profile that matches a run replace the scanner's
@@ -96,9 +96,9 @@ impl Default for ScanOptions {
 pub struct Scanner {
     /// The detectors of the scanner and of all profiles, each once.
     pub(super) detectors: Vec<Arc<dyn Detector>>,
-    /// The indices in `detectors` of the scanner's own.
+    /// The scanner's own detectors, as indices into `detectors`.
     pub(super) own: Vec<usize>,
-    /// For each profile, the indices in `detectors` of its own.
+    /// The detectors of each profile, as indices into `detectors`.
     pub(super) of_profiles: Vec<Vec<usize>>,
     pub(super) options: ScanOptions,
 }
@@ -138,8 +138,8 @@ impl Scanner {
 
     /// Scans files and directories. `each` takes the events in source order, whatever the number of threads:
     /// files sorted by path, then joined files of spans, then directories with files that are not inputs,
-    /// then paths that cannot be read. `progress` is called whenever results are emitted, possibly of several
-    /// files at once.
+    /// then paths that cannot be read. `progress` is called whenever results are emitted, possibly those of
+    /// several files at once.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if threads cannot be started. Unreadable input is not an error but an event.
@@ -158,7 +158,7 @@ impl Scanner {
         self.scan_map(paths, progress, |record| record, each)
     }
 
-    /// Like [`Scanner::scan`], but first maps each record on the threads that read it, for example to text.
+    /// Like [`Scanner::scan`], but first maps each record on the thread that read it, for example to text.
     ///
     /// # Errors
     /// See [`Scanner::scan`].
@@ -239,7 +239,7 @@ impl Scanner {
     }
 }
 
-/// Returns the index of a detector in a list, and adds it if it is not there.
+/// Returns the index of a detector in a list, adding the detector if it is not there.
 fn place_in(all: &mut Vec<Arc<dyn Detector>>, detector: &Arc<dyn Detector>) -> usize {
     all.iter().position(|known| Arc::ptr_eq(known, detector)).unwrap_or_else(|| {
         all.push(Arc::clone(detector));

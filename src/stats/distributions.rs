@@ -1,4 +1,4 @@
-//! Quantiles and tails of the normal, t and chi-squared distributions, by `statrs`.
+//! Quantiles and tails of the normal, t and chi-squared distributions, computed with `statrs`.
 //!
 //! Errors of `statrs` 0.19 against scipy and mpmath, over the arguments used here:
 //!
@@ -10,13 +10,13 @@
 //! | normal quantile | 1e-14 |
 //! | chi-squared tail | 1e-15 |
 //!
-//! Above 10^5 degrees of freedom, the continued fraction of the incomplete beta function loses digits (5e-9
-//! at 10^6). There, each tail of Student's t is the normal tail plus one term of its expansion,
-//! `φ(t) (t³ + t) / 4v` (off by 1e-10): NIST Digital Library of Mathematical Functions, 8.18; Fisher,
+//! Above 10^5 degrees of freedom, the continued fraction of the incomplete beta function loses digits (5e-9 at 10^6).
+//! There, each tail of Student's t with `v` degrees of freedom is approximated by the normal tail plus one term of its
+//! expansion, `φ(t) (t³ + t) / 4v` (off by 1e-10): NIST Digital Library of Mathematical Functions, 8.18; Fisher,
 //! "Expansion of Student's integral in powers of 1/n", Metron 5 (1925).
 //!
 //! Callers check their arguments: `statrs` panics outside the domain of some functions. A p-value below the
-//! smallest float is 0.
+//! smallest positive float is 0.
 
 use std::f64::consts::PI;
 
@@ -36,7 +36,7 @@ pub(super) fn normal_two_sided_p(z: f64) -> f64 {
     chi_squared_tail(z * z, 1.0)
 }
 
-/// Returns the `q` quantile for `q` in [0, 1]; infinite for 0 and 1.
+/// Returns the `q` quantile of the standard normal distribution for `q` in [0, 1]; infinite for 0 and 1.
 ///
 /// # Panics
 ///
@@ -54,8 +54,8 @@ pub(super) fn t_quantile(confidence: f64, dof: f64) -> f64 {
 /// Returns the probability that a sample from uncorrelated normal columns has a coefficient at least as far
 /// from 0 as `r`, at `dof >= 1` degrees of freedom.
 ///
-/// `t = r sqrt(v / (1 - r²))` follows Student's t (Fisher 1915), and `P(|T| >= |t|)` is the regularized
-/// incomplete beta function at `1 - r²` for `v/2` and `1/2`.
+/// With `v` for `dof`, `t = r sqrt(v / (1 - r²))` follows Student's t (Fisher 1915), and `P(|T| >= |t|)` is the
+/// regularized incomplete beta function at `1 - r²` with parameters `v/2` and `1/2`.
 ///
 /// # Panics
 ///
@@ -66,7 +66,7 @@ pub(super) fn two_sided_p(r: f64, dof: f64) -> f64 {
         return 0.0;
     }
     if dof <= LARGE_DOF {
-        // For small r, `1 - r²` would lose its digits.
+        // For small r, `1 - r²` would lose the digits of `r²`.
         let y = r * r;
         let is_middle = dof * y < 2.0 * x;
         let p = if is_middle { 1.0 - beta_reg(0.5, dof / 2.0, y) } else { beta_reg(dof / 2.0, 0.5, x) };
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Close to 1, scipy itself loses digits because it rounds `(1 + r)/2`. The expected values are
+    /// For `r` close to 1, scipy itself loses digits because it rounds `(1 + r)/2`. The expected values are
     /// `mpmath.betainc(mpf(n - 2)/2, mpf(1)/2, 0, 1 - mpf(r)**2, regularized=True)`, 60 digits.
     #[test]
     fn keeps_its_digits_in_the_far_tail() {

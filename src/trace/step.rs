@@ -1,4 +1,4 @@
-//! Events of a run: the input of readers and embedders, and the validated [`Step`] that detectors see.
+//! Events of a run: the input that readers and embedders supply, and the validated [`Step`] that detectors see.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +19,7 @@ named! {
         User = "user",
         /// Instructions from outside the conversation.
         System = "system",
-        /// Events of the environment, and answers without a call.
+        /// Events in the environment, and answers without a call.
         Environment = "environment",
     }
 }
@@ -81,13 +81,13 @@ pub struct StepInput<'a> {
 }
 
 impl<'a> StepInput<'a> {
-    /// Makes a message.
+    /// Creates a step with a message.
     #[must_use]
     pub fn message(actor: Actor, text: impl Into<Text<'a>>) -> Self {
         Self::new(actor, Event::Message(text.into()))
     }
 
-    /// Makes an action.
+    /// Creates a step with an action.
     #[must_use]
     pub fn action(actor: Actor, action: Action<'a>) -> Self {
         Self::new(actor, Event::Action(action))
@@ -107,8 +107,8 @@ impl<'a> StepInput<'a> {
         }
     }
 
-    /// Sets the step index. By default, the first index is 0 and each later one is one more than the one
-    /// before.
+    /// Sets the step index. By default, the first step has index 0, and each later step has the index after that
+    /// of the step before.
     #[must_use]
     pub fn at(mut self, index: u64) -> Self {
         self.index = Some(index);
@@ -276,7 +276,8 @@ impl<'a> Step<'a> {
         self.action_of(actors).zip(self.digests)
     }
 
-    /// Returns the addresses of its name, arguments and answer, or of its text; 0 stands for none.
+    /// Returns the addresses of the name, arguments and answer of an action, or of the text of a message; 0 stands
+    /// for none.
     #[cfg(feature = "scan")]
     pub(crate) fn addresses(&self) -> [usize; 3] {
         let of = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.as_ptr().addr());
@@ -290,7 +291,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Estimates the bytes of the step with its texts.
+    /// Estimates the size of the step with its texts, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match &self.event {

@@ -68,11 +68,11 @@ impl ModeEpisode {
             return Ok(());
         }
         if self.trajectory.is_empty() {
-            return Err(format!("episode `{}` has no steps, which the code's rules need", self.id));
+            return Err(format!("episode `{}` has no steps; the code's rules need at least one", self.id));
         }
         match self.trajectory.iter().find(|step| step.action.is_none()) {
             Some(step) => Err(format!(
-                "step {} of episode `{}` has no action, which the code's rules need",
+                "step {} of episode `{}` has no action; the code's rules need one in each step",
                 step.step, self.id
             )),
             None => Ok(()),

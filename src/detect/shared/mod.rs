@@ -1,5 +1,5 @@
-//! Facts about an action that all rules share: the effect of its call, the key of equal calls, the normal
-//! form of its answer, and its failure.
+//! Facts about an action, shared by all rules: the effect of its call, the key that equal calls have in common,
+//! the normal form of its answer, and its failure.
 //!
 //! The facts of a step are computed once, when the first rule asks, and shared by all rules of a scan or monitor.
 
@@ -74,7 +74,7 @@ pub(crate) struct Facts {
     /// Equal for actions with the same result: failures with one signature, or answers that differ only in
     /// what varies by chance. `None` if the answer is not known.
     pub(crate) outcome: Option<Digest>,
-    /// Whether the answer is the last word.
+    /// Whether the answer is final, and if not, why.
     pub(crate) state: AnswerState,
     /// Whether the failure is transient by the default rules, once a rule asks.
     transient: OnceLock<bool>,
@@ -120,7 +120,7 @@ fn outcome(action: &Action<'_>, digests: &Digests, call: &Call, failure: Option<
     Some(if action.status == Status::Error { said.and(Digest::NONE) } else { said })
 }
 
-/// Returns a digest that is equal for answers that say the same. `exact` is that of the text.
+/// Returns a digest that is equal for answers that say the same thing. `exact` computes the digest of the exact text.
 fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Digest {
     if is_shell || text::holds_clock(text) { text::template_digest(*text) } else { exact() }
 }
@@ -129,7 +129,7 @@ fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Dige
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) call: Arc<Facts>,
-    /// The place of the command that is shown, if it is not the one that failed or the main one.
+    /// The index of the command to show; `None` for the one that failed, else the main one.
     part: Option<usize>,
     /// The arguments that are shown.
     given: Option<Box<str>>,
@@ -159,7 +159,7 @@ impl fmt::Display for Shown {
         let Facts { tool, call, failure, .. } = &*self.call;
         let name = quoted(tool);
         if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
-            // A query, or code.
+            // The only argument is a query, or code.
             if let Some(text) = sole_text(&json) {
                 return write!(f, "`{name}: {}`", excerpt(&text, 60));
             }
@@ -173,7 +173,7 @@ impl fmt::Display for Shown {
             None => failed().or_else(main),
         };
         match (part.filter(|_| call.is_shell), &call.target) {
-            // A tool that is called like a program is named on its line.
+            // If the tool has the name of the program, the command already shows it.
             (Some(part), _) if part.name() == &**tool => write!(f, "`{}`", part.shown),
             (Some(part), _) => {
                 // If the line did not parse, an ellipsis stands for the rest of it.
@@ -188,7 +188,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Returns the program that a command line runs; `None` if the step is not a command line.
+/// Returns the program that the command line of a step runs; `None` if the step runs no command line.
 pub(super) fn program_in(step: &Step<'_>) -> Option<Arc<str>> {
     facts(step).filter(|facts| facts.call.is_shell).map(|facts| Arc::clone(&facts.call.program))
 }
@@ -221,7 +221,7 @@ fn sole_text(json: &str) -> Option<String> {
     sole.filter(|text| read.is_ok() && count == 1 && text.trim().contains(char::is_whitespace))
 }
 
-/// Returns a path in at most some `longest` characters; of a long one, only the end.
+/// Returns a path, cut to about `longest` characters: of a longer one, only the end is kept.
 fn short_path(path: &str, longest: usize) -> String {
     let start = path.len().saturating_sub(longest);
     let end =
@@ -248,7 +248,7 @@ pub(super) fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
-/// Finds the gains of progress. Each begins a new segment.
+/// Finds the steps at which progress increases. Each begins a new segment.
 #[derive(Debug, Default)]
 pub(super) struct ProgressTracker {
     before: Option<f64>,

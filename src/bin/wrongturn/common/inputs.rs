@@ -21,7 +21,7 @@ use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 /// The maximum number of errors kept for a file.
 const TOLD: usize = 10;
 
-/// The maximum number of file endings named in a note.
+/// The maximum number of file extensions named in a note.
 const ENDINGS: usize = 4;
 
 /// The files that were read, with errors and counts.
@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
     /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories, each with the number of files skipped because of their names, by ending.
+    /// Directories, each with the number of files skipped because of their names, by extension.
     not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -97,14 +97,14 @@ pub(crate) fn tell_skipped(inputs: &[Inputs]) {
         let files: u64 = endings.values().sum();
         let what = if files == 1 { "file was" } else { "files were" };
         note(&format!(
-            "note: {}: {files} {what} skipped because of the extension ({}); name a file itself to read it",
+            "note: {}: {files} {what} skipped because of the extension ({}); to read such a file, name it explicitly",
             directory.display(),
             most_frequent(endings)
         ));
     }
 }
 
-/// Lists the most frequent endings, each with its number of files.
+/// Lists the most frequent extensions, each with its number of files.
 fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     let mut sorted: Vec<(&String, &u64)> = endings.iter().collect();
     sorted.sort_by_key(|(ending, files)| (Reverse(**files), *ending));
@@ -118,7 +118,7 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
         .collect();
     let rest: u64 = sorted.iter().skip(ENDINGS).map(|(_, files)| **files).sum();
     if rest > 0 {
-        named.push(format!("{rest} others"));
+        named.push(format!("{rest} more"));
     }
     named.join(", ")
 }
@@ -256,7 +256,7 @@ impl Faults {
     }
 }
 
-/// Finds a run of a file by its id, its position, or the name that `check` prints for a run without an id.
+/// Finds a run in a file by its id, its position, or the name that `check` prints for a run without an id.
 pub(crate) fn find_run<'r>(runs: &'r [Trace], file: &Path, name: &str) -> wrongturn::Result<&'r Trace> {
     run_of(runs, name).or_else(|error| {
         let stem = path_text(file.file_stem().unwrap_or_default());
