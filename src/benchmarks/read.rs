@@ -101,7 +101,7 @@ pub fn read_lines<T: Record>(text: &[u8]) -> Lines<T> {
     read
 }
 
-/// Sets the line of an error and keeps its column, by default 1.
+/// Sets the line of an error and keeps its column. An error without a column gets column 1.
 fn at(line: u64, error: Error) -> Error {
     let column = error.location().map_or(1, |location| location.column);
     error.at(Location { line, column })
@@ -153,7 +153,7 @@ impl TryFrom<Vec<i64>> for StepRange {
     fn try_from(ends: Vec<i64>) -> Result<Self, Self::Error> {
         match ends.as_slice() {
             [first, last] => Ok(Self { first: *first, last: *last }),
-            _ => Err("a range is a first and a last step"),
+            _ => Err("a range must have a first and a last step"),
         }
     }
 }

@@ -35,7 +35,7 @@ pub mod benchmarks {}
 /// - [`calibrate`](crate::calibrate) and [`CalibrationReport`](crate::calibrate::CalibrationReport): the figures.
 /// - [`perturb`](crate::calibrate::perturb): the changes that pass^k tries.
 /// - [`tier`](crate::calibrate::tier) and [`compare_with_baseline`](crate::calibrate::compare_with_baseline): gates.
-/// - [`sweep`](crate::calibrate::sweep): the figures over one parameter.
+/// - [`sweep`](crate::calibrate::sweep): the figures for each value of one parameter.
 /// - [`Detector::explain`](crate::Detector::explain): the reasons for a verdict.
 pub mod calibration {}
 
@@ -79,7 +79,7 @@ pub mod embedding {}
 /// - [`Format`](crate::read::Format): the formats.
 /// - [`read_traces`](crate::read_traces), [`read_slice`](crate::read::read_slice),
 ///   [`read_stream`](crate::read::read_stream), [`ReadOptions`](crate::ReadOptions): the readers.
-/// - [`ReadSummary`](crate::read::ReadSummary): what was read of an input and what was skipped.
+/// - [`ReadSummary`](crate::read::ReadSummary): what was read from an input and what was skipped.
 /// - [`Content`](crate::trace::Content): content that was recorded, and content that was not.
 /// - [`NATIVE_VERSION`](crate::trace::NATIVE_VERSION): the native form.
 pub mod formats {}
@@ -106,6 +106,6 @@ pub mod scale {}
 /// - [`stats`](crate::stats): the formulas.
 /// - [`Replication`](crate::replicate::Replication): the correlations as published.
 /// - [`ReplicationAnalysis`](crate::replicate::ReplicationAnalysis): intervals and tests.
-/// - [`GroupedReplication`](crate::replicate::GroupedReplication): other groups than model and domain.
+/// - [`GroupedReplication`](crate::replicate::GroupedReplication): groups other than model and domain.
 /// - [`Comparison`](crate::compare::Comparison): two agents on the same tasks.
 pub mod statistics {}

@@ -16,10 +16,10 @@
 //! | fixed-point sums | rewards, recovery rates, counts, squares and products | adding integers (multiples of 2^-42 and 2^-60) |
 //! | the first N | errors and names of a file, files with errors, the worst runs | the first N of both, ordered by content and never by arrival |
 //! | rows in scan order | runs of the replication, up to the limit of the state | union, sorted by path and position |
-//! | smallest digests | ids of runs, contents of runs | the smallest of both |
+//! | smallest digests | ids of runs, contents of runs | the smallest of both together |
 //! | sets | splits | union |
 //!
-//! Each of these operations is associative and commutative bit for bit, and so is a map of them, key by key.
+//! Each of these operations is associative and commutative, bit for bit, and so is merging maps key by key.
 //! A field that would grow without bound has two forms: rows become sums by model, domain and task; listed
 //! files become sums. Both forms hold the count that triggers the change, so the same runs always end in the
 //! same form.
@@ -31,8 +31,8 @@
 //!
 //! A state lists its splits, each with a digest of its result. A split that arrives twice (a retried task, a
 //! speculative copy) counts once; if the digests differ, merging fails and names the split. Two states that
-//! share splits while each has others cannot be separated and are refused: merge the states that they were
-//! made from.
+//! share some splits, but each hold others too, cannot be separated and are refused: merge the states that
+//! they were made from.
 //!
 //! # Format
 //!
@@ -49,8 +49,8 @@
 //! | ids | 110 for each run with an id, at most 50,000 ids |
 //! | worst runs | 50 runs with their findings, 20,000 to several million |
 //! | files | 350 each, at most 100,000 |
-//! | rows | 150 each, as many as the state is made for |
-//! | sums | 700 for each task of a model in a domain, and 140,000 |
+//! | rows | 150 each, up to the limit of the state |
+//! | sums | 700 for each task of a model in a domain, plus 140,000 in all |
 //! | splits | 50 and the name |
 
 mod file_report;

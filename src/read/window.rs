@@ -27,7 +27,7 @@ pub(crate) struct Window<'s> {
     ended: bool,
     /// The reason for an early end.
     fault: Option<Error>,
-    /// Limit of the bytes that are held.
+    /// The most bytes that may be held.
     limit: usize,
     /// The position of the first byte that is held.
     origin: Place,
@@ -37,7 +37,7 @@ pub(crate) struct Window<'s> {
 
 enum Bytes<'s> {
     Slice(&'s [u8]),
-    /// A text, and the bytes that it was made from, to which positions refer.
+    /// Text, and the bytes it was made from. Positions refer to the bytes.
     Lossy(&'s LossyUtf8, &'s [u8]),
     Stream(Stream<'s>),
 }
@@ -63,7 +63,7 @@ impl Stream<'_> {
         self.held -= count;
     }
 
-    /// Takes out the bytes between these two offsets; those after them move into the given memory, those
+    /// Takes out the bytes between these two offsets; those after them move into the given memory, and those
     /// before them are dropped.
     fn take(&mut self, start: usize, end: usize, mut memory: Vec<u8>) -> Vec<u8> {
         let rest = self.held().get(end..).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Stream<'_> {
     fn read(&mut self, portion: usize, once: bool) -> (bool, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
         if before == 0 && self.buffer.capacity() > 4 * LARGEST_PORTION.max(portion) {
-            // Frees the memory of a large value, which is finished.
+            // Frees the memory of a large value that is no longer needed.
             self.buffer.truncate(LARGEST_PORTION);
             self.buffer.shrink_to(LARGEST_PORTION);
         }
@@ -129,7 +129,7 @@ impl<'s> Window<'s> {
         Self::whole(Bytes::Slice(bytes), origin)
     }
 
-    /// Makes a window over a part of an input that is not UTF-8, as text, beginning at this position.
+    /// Makes a window over a part of an input that is not UTF-8, converted to text. The part begins at this position.
     pub(super) fn over_lossy(lossy: &'s LossyUtf8, original: &'s [u8], origin: Place) -> Self {
         Self::whole(Bytes::Lossy(lossy, original), origin)
     }
@@ -190,7 +190,7 @@ impl<'s> Window<'s> {
         self.start = self.start.saturating_add(count).min(self.held().len());
     }
 
-    /// Skips a byte order mark of UTF-8.
+    /// Skips a UTF-8 byte order mark.
     pub(super) fn skip_byte_order_mark(&mut self) {
         if self.unread().starts_with(b"\xef\xbb\xbf") {
             self.consume(3);
@@ -246,7 +246,7 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// Like [`Window::fill`], but reads no more than the input gives at one time, and ignores errors.
+    /// Like [`Window::fill`], but each read takes only what the input gives at one time, and errors are ignored.
     pub(super) fn fill_once(&mut self, count: usize) {
         while self.unread().len() < count && matches!(self.grow_once(), Ok(true)) {}
     }
@@ -280,7 +280,7 @@ impl<'s> Window<'s> {
         }
     }
 
-    /// Returns the error of an input that exceeds the bytes that may be held.
+    /// Returns the error for a value larger than the bytes that may be held.
     pub(super) fn too_large(&self) -> Error {
         let what = format!("a single value is larger than the {} MiB that may be held", self.limit >> 20);
         Error::new(ErrorKind::TooLarge, what).at(self.place(0).location())
@@ -300,7 +300,7 @@ impl<'s> Window<'s> {
             self.ended = true;
             return Err(self.too_large());
         }
-        // Drops bytes that were read.
+        // Drops the bytes that have been consumed.
         let place = self.place(0);
         let given_up = self.start;
         self.begin_again(given_up, place);

@@ -22,9 +22,9 @@ pub struct Duplicate {
 
 /// Marks copies of runs in [`SimulationRow::duplicate_of`] and returns them.
 ///
-/// Two rows are one run if they have the same UUID as id, or equal digests and tasks, and do not conflict:
-/// agent, model, domain, task and trial are equal or absent on one side, and ids within one file do not
-/// differ. The copy with the most metadata counts; of several, the first.
+/// Two rows are one run if they have the same UUID as their id, or equal digests and tasks, and if they do not
+/// conflict: agent, model, domain, task and trial are equal or absent on one side, and ids within one file do
+/// not differ. The copy with the most metadata counts; if there are several, the first of them.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, mark_duplicates}, scan::ScanOptions};
@@ -141,7 +141,7 @@ mod tests {
         SimulationRow { file: file.to_owned(), ..row }
     }
 
-    /// Returns the name of the copy that counts in place of each row, if it is another.
+    /// Returns, for each row, the name of the copy that counts in its place, if there is one.
     fn copies(mut rows: Vec<SimulationRow>) -> Vec<Option<String>> {
         mark_duplicates(&mut rows);
         rows.into_iter().map(|row| row.duplicate_of).collect()
@@ -178,7 +178,7 @@ mod tests {
         let bare = SimulationRow { model: None, id: None, ..in_file("a.json", run("m", 1)) };
         let full = in_file("b.json", run("m", 1));
         assert_eq!(copies(vec![bare.clone(), full.clone()]), [Some("b.json#m-1".to_owned()), None]);
-        // A copy without metadata is assigned to one of two models that behaved alike; these stay apart.
+        // A copy without a model is assigned to one of two models that behaved alike; their own runs stay apart.
         let other = in_file("c.json", run("n", 1));
         assert_eq!(copies(vec![bare, full, other]), [Some("b.json#m-1".to_owned()), None, None]);
     }

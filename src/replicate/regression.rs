@@ -26,7 +26,7 @@ const MEASURES: [Relation; 3] = [Relation::Recovery, Relation::ErrorCount, Relat
 pub struct RewardRegression {
     /// The unit of clustering.
     pub cluster: ClusterBy,
-    /// The model of the log odds of success, a reward of 1.
+    /// The model of the log odds of success (a reward of 1).
     pub logistic: RewardModel,
     /// The model of the reward.
     pub linear: RewardModel,
@@ -109,7 +109,7 @@ impl Columns<'_> {
         })
     }
 
-    /// Fits the kept runs by three measures and an indicator of each group.
+    /// Fits the rewards of the kept runs to the three measures and an indicator for each group.
     fn model(
         &self,
         kept: &[bool],

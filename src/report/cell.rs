@@ -8,7 +8,7 @@ const DASH: &str = "–";
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
-    /// A text.
+    /// Text.
     Text(String),
     /// A count.
     Count(u64),
@@ -35,7 +35,7 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    /// Creates a cell with a text.
+    /// Creates a cell with text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }

@@ -41,7 +41,7 @@ pub struct PermutationTest {
     pub exact: bool,
 }
 
-/// Tests whether `x` and `y` are associated within strata. `stratum` numbers the stratum of each pair.
+/// Tests whether `x` and `y` are associated within strata. `stratum` holds the number of each pair's stratum.
 ///
 /// Returns `None` if no stratum varies in both columns.
 ///
@@ -50,15 +50,15 @@ pub struct PermutationTest {
 ///
 /// let (x, y) = ([1.0, 2.0, 3.0, 4.0], [10.0, 20.0, 30.0, 40.0]);
 /// let test = permutation_test(&x, &y, &[0; 4], &Resampling::default())?.unwrap();
-/// // Of the 24 orders of y, only this one and its reverse are as far from chance.
+/// // Of the 24 orders of y, only this one and its reverse are this extreme.
 /// assert_eq!((test.p, test.arrangements, test.exact), (2.0 / 24.0, 24, true));
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], and [`StatsError::InvalidArgument`] if
-/// `options` are out of range. The confidence level is checked but not used.
+/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], and [`StatsError::InvalidArgument`] if a
+/// value in `options` is out of range. The confidence level is checked but not used.
 pub fn permutation_test(
     x: &[f64],
     y: &[f64],
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// `permutation_test((y,), lambda y: abs(dot(x - x.mean(), y - y.mean())), permutation_type="pairings",
-    /// n_resamples=inf, alternative="greater")`, scipy 1.17.1; strata by `itertools.permutations` of each.
+    /// n_resamples=inf, alternative="greater")`, scipy 1.17.1; for strata, `itertools.permutations` within each.
     #[test]
     fn small_samples_agree_with_scipy() {
         exact([2.0, 1.0, 4.0, 3.0, 7.0, 5.0], [0; 6], 0.075, 720);

@@ -80,8 +80,8 @@ impl<'a> Arguments<'a> {
         Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
     }
 
-    /// Makes arguments from a JSON text. A text that is not valid JSON counts as a string. `null` has the
-    /// digest of an empty object.
+    /// Makes arguments from JSON text. Text that is not valid JSON counts as a string. `null` has the digest of
+    /// an empty object.
     #[must_use]
     pub fn from_json(json: &'a str) -> Self {
         let digest = if json == "null" { Digest::of_no_arguments() } else { Digest::of_json(json) };
@@ -169,9 +169,9 @@ impl<'a> Arguments<'a> {
 pub struct Action<'a> {
     /// Name of the tool, or the whole text of a command.
     pub name: &'a str,
-    /// The arguments. Absent arguments equal an empty object.
+    /// The arguments. Absent arguments count as an empty object.
     pub arguments: Content<Arguments<'a>>,
-    /// The source's id of the call. Ids may repeat within a run.
+    /// The id that the source gives the call. Ids may repeat within a run.
     pub call_id: Option<&'a str>,
     /// The answer, or the output of a command.
     pub observation: Content<Text<'a>>,

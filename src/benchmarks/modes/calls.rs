@@ -57,14 +57,14 @@ pub struct CheckedCall {
 pub struct ExpectedCall {
     /// Name of the tool.
     pub name: String,
-    /// The arguments, in the order of the text.
+    /// The arguments, in the order in which they are written.
     #[serde(default, deserialize_with = "in_order")]
     pub arguments: Vec<(String, Value)>,
     /// The arguments that must be equal: `None` for all of them, an empty list for none.
     pub compare_args: Option<Vec<String>>,
 }
 
-/// The malformed calls and missed actions of a run, see [`check_calls`].
+/// The malformed calls and missed actions of a run; see [`check_calls`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CallReport {
@@ -79,7 +79,8 @@ pub struct CallReport {
 /// Finds the malformed calls and the missed expected actions of a run, by the rules of the detectors
 /// [`MalformedCall`](crate::MalformedCall) and [`ExpectedAction`](crate::ExpectedAction).
 ///
-/// Missed actions can explain why a run failed. In a successful run, they only show that the route differs.
+/// Missed actions can explain why a run failed. In a successful run, they only show that the agent took another route
+/// than expected.
 ///
 /// ```
 /// use serde_json::json;
@@ -159,7 +160,7 @@ fn expectation(call: &ExpectedCall) -> Expectation {
     Expectation { tool: Digest::of_text(&call.name), compared: compared.collect() }
 }
 
-/// Deserializes an object as a list in the order of the text. Null is empty.
+/// Deserializes an object as a list, in the order in which its members are written. Null gives an empty list.
 fn in_order<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<(String, Value)>, D::Error> {
     struct Members;
 

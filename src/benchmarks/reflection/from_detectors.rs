@@ -4,7 +4,8 @@ use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, St
 use crate::detect::{Detector, Finding, Verdict};
 use crate::trace::Trace;
 
-/// Returns the annotated episode of a trace with labelled failures. It has the core failures, in order.
+/// Returns the annotated episode of a trace with labelled failures. The episode has only the core
+/// failures, in order.
 ///
 /// Returns `None` for a trace without an id, or if a core failure has no range or an inverted one.
 ///
@@ -41,9 +42,9 @@ pub fn gold_of_trace(trace: &Trace) -> Option<GoldEpisode> {
 /// Returns the findings of detectors as a prediction for the trace's annotated episode.
 ///
 /// Detection is "yes" if there is a finding. The ranges are those of the findings, in the order of the
-/// detectors, without duplicates. The finding whose range overlaps that of a failure most, by the Jaccard
-/// index, diagnoses it with its mode and message. Without an overlapping finding, the failure is unanswered.
-/// No judge is involved.
+/// detectors, without duplicates. Each failure is diagnosed with the mode and message of the finding whose
+/// range overlaps that of the failure most, by the Jaccard index. A failure that no finding overlaps gets no
+/// diagnosis. No judge is involved.
 ///
 /// ```
 /// use serde_json::json;

@@ -27,7 +27,7 @@ pub(super) struct Blindness {
     number: u64,
     /// The latest changes, each with the number of its attempt.
     changes: VecDeque<(u64, Arc<Facts>)>,
-    /// By program and cause.
+    /// By program and cause; for turns without a call, by the harness's answer.
     refused: DigestMap<Refused>,
     barred: Barred,
     /// The number of the latest attempt that ran something.
@@ -43,10 +43,11 @@ pub(super) struct Blindness {
 #[derive(Debug, Default)]
 struct Refused {
     latest: VecDeque<Refusal>,
-    /// The number of turns with this cause, and the first steps of those without a call.
+    /// The number of turns with this cause since the count last started over.
     turns: u64,
+    /// The steps of the first [`NAMED`] of these turns, for turns without a call.
     steps: Vec<u64>,
-    /// The number of calls before the first and the last turn without a call.
+    /// The number of calls before the first turn without a call, and before the last one.
     calls: (u64, u64),
     is_reported: bool,
 }
@@ -64,10 +65,10 @@ struct Refusal {
 /// How many refusals of one cause, and how many changes, are remembered.
 const REMEMBERED: usize = 16;
 
-/// How many turns without a call a message names.
+/// The most turns without a call that a message names.
 const NAMED: usize = 3;
 
-/// The most calls between two turns without a call that the agent can still be expected to remember.
+/// After more calls than this, the agent cannot be expected to remember an earlier turn without a call.
 const NEAR: u64 = 8;
 
 impl Blindness {
@@ -112,7 +113,7 @@ impl Blindness {
         };
         // The user may have done something in between.
         let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
-        // A command in between may have created what a look did not find.
+        // A command in between may have created what the earlier read did not find.
         let looks_again =
             |earlier: &Refusal| call.is_shell && call.does == Does::Read && self.ran > earlier.number;
         let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier) && !looks_again(earlier));
@@ -122,12 +123,12 @@ impl Blindness {
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
-            // The user spoke since, and gave a value that the call uses or refused the call.
+            // The user has spoken since: they either gave a value that the call uses or refused the call.
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
             let by_user = action.reason == Some(UnknownReason::Refused);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let written = self.written.get(&Digest::of_text(program));
-            // After a change, another answer to the same call or to a check is news.
+            // After a change, a different answer to the same call or to a check is news.
             let changed = last.is_some_and(|last| {
                 (is_equal(last) || failure.report.is_some())
                     && last.form != now.form
@@ -155,7 +156,7 @@ impl Blindness {
             times => format!(", in {times} turns by now"),
         };
         let message = if elsewhere {
-            format!("{shown} is refused as {PROGRAMS} other programs were since step {before}{line}")
+            format!("{shown} is refused, as {PROGRAMS} other programs have been since step {before}{line}")
         } else if is_equal {
             format!("{shown} fails as it did at step {before}{times}{line}")
         } else {
@@ -198,7 +199,7 @@ impl Blindness {
 }
 
 impl Refusal {
-    /// Returns true if both calls write one file and failed in the same words.
+    /// Returns true if both calls write the same file and failed with the same wording.
     fn writes_as(&self, now: &Self) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         let same_file =
@@ -207,11 +208,12 @@ impl Refusal {
         call.does == Does::Write && same_file && has_words && self.wording == now.wording
     }
 
-    /// Returns true if both calls write one file, or the harness refused the same command in both, in the same words.
+    /// Returns true if both calls write the same file, or the harness refused the same command in both. In either
+    /// case, the wording of the failures must be the same.
     fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Of a long command only the beginning is known. A line cut down to commands that only look is
-        // another try.
+        // Only the beginning of a long command is known. A command line narrowed to commands that only read is
+        // a new attempt.
         let runs = |part: &Part| {
             !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
         };
@@ -223,7 +225,7 @@ impl Refusal {
     /// Returns true if a later call is the same, or meets a cause that does not depend on the call.
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Another view of the same failure is news: `pytest | tail` after `pytest`.
+        // A different view of the same failure is news: `pytest | tail` after `pytest`.
         let has_cause = matches!(
             failure.kind,
             FailureKind::Killed | FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused
@@ -245,7 +247,7 @@ impl Refusal {
     }
 }
 
-/// Returns true if a command only imports modules and prints texts or versions.
+/// Returns true if a command only imports modules and prints text or versions.
 fn is_probe(command: &str) -> bool {
     let Some((_, code)) = command.split_once(" -c ") else { return false };
     let code = code.trim_start_matches(['\'', '"']);
@@ -255,8 +257,8 @@ fn is_probe(command: &str) -> bool {
     code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
 }
 
-/// Returns true if a command line installs all that a project needs (`uv sync`, `npm ci`): it names no package, or only
-/// files and folders.
+/// Returns true if a command line installs everything that a project needs (`uv sync`, `npm ci`): it names no packages,
+/// or only files and folders.
 fn installs_all(text: &str) -> bool {
     let installs =
         |command: &str| ["ci", "install", "sync"].contains(&command.split(' ').nth(1).unwrap_or_default());
@@ -317,7 +319,7 @@ impl Fold for Blindness {
         }
     }
 
-    /// Returns every finding immediately and in its final form.
+    /// Returns all findings so far; each is final as soon as it is made.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }

@@ -340,8 +340,11 @@ impl Goals {
             OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
             OpenReason::HandedOver => {
                 let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
-                let of =
-                    if count == 1 { String::new() } else { format!(", the last of {count} failed calls") };
+                let of = if count == 1 {
+                    String::new()
+                } else {
+                    format!(", the last of {count} failures left open")
+                };
                 format!("{shown} failed{of}{line}; step {step} hands the run over to a human")
             }
             OpenReason::PassedOver => {

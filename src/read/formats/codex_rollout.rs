@@ -21,7 +21,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// Returns true for the first line of a session of the first versions, whose other lines are bare items.
+/// Returns true for the first line of a session of the earliest Codex versions, where the other lines are bare items.
 fn is_old_header(line: &Members<'_>) -> bool {
     line.is("id", Kind::String)
         && ["timestamp", "instructions"].iter().all(|key| line.has(key))
@@ -130,7 +130,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sets the ids, unless they are set: a resumed session repeats them.
+    /// Sets the ids, unless they are already set: a resumed session repeats them.
     fn meta(&mut self, id: Option<Cow<'a, str>>, parent: Option<Cow<'a, str>>) {
         let metadata = &mut self.run.metadata;
         if metadata.id.is_none() {
@@ -233,8 +233,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sets the tokens of the message and the calls that wait for them. The same tokens may follow again,
-    /// which changes nothing.
+    /// Sets the token counts of the message and the calls that wait for them. The same counts may be repeated
+    /// later, which changes nothing.
     fn tokens(&mut self, tokens: Usage) {
         if let Some(turn) = self.said.take() {
             self.run.steps.spent(turn, Some(tokens));

@@ -40,9 +40,9 @@ impl<'a> SpanJoin<'a> {
         Self { collection: Collection::default(), options }
     }
 
-    /// Adds an input. Returns `None` if it is not UTF-8 or holds no spans or log records: read such an input
-    /// by itself. The summary has the skipped parts and errors of the input. [`SpanJoin::finish`] counts the
-    /// runs.
+    /// Adds an input. Returns `None` if it is neither protobuf nor UTF-8, or holds no spans or log records: read
+    /// such an input by itself. The summary lists the skipped parts and errors of the input.
+    /// [`SpanJoin::finish`] counts the runs.
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);

@@ -34,7 +34,7 @@ pub(crate) struct Tree<'s> {
 pub(crate) enum Owner {
     /// The trace, outside any agent span.
     Trace,
-    /// The agent of this span, the outermost of its name.
+    /// The agent of this span, which is the outermost span of that agent.
     Agent(At),
     /// An agent that was called by this tool span and has no span of its own.
     Tool(At),
@@ -117,7 +117,7 @@ impl<'s> Tree<'s> {
         std::iter::once(call).chain(around).collect()
     }
 
-    /// Drops parents that form a cycle. Visits each span once.
+    /// Breaks each cycle of parents by dropping one of its links. Visits each span once.
     fn cut_circles(&mut self) {
         // For each span, the start of the walk that visited it.
         let mut seen = vec![None; self.parents.len()];
