@@ -190,7 +190,7 @@ impl Blindness {
                 let more = if turns > named.len() as u64 { ", …" } else { "" };
                 named.join(", ") + more
             };
-            let message = format!("the harness sent back {turns} turns (steps {steps}){said}");
+            let message = format!("the harness has sent back {turns} turns by now (steps {steps}){said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));

@@ -133,12 +133,14 @@ pub(crate) struct Shown {
     part: Option<usize>,
     /// The arguments that are shown.
     given: Option<Box<str>>,
+    /// The whole command line, if the harness refused it.
+    line: Option<Box<str>>,
 }
 
 impl Shown {
     /// Shows the tool and the beginning of the command that failed, else of the main one, or what the call is about.
     pub(crate) fn of(call: &Arc<Facts>) -> Self {
-        Self { call: Arc::clone(call), part: None, given: None }
+        Self { call: Arc::clone(call), part: None, given: None, line: None }
     }
 
     /// Like [`Shown::of`], with the beginning of this command.
@@ -146,11 +148,17 @@ impl Shown {
         Self { part: Some(part.place), ..Self::of(call) }
     }
 
-    /// Like [`Shown::of`], with the arguments of a structured call that names no file.
+    /// Like [`Shown::of`], with the arguments of a structured call that names no file, or a command line that the
+    /// harness refused as a whole.
     pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
         let is_plain = !call.call.is_shell && call.call.target.is_none() && action.name.trim() == &*call.tool;
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
-        Self { given: given.map(Into::into), ..Self::of(call) }
+        let refused = |failure: &Failure| {
+            failure.is_flagged && failure.kind == FailureKind::Refused && call.call.is_shell
+        };
+        let is_refused = call.failure.as_deref().is_some_and(refused);
+        let line = is_refused.then(|| arguments::Given::by(action, true).line).flatten();
+        Self { given: given.map(Into::into), line: line.map(Into::into), ..Self::of(call) }
     }
 }
 
@@ -158,6 +166,9 @@ impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Facts { tool, call, failure, .. } = &*self.call;
         let name = quoted(tool);
+        if let Some(line) = &self.line {
+            return write!(f, "`{name}: {}`", excerpt(line, 60));
+        }
         if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
             // The only argument is a query, or code.
             if let Some(text) = sole_text(&json) {
