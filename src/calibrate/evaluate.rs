@@ -1,4 +1,4 @@
-//! Calibrates detectors on golden sets, after Pisama; localization is after BenchTrace, section 3.3.1.
+//! Calibrates detectors on golden sets, following Pisama; localization follows BenchTrace, section 3.3.1.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -40,7 +40,7 @@ impl Default for CalibrationOptions {
 /// Calibrates each detector against the entries of a golden set that test it.
 ///
 /// The report depends only on the entries, the detectors and the options, not on the order of files or the
-/// number of threads. The guide on [calibration](crate::guide::calibration) leads from runs to a gate.
+/// number of threads. The guide on [calibration](crate::guide::calibration) shows how to get from runs to a gate.
 ///
 /// ```
 /// use std::path::Path;
@@ -164,7 +164,7 @@ fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector
         .collect()
 }
 
-/// Describes a verdict in a sentence.
+/// Describes a verdict in words.
 fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),

@@ -1,4 +1,4 @@
-//! Computes distances between the behaviour of groups, and the distances expected by chance.
+//! Computes distances between groups by their behaviour, and the distances expected by chance.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ type RunsByTask<'r> = BTreeMap<&'r str, Vec<&'r Fingerprint>>;
 /// The number of a task's runs on the first side, and the edges of all its runs with their counts.
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
-/// Returns the distance between the pooled fingerprints of both sides, and the range of the distance if runs
-/// are exchanged within their task. `None` if the distance is undefined for the sides or for any exchange.
+/// Returns the distance between the pooled fingerprints of both sides, and its range if the runs of each task are
+/// shuffled between the sides. `None` if the distance is undefined for the sides or for any exchange.
 pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<FingerprintComparison> {
     let mut numbers: BTreeMap<(&Node, &Node), usize> = BTreeMap::new();
     let mut tasks_by_edge: Vec<EdgeRuns> = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<
 pub struct GroupedFingerprint {
     /// The group, such as a model.
     pub group: String,
-    /// The task, with its domain. Runs are exchanged within their task.
+    /// The task, with its domain. Only runs of the same task are exchanged between groups.
     pub task: Option<String>,
     /// The fingerprint.
     pub fingerprint: Fingerprint,
@@ -95,18 +95,19 @@ pub struct FingerprintGroup {
 pub struct FingerprintDistance {
     /// The names of the groups.
     pub groups: [String; 2],
-    /// Number of tasks that both groups tried; only their runs count. 0 if there are none or these runs give
-    /// no distance; then all runs count.
+    /// Number of tasks that both groups tried; only their runs count. 0 if there are none, or if the
+    /// distance of these runs is undefined; then all runs count.
     pub tasks: u64,
     /// The Jensen–Shannon distance, in [0, 1].
     pub distance: f64,
     /// The range of the distance expected by chance; `None` if `tasks` is 0.
     pub by_chance: Option<Interval>,
-    /// The share of exchanges with at least this distance; `None` if `tasks` is 0.
+    /// The share of exchanges with at least this distance; the observed groups count as one exchange. `None` if
+    /// `tasks` is 0.
     pub p: Option<f64>,
 }
 
-/// The behaviour of groups of runs, and the distance of each pair of groups.
+/// The behaviour of groups of runs, and the distance between the groups of each pair.
 ///
 /// ```
 /// use serde_json::json;

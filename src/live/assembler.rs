@@ -21,17 +21,17 @@ use crate::trace::{Metadata, StepInput, WireStep};
 ///
 /// **Calls and messages.** Detectors see a call once it is answered; an open call does not delay later steps.
 /// Steps are numbered in call order. A finding is reported as soon as a detector confirms it. If a call is
-/// answered after a later one, or a piece arrives out of order, the trace is judged again from its beginning
+/// answered after a later call was, or a piece arrives out of order, the trace is judged again from its beginning
 /// once [`AssemblerOptions::settle`] has passed. Reported findings are therefore provisional: one that no
 /// longer holds is withdrawn. Pieces are ordered by time; a piece without one gets its time of arrival.
 ///
-/// **Spans.** Model spans often end after the tools that they called. The spans that enclose a step, which
+/// **Spans.** Model spans often end after the spans of the tools called. The spans that enclose a step, which
 /// show the run that it belongs to, end last. A trace of spans is judged once `settle` has passed since spans
 /// arrived. It closes [`AssemblerOptions::grace`] after its root span has ended, and is then judged like a
-/// file of these spans. Until enclosing spans arrive, steps below different ones provisionally count as
-/// different runs.
+/// file of these spans. Until the enclosing spans arrive, steps below different missing spans provisionally
+/// count as steps of different runs.
 ///
-/// When a trace closes, its verdicts are the same as those of a batch over the same run, unless a detector
+/// When a trace closes, its verdicts are the same as those of a scan of the same run, unless a detector
 /// exceeded [`AssemblerOptions::max_memory`]. Every finding that was opened either appears in these verdicts,
 /// has been merged into one that does, or is withdrawn.
 ///
@@ -41,7 +41,7 @@ use crate::trace::{Metadata, StepInput, WireStep};
 ///
 /// The caller passes the time, `now`, in nanoseconds since a fixed moment; it must not go back. If only some
 /// pieces of a trace have a time of their own, that moment must be the start of 1970. There are no timers: call
-/// [`TraceAssembler::advance`] about 50 times a second. [A guide](crate::guide::embedding) has a pipeline.
+/// [`TraceAssembler::advance`] about 50 times a second. [A guide](crate::guide::embedding) shows a pipeline.
 ///
 /// ```
 /// use wrongturn::{Action, Status, TraceAssembler, default_detectors, live::{AssemblerOptions, LiveEvent, Reply}, trace::{Actor, StepInput}};
@@ -91,7 +91,7 @@ impl TraceAssembler {
         })
     }
 
-    /// Uses other detectors for runs that have all of these labels. If several profiles match, the one added
+    /// Uses these detectors instead for runs that have all of these labels. If several profiles match, the one added
     /// first applies.
     ///
     /// The labels of a run read from spans include the resource attributes of its sender, such as
@@ -124,7 +124,7 @@ impl TraceAssembler {
     /// The index of the step is ignored; the assembler numbers steps itself.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the progress is not finite; the step is then
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if its progress is not finite; the step is then
     /// discarded.
     pub fn step(&mut self, now: u64, trace: &str, step: &StepInput<'_>) -> Result<()> {
         check(step)?;
@@ -137,7 +137,7 @@ impl TraceAssembler {
     /// time.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if `call` is not an action with a call id, or the
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if `call` is not an action with a call id, or if its
     /// progress is not finite; the call is then discarded.
     pub fn call(&mut self, now: u64, trace: &str, call: &StepInput<'_>) -> Result<()> {
         check(call)?;
@@ -208,7 +208,7 @@ impl TraceAssembler {
         }
     }
 
-    /// Closes a trace. Returns false if no trace of that id is open or parked.
+    /// Closes a trace. Returns false if no trace with that id is open or parked.
     pub fn close(&mut self, now: u64, trace: &str) -> bool {
         self.clock(now);
         self.slots.id(trace).is_some_and(|id| {
@@ -227,7 +227,7 @@ impl TraceAssembler {
 
     /// Returns the verdicts so far on each run of a trace, as if the trace were over now.
     ///
-    /// Returns `None` if no trace of that id is open or parked. Calls without an answer are left out; spans
+    /// Returns `None` if no trace with that id is open or parked. Calls without an answer are left out; spans
     /// count even if they have not settled. Each call judges all spans of the trace again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
@@ -394,7 +394,7 @@ impl TraceAssembler {
 
 fn check(step: &StepInput<'_>) -> Result<()> {
     match step.progress.filter(|progress| !progress.is_finite()) {
-        Some(progress) => Err(Error::trace(format!("expected a finite progress, got {progress}"))),
+        Some(progress) => Err(Error::trace(format!("expected finite progress, got {progress}"))),
         None => Ok(()),
     }
 }

@@ -33,7 +33,8 @@ impl<'a> Members<'a> {
         Self::read(json).0
     }
 
-    /// Like [`Members::of`], and returns the fault of an object that is incomplete or damaged.
+    /// Like [`Members::of`], but also returns the fault if the object cannot be read to its end. An invalid value
+    /// that can be skipped is no fault.
     pub(super) fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let (mut members, mut open, mut keys) = (Vec::with_capacity(16), Vec::new(), 0);
         json.space();
@@ -194,7 +195,7 @@ impl<'a> Members<'a> {
         self.get(key).and_then(words::result)
     }
 
-    /// Returns the outcome of a call, by a word for its status.
+    /// Returns the outcome of a call, from a word for its status.
     pub(super) fn outcome(&self, key: &str) -> Option<Outcome> {
         Outcome::of_word(&self.name(key)?)
     }
@@ -219,7 +220,7 @@ impl<'a> Members<'a> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
     }
 
-    /// Returns the key and value of the only member, or `None` if there are more.
+    /// Returns the key and value of the only member, or `None` if there is not exactly one.
     pub(super) fn only(&self) -> Option<(&str, Raw<'a>)> {
         let mut all = self.iter();
         all.next().filter(|_| all.next().is_none())

@@ -1,4 +1,4 @@
-//! Sessions with an event in each line: each line is added to those before it, and a step is emitted as soon
+//! Sessions with an event on each line: each line is added to those before it, and a step is emitted as soon
 //! as it is complete, while the session still grows.
 
 use std::cell::OnceCell;
@@ -71,12 +71,12 @@ pub(super) enum Found {
     Session(Format),
     /// They are not a session.
     Other,
-    /// More lines have to be seen.
+    /// More lines are needed.
     More,
 }
 
 impl Finder {
-    /// Checks further lines of an input that begins with `bytes`. They are the input if `whole`.
+    /// Checks further lines of an input that begins with `bytes`. If `whole`, `bytes` is the entire input.
     pub(super) fn look(&mut self, bytes: &[u8], whole: bool, wanted: Option<Format>) -> Found {
         for line in lines(bytes, whole, self.bytes) {
             let is_sound = line.json().is_sound();
@@ -99,8 +99,8 @@ impl Finder {
     }
 }
 
-/// Returns the session format that claims a line. A line that another format claims as well is not of a
-/// session.
+/// Returns the session format that claims a line. A line that another format also claims does not belong
+/// to a session.
 fn claimed_by(line: &Members<'_>, wanted: Option<Format>) -> Found {
     let one = std::slice::from_ref(line);
     let document = Document::Object(line.clone());

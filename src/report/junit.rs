@@ -21,7 +21,7 @@ use super::markup::xml_text;
 pub struct TestSuite {
     name: String,
     cases: String,
-    /// The numbers of cases, of failed ones and of skipped ones.
+    /// The numbers of cases, failed cases and skipped cases.
     counts: [u64; 3],
 }
 
@@ -68,7 +68,7 @@ impl TestSuite {
         }
     }
 
-    /// Returns the attributes of the element.
+    /// Returns the attributes of the suite's element.
     fn attributes(&self) -> String {
         let [tests, failures, skipped] = self.counts;
         let name = if self.name.is_empty() { "" } else { &format!(" name=\"{}\"", xml_text(&self.name)) };

@@ -21,7 +21,7 @@ use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 ///
 /// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
 /// "fingerprint"?}`, where `trace` is [`TraceRecord::trace_id`]. A record that is read back has that as its
-/// id, its verdicts sorted by detector, and all other fields at their defaults.
+/// id, its verdicts sorted by detector, and the fields that are not in the JSON at their defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRecord {
@@ -52,13 +52,13 @@ pub struct TraceRecord {
     pub digest: Option<Digest>,
     /// The fingerprint, if requested.
     pub fingerprint: Option<Fingerprint>,
-    /// The places in the file of the last steps of findings, by step index, if
+    /// Where in the file the last step of each finding is, by step index, if
     /// [`ReadOptions::places`](crate::ReadOptions::places) asks for them and the format allows it.
     pub places: BTreeMap<u64, SourcePlace>,
 }
 
 impl TraceRecord {
-    /// Returns the source's id of the run, or else `<file stem>#<position>`.
+    /// Returns the run's id in the source, or else `<file stem>#<position>`.
     #[must_use]
     pub fn trace_id(&self) -> String {
         self.metadata
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
     }
 }
 
-/// Returns the name of a file without its ending, or its two endings if it is compressed.
+/// Returns the name of a file without its ending, or without its last two endings if it is compressed.
 fn stem(file: &Path) -> &OsStr {
     let stem = file.file_stem().unwrap_or_default();
     match Compression::of(file) {
@@ -258,7 +258,7 @@ pub enum ScanEvent<T = TraceRecord> {
     Error(Error),
     /// The file ends.
     End(FileSummary),
-    /// Files of a given directory that are not read because their names do not end like those of inputs.
+    /// Files in a given directory that are not read because their names do not have an ending of inputs.
     /// Comes after all files that are read.
     NotRead {
         /// The directory.

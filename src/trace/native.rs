@@ -33,11 +33,11 @@ use crate::objects::Objects;
 /// each step.
 ///
 /// `not_recorded` lists content that the source left out, which differs from absent content. `arguments_json`
-/// has the JSON text of arguments that a JSON value would change, such as an unpaired surrogate or a number
-/// of many digits; `arguments_digest` stands for arguments whose text was not kept. `no_route` says why there
+/// has the JSON text of arguments that a JSON value would change, such as those with an unpaired surrogate or a
+/// number of many digits; `arguments_digest` stands for arguments whose text was not kept. `no_route` says why there
 /// is no `route`. `where` has the first and the last step of a failure. `time` is in nanoseconds since 1970.
-/// `usage` is the cost of the step: each action of a turn has the tokens of the response that issued it, or,
-/// in a turn without actions, each message of the agent. A route of `{"kind": "actions"}` has milestones
+/// `usage` is the cost of the step: each action of a turn (in a turn without actions, each message of the
+/// agent) has the tokens of the response that issued it. A route of `{"kind": "actions"}` has milestones
 /// `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
 /// [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
@@ -126,7 +126,7 @@ mod tests {
         serde_json::from_value(value).map_err(|error| error.to_string())
     }
 
-    /// A derived `Deserialize` would accept a list for an object, by position.
+    /// A derived `Deserialize` would accept a list in place of an object, and match fields by position.
     #[test]
     fn a_list_is_no_object() {
         let run = |step: Value| read(json!({"version": 1, "steps": [step]}));
@@ -195,7 +195,7 @@ mod tests {
             let error = read(json!({"version": 1, "steps": [{"name": "x", "span": span}]})).unwrap_err();
             assert!(error.contains("not the id of a span"), "{error}");
         }
-        // A reason has no meaning for another status.
+        // With any other status, a reason has no meaning.
         let trace =
             read(json!({"version": 1, "steps": [{"name": "x", "status": "ok", "reason": "running"}]}));
         assert!(!serde_json::to_string(&trace.unwrap()).unwrap().contains("running"));

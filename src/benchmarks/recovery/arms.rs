@@ -27,7 +27,7 @@ pub struct ComparedTrial {
     pub trial: String,
     /// Whether the task was solved.
     pub resolved: bool,
-    /// Whether the trial was scored, by default true. An unscored trial does not count as resolved.
+    /// Whether the trial was scored; true by default. An unscored trial does not count as resolved.
     pub scored: Option<bool>,
     /// The reward, if known.
     pub reward: Option<f64>,
@@ -79,9 +79,9 @@ pub struct Arm {
     pub unscored: u64,
     /// Trials with a reward between 0 and 1.
     pub partial: u64,
-    /// Mean share of resolved trials over tasks.
+    /// The share of a task's trials that are resolved, averaged over tasks.
     pub rate: f64,
-    /// Wilson 95% interval of the rate, if every task has one trial.
+    /// Wilson 95% interval of the rate, if every task has exactly one trial.
     pub wilson95: Option<Interval>,
     /// Mean number of replies of the model.
     pub mean_interactions: Option<f64>,
@@ -103,7 +103,7 @@ pub(super) fn share(trials: &[&ComparedTrial]) -> f64 {
 }
 
 impl Arm {
-    /// Returns the figures over tasks, each with at least one trial; `None` without tasks.
+    /// Returns the figures over tasks, each with at least one trial; `None` if there are no tasks.
     pub(super) fn of(tasks: &[&[&ComparedTrial]], bootstrap95: Option<Interval>) -> Option<Self> {
         let trials = || tasks.iter().flat_map(|trials| trials.iter());
         let count = |holds: fn(&ComparedTrial) -> bool| trials().filter(|trial| holds(trial)).count() as u64;

@@ -17,11 +17,11 @@ named! {
     #[derive(Default)]
     #[non_exhaustive]
     pub enum ReplayMode: "mode" {
-        /// Those of the public code and shell commands without keystrokes, but not those of steps that were
-        /// copied from an earlier run. Durations in messages count.
+        /// Those that the public code lists, plus shell commands without keystrokes, but none from steps copied
+        /// from an earlier run. Durations in messages count.
         #[default]
         Default = "default",
-        /// Exactly those of the public code, which ignores durations in messages.
+        /// Exactly those that the public code lists, which ignores durations in messages.
         Code = "code",
     }
 }
@@ -59,13 +59,13 @@ pub struct Replay {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReplayCommand {
-    /// The source's number of the step or episode, else its position, counted from 0.
+    /// The number of the step or episode in the source, or else its position, counted from 0.
     pub step: i64,
     /// Position in the step, counted from 0.
     pub call: usize,
     /// The keystrokes.
     pub keystrokes: String,
-    /// The command line without line ends; `None` if it is empty or begins with a control key.
+    /// The keystrokes without line ends after them; `None` if this is empty or begins with a control key.
     pub command: Option<String>,
     /// True if the keystrokes begin with a control key, such as `C-c`.
     pub control: bool,
@@ -73,7 +73,7 @@ pub struct ReplayCommand {
     pub timeout_s: Number,
     /// The place where it was found.
     pub via: Via,
-    /// True if the next keystrokes begin with a control key: without a terminal, skip both.
+    /// True if this is a command and the next keystrokes begin with a control key: without a terminal, skip both.
     pub interrupted: bool,
 }
 
@@ -148,7 +148,7 @@ fn of_replies(replies: &[Reply]) -> Replay {
     Replay { schema: "replay/1", interactions: replies.len() as u64, commands: commands.collect() }
 }
 
-/// Returns the commands that a model wrote as JSON; `timeout` applies to those without one.
+/// Returns the commands that a model wrote as JSON; `timeout` gives the timeout of those that have none.
 fn of_text(
     step: i64,
     text: &str,
@@ -215,7 +215,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Returns the timeout for a duration in seconds: ten times as long, truncated, plus five seconds.
-#[expect(clippy::cast_possible_truncation, reason = "a duration beyond 2^63 seconds is the longest there is")]
+#[expect(clippy::cast_possible_truncation, reason = "a duration beyond the range saturates")]
 fn waiting(duration: f64) -> Number {
     ((10.0 * duration).trunc() as i64).saturating_add(5).into()
 }

@@ -1,6 +1,6 @@
 //! Command lines: which simple commands a line holds, and their words. Nothing is expanded.
 //!
-//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&&` and line ends and keeps
+//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&` and line ends, and keeps
 //! here-documents and redirections out of the words. Any text is accepted.
 
 use std::borrow::Cow;
@@ -10,14 +10,14 @@ use super::shell_prefix::{before_program, installer, is_assignment, valued_optio
 /// One simple command.
 #[derive(Debug, Default)]
 pub(crate) struct Command<'l> {
-    /// The program as it was spelled, with its folder.
+    /// The program as it was spelled, including any directory.
     pub(crate) path: Cow<'l, str>,
     /// The assignments in front of it: `JDK=21`.
     pub(crate) assigned: Vec<Cow<'l, str>>,
     /// The program and the words after it, unquoted. Assignments, keywords and wrappers (`sudo`, `timeout 5`) in front
-    /// are dropped. Empty if the command only redirects.
+    /// are dropped. Empty if the command has no program, as in `>file` or `JDK=21`.
     words: Vec<Cow<'l, str>>,
-    /// The file that its output goes to, unless that is `/dev/null`.
+    /// The file that its output or standard error goes to, unless that is `/dev/null`.
     pub(crate) writes: Option<Cow<'l, str>>,
     /// The text of its here-document.
     pub(crate) heredoc: Cow<'l, str>,
@@ -38,7 +38,7 @@ enum Dropped {
 }
 
 impl Command<'_> {
-    /// Returns the program, without its folder; empty if the command only redirects.
+    /// Returns the program, without its directory; empty if the command has none, as in `>file` or `JDK=21`.
     pub(crate) fn program(&self) -> &str {
         self.words.first().map_or("", |word| word)
     }
@@ -269,7 +269,7 @@ impl<'l> Lexer<'l> {
     }
 
     /// Takes a PowerShell here-string: the text between `@'` or `@"` at the end of a line and `'@` or `"@` at the
-    /// start of one.
+    /// start of a later one. Returns false if there is none.
     fn here_string(&mut self) -> bool {
         let Some(quote) = self.after(1).chars().next().filter(|c| matches!(c, '\'' | '"')) else {
             return false;

@@ -1,4 +1,4 @@
-//! An element of a chat, which is a message or an item, and its error marks.
+//! An element of a chat (a message or an item), and the signs of an error in it.
 
 use super::chat_call::ToolCall;
 use super::chat_content::Body;
@@ -206,7 +206,7 @@ impl<'a> Element<'a> {
         written.or(self.extra.time)
     }
 
-    /// Returns the tokens of its response.
+    /// Returns the token usage of its response.
     pub(in crate::read) fn usage(&self) -> Option<Usage> {
         self.usage.or(self.extra.usage)
     }
@@ -296,7 +296,7 @@ impl ElementProbe {
     }
 }
 
-/// Returns true if a call is in the form of Inspect (`function` is a string) or of tau2 (`requestor`).
+/// Returns true if any of the calls has the form of Inspect (`function` is a string) or of tau2 (`requestor`).
 fn are_foreign_calls(calls: Raw<'_>) -> bool {
     let mut foreign = false;
     let _ = wire::list(&mut calls.json(), |call| {

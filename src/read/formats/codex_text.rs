@@ -1,12 +1,12 @@
-//! Text that Codex writes into results: headers with exit codes, and fixed beginnings. Runs in several
-//! formats contain it.
+//! Text that Codex writes into results: headers with exit codes, and texts with fixed beginnings. Runs in
+//! several formats contain it.
 
 use super::prelude::*;
 
 /// Number of characters of the first line that are checked.
 const HEAD: usize = 64;
 
-/// Number of first lines that are searched for the end of a header.
+/// Number of lines at the start that are searched for the end of a header.
 const HEADER_LINES: usize = 10;
 
 /// The outcome in the text of a result, and the text without the parts that Codex wrote. `None` stands for
@@ -61,8 +61,8 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
     })
 }
 
-/// Reads `{"output": …, "metadata": {"exit_code": …}}`, `{"exit_code": …, "output": …}`, or, of a command
-/// that still runs, `{"chunk_id": …, "session_id": …, "output": …}`.
+/// Reads `{"output": …, "metadata": {"exit_code": …}}`, `{"exit_code": …, "output": …}`, or, for a command
+/// that is still running, `{"chunk_id": …, "session_id": …, "output": …}`.
 fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
     let members = Members::of(&mut json);
@@ -105,7 +105,7 @@ fn repr_output<'a>(text: Text<'a>, head: &str) -> Option<Text<'a>> {
     (header < REPR_HEADER).then(|| text.skip_chars(after))
 }
 
-/// Returns the outcome of a script, by the text after `Script `.
+/// Returns the outcome of a script, from the text after `Script `.
 fn script_outcome(script: &str) -> Outcome {
     if script.starts_with("failed") {
         Outcome::error(Provenance::Text)
@@ -176,7 +176,7 @@ const FAILURES: [&str; 4] = [
     "execution error",
 ];
 
-/// Returns true if a spelling without escapes begins like a failure of Codex.
+/// Returns true if a spelling without escapes begins like a failure message of Codex.
 fn is_failure(text: &[u8]) -> bool {
     let tool = text.iter().take_while(|byte| matches!(byte, b'a'..=b'z' | b'_')).count();
     let behind = text.get(tool..).unwrap_or_default();

@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     scanning: Scanning,
-    /// Detectors, separated by commas; default: all but opt-in ones without an entry in --config
+    /// Detectors, separated by commas; default: those that the settings select, or all but opt-in ones without an entry
+    /// in the settings
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
@@ -63,7 +64,7 @@ pub(crate) struct Arguments {
     /// Take a fingerprint of each run
     #[arg(long)]
     fingerprints: bool,
-    /// Stream files above this many MiB instead of loading them
+    /// Stream files larger than this many MiB instead of loading them
     #[arg(long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
     /// Write to this file; its ending decides the format: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
@@ -84,7 +85,7 @@ pub(crate) struct Arguments {
     /// Replace the baseline with all findings of this check
     #[arg(long)]
     update_baseline: bool,
-    /// Add a line for each of these: model, agent, domain, task, format, or the name of a label
+    /// Add a line for each value of this: model, agent, domain, task, format, or the name of a label
     #[arg(long, value_name = "WHAT", conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 even if some inputs could not be read
@@ -100,7 +101,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.scanning.reading.join && arguments.partial.path.is_some() {
-        return Err("--join cannot be used with --partial: a trace may lie in several parts".into());
+        return Err("--join cannot be used with --partial: a trace may be spread over several parts".into());
     }
     protect(&arguments.paths)?;
     let Scanning { reading, metadata, .. } = &arguments.scanning;
@@ -162,7 +163,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
         baseline.write(path)?;
-        common::note(&format!("note: {} holds the findings that are known now", path.display()));
+        common::note(&format!("note: {} now holds the known findings", path.display()));
     }
     let draw = |flagged: FlaggedRuns| {
         if reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
@@ -208,8 +209,8 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     Ok((settings, judges))
 }
 
-/// Reports the conditions that fail the check, and returns the exit status. If none does, returns an error if
-/// nothing was read, unless `may_read_nothing` is set.
+/// Reports the conditions that fail the check, and returns the exit status. If there are none and
+/// nothing was read, returns an error unless `may_read_nothing` is set.
 fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
     for condition in broken {
         common::note(&format!("error: --fail-on: {condition}"));
@@ -246,7 +247,7 @@ fn outputs(arguments: &Arguments) -> Result<(TableFiles, Vec<Stream>), common::F
     Ok((files, streams))
 }
 
-/// Returns the options that a partial state records. `merge` requires them to be equal.
+/// Returns the options that a partial state records. `merge` requires them to be equal in all states.
 fn options_of(arguments: &Arguments, settings: &Config) -> Result<Value, common::Failure> {
     let detectors = if arguments.detectors.is_empty() { &settings.select } else { &arguments.detectors };
     let mut options = serde_json::json!({
