@@ -5,7 +5,7 @@
 //! | which rule-based failures does an episode of a text game contain? | [`detect_modes`] | [`ModeEpisode`] |
 //! | which calls never reached a tool, and how were expected actions missed? | [`check_calls`] | [`CallRun`] |
 //! | how well does a model find and explain the failures of an episode? | [`reflect`] | [`GoldEpisode`], [`Prediction`] |
-//! | does an agent avoid a failure when it continues from a state before it? | [`evolve`] | [`EvolutionCase`] |
+//! | does an agent avoid a failure when it resumes from a state before the failure? | [`evolve`] | [`EvolutionCase`] |
 //! | how close are the failure to learn from and the failure under test? | [`proximity`] | [`ProximityPair`] |
 //! | do two annotators agree? | [`agree`] | [`AnnotatedEpisode`] |
 //! | does correct reflection correlate with avoided failures? | [`relate`] | [`ReflectionRecord`] |

@@ -1,5 +1,5 @@
 //! Explains verdicts by experiment: runs the rule again on a changed trace or with a changed configuration, and keeps
-//! the changes that flip the verdict. It does not depend on any rule.
+//! the changes that flip the verdict. The search does not depend on any particular rule.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,11 +11,11 @@ use super::explanation::{Counterfactual, Explanation};
 use super::finding::{Finding, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
-/// The most runs of the rule over the trace, not counting the explained one.
+/// The maximum number of times that the rule runs over the trace, not counting the run that is explained.
 const MAX_RUNS: u32 = 200;
 const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
-/// The most failed steps, or findings, that one change covers.
+/// The maximum number of failed steps, or of findings, that one change covers.
 const MAX_TOGETHER: usize = 32;
 const FLOAT_UNITS: f64 = 1e4;
 
@@ -101,7 +101,7 @@ impl Search<'_> {
         Some(flipping)
     }
 
-    /// Records the change of these items if it flips the verdict, without each item that is not needed.
+    /// Records the change to these items if it flips the verdict, leaving out items that are not needed.
     fn fewest<T: Clone>(&mut self, mut items: Vec<T>, change: &dyn Fn(Vec<T>) -> Counterfactual) {
         if items.is_empty() || !self.flips(&change(items.clone())) {
             return;
@@ -115,8 +115,8 @@ impl Search<'_> {
         self.found.push(change(items));
     }
 
-    /// Records the step that flips the verdict with the fewest repeats: the end of a near miss, the last
-    /// action, the last failure, or the most frequent call.
+    /// Records the step that flips the verdict with the fewest repeats. The candidates are the ends of near misses,
+    /// the last action, the last failed action, and the most frequent call.
     fn repeat(&mut self, actions: &[Step<'_>], mut candidates: Vec<u64>) {
         let mut counts: DigestMap<u64> = DigestMap::default();
         actions.iter().filter_map(call).for_each(|call| *counts.entry(call).or_default() += 1);
@@ -133,7 +133,7 @@ impl Search<'_> {
         self.found.extend(best);
     }
 
-    /// Lets failed actions inside the findings succeed; of equal calls, only the last.
+    /// Makes failed actions inside the findings succeed; among equal calls, only the last.
     fn succeed(&mut self, actions: &[Step<'_>], findings: &[Finding]) {
         let inside = |step: u64| findings.iter().any(|found| (found.first..=found.last).contains(&step));
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
@@ -190,9 +190,9 @@ impl Search<'_> {
         }
     }
 
-    /// Varies a number to the nearest accepted value below and above that flips the verdict, by at most its
-    /// own size plus `above`. A number of at least 0 never becomes negative. Floats move on a grid of
-    /// `1 / FLOAT_UNITS`.
+    /// Moves a number to the nearest accepted value below it, and to the nearest above it, that flips the verdict. It
+    /// moves by at most its own size plus `above`. A number of at least 0 never becomes negative. Floats move on a grid
+    /// of `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);
@@ -217,7 +217,7 @@ impl Search<'_> {
     }
 }
 
-/// Returns the key of equal calls; `None` if the arguments were not recorded.
+/// Returns a digest that equal calls share; `None` if the step is not a call or its arguments were not recorded.
 fn call(step: &Step<'_>) -> Option<Digest> {
     step.digested(Actors::All).and_then(|(_, digests)| digests.call())
 }

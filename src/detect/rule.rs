@@ -25,8 +25,8 @@ named! {
         /// The defaults for tool traces.
         #[default]
         Default = "default",
-        /// The published rules, most of which are those of the `BenchTrace` benchmark. A detector without one
-        /// keeps its defaults.
+        /// The published rules, most of which are those of the `BenchTrace` benchmark. A detector without a
+        /// published rule keeps its defaults.
         BenchTrace = "bench-trace",
     }
 }
@@ -174,8 +174,8 @@ pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     fn config(&self) -> &Self::Config;
 }
 
-/// Defines the type of a rule of this crate: a checked configuration, and tables for its folds that `ready` builds
-/// once.
+/// Defines the type of a rule of this crate: a checked configuration and, with `ready`, tables for its folds, which are
+/// built once.
 ///
 /// The configuration must have a method `check`, which fails if a value is out of range.
 macro_rules! rule {
@@ -338,10 +338,12 @@ impl DetectorInfo {
         in_order((self.preset)(preset, actors))
     }
 
-    /// Builds the detector of a preset, overridden by the fields of a JSON object (null for none).
+    /// Builds the detector with the configuration of a preset, overridden by the fields of a JSON object (or null for
+    /// none).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`], naming the field, if one is unknown, has the wrong type or is out of range.
+    /// [`ErrorKind::Config`] if a field is unknown, has the wrong type or is out of range (the error names the field),
+    /// or if `overrides` is neither an object nor null.
     pub fn build(&self, preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
         (self.build)(preset, actors, overrides)
     }
@@ -366,7 +368,7 @@ fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     config
 }
 
-/// Builds the detector of a preset, overridden by the fields of `overrides` (a JSON object, or null).
+/// Builds the detector with the configuration of a preset, overridden by `overrides` (a JSON object, or null).
 fn build<R: Rule>(preset: Preset, actors: Actors, overrides: &Value) -> Result<Arc<dyn Detector>> {
     let mut config = preset_value::<R>(preset, actors);
     match (overrides, config.as_object_mut()) {

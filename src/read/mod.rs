@@ -81,10 +81,10 @@ pub struct ReadOptions {
     /// Whether to read reference routes.
     pub routes: bool,
     /// Whether to keep the JSON texts of arguments for rules that look inside them; their digests are always
-    /// kept. With `None`, a scan keeps them if a detector reads them, and any other use keeps them. They are
-    /// always kept if a reference route compares single arguments.
+    /// kept. With `None`, a scan keeps the texts only if a detector reads them; any other use keeps them. The texts
+    /// are always kept if a reference route compares single arguments.
     pub argument_texts: Option<bool>,
-    /// Limit of the bytes of a stream that are held at once: a single run, or the whole input if its format
+    /// Limit on the number of bytes of a stream held at once: a single run, or the whole input if its format
     /// must be seen whole. Also limits each file of an archive.
     pub most_held: usize,
     /// Whether a result that begins with `Error` counts as an error, in formats that do not mark errors
@@ -187,8 +187,8 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// Reads the runs of a stream into a sink, holding one run at a time if the format allows it. Errors are in
 /// the summary.
 ///
-/// If the header of a tau2 file comes after its runs, it is searched for up to 8 MiB ahead. Beyond that,
-/// reference routes, model and domain are unknown, and the verdicts say so.
+/// If the header of a tau2 file comes after its runs, this function looks up to 8 MiB ahead for it. If the header lies
+/// beyond that, reference routes, model and domain are unknown, and the verdicts say so.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::read_stream, trace::TraceCollector};
@@ -232,7 +232,7 @@ pub(crate) struct InputContext<'b> {
     pub(crate) is_header: bool,
     /// True if spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,
-    /// True if an earlier pass counts the calls that are not read.
+    /// True if this pass repeats another one, which reports the calls that are not read.
     pub(crate) is_recount: bool,
 }
 
@@ -263,7 +263,7 @@ pub(crate) fn read_or_cut(
     if let Some(error) = window.take_fault() {
         runs.fail(error);
     }
-    // For a cut input, all pieces decide this together.
+    // For a cut input, this is known only once all pieces are read.
     if !is_cut {
         runs.fail_without_document();
     }
@@ -310,7 +310,7 @@ fn read_text(
     }
 }
 
-/// Reads a piece of an input: runs of its format, or a document in each line.
+/// Reads a piece of an input: runs of its format, or one document per line.
 pub(crate) fn read_piece(
     piece: &Piece,
     context: &InputContext<'_>,
@@ -344,11 +344,11 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// Among this many bytes, a protobuf message has one that is not white space.
+/// A protobuf message has a byte that is not white space among its first `MOST_TAGS` bytes.
 const MOST_TAGS: usize = 64;
 
-/// Reads spans in protobuf, or returns false for any other input. The whole input is held only if it begins
-/// like protobuf.
+/// Reads spans in protobuf and returns true, or returns false for any other input. The whole input is held only if it
+/// begins like protobuf.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
     window.fill_once(1);

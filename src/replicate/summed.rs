@@ -1,4 +1,4 @@
-//! Computes the replication of more runs than memory holds.
+//! Computes the replication of more runs than fit in memory.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct SummedAssociation {
     pub clustered: Option<ClusteredInterval>,
 }
 
-/// The correlation of recovery with reward over the runs with errors of one model in one domain, from sums.
+/// The correlation of recovery with reward, from sums, over the runs of one model in one domain that have errors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SummedPair {
@@ -79,16 +79,16 @@ pub struct SummedReplication {
     pub published: Replication,
     /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
-    /// Runs with a reward that are left out of means and correlations, because the reward or a count is
+    /// Number of runs with a reward that are left out of means and correlations because the reward or a count is
     /// beyond ±2^20.
     pub out_of_range: u64,
     /// The number of different contents among the runs with a digest, estimated if it is large.
     pub different_contents: DistinctCount,
     /// The unit of resampling.
     pub cluster: ClusterBy,
-    /// Resamples of each bootstrap.
+    /// Number of resamples of each bootstrap.
     pub resamples: usize,
-    /// Their seed.
+    /// The seed of the resampling.
     pub seed: u64,
     /// The correlations of the measures in [`Relation::ALL`] with the reward, over all runs.
     pub overall: Vec<SummedAssociation>,

@@ -6,14 +6,14 @@ use super::wrap::wrapped;
 use crate::detect::{Finding, command_line, listed_arguments, without_colours};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// The most findings that get a mark.
+/// The maximum number of findings that get a mark.
 const MARKS: usize = 26;
 
-/// Renders a run as text, with a line of at most `width` characters for each step, and its findings.
+/// Renders a run as text: one line of at most `width` characters for each step, then the findings.
 ///
-/// The first line names the columns. Each line shows the marks of the findings that include the step, then its index, turn, actor, status with
-/// reason or provenance, tool, and shortened arguments and observation. The findings are listed below, each
-/// with its mark and its [`Confidence`](crate::Confidence). Only the first 26 findings have a mark.
+/// The first line names the columns. Each step's line shows the marks of the findings that include the step, then its
+/// index, turn, actor, status with reason or provenance, tool, and shortened arguments and observation. The findings
+/// are listed below the steps, each with its [`Confidence`](crate::Confidence). The first 26 have a mark.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,7 +67,7 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     text
 }
 
-/// Renders the event of a step on a line of which so many columns are taken.
+/// Renders the event of a step for a line on which `taken` columns are already in use.
 fn said_or_done(step: &Step<'_>, width: usize, taken: usize) -> String {
     match step.event() {
         Event::Message(text) => plain(&text.to_str(), width),
@@ -87,7 +87,7 @@ fn said_or_done(step: &Step<'_>, width: usize, taken: usize) -> String {
                 }
             };
             let answer = observation(action, width);
-            // The call takes at least half of what is left of the line, the answer the rest.
+            // The call may fill half of the remaining line, or more if the answer leaves room.
             let room = width.saturating_sub(taken + 18 + name.chars().count() + 3);
             let room = room.saturating_sub(answer.chars().count()).max(room / 2).max(1);
             let given = cut(&plain(&given, width), room).into_owned();

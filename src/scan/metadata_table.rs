@@ -10,13 +10,13 @@ use serde_json::{Map, Value};
 use crate::error::{Error, Result};
 use crate::trace::RunSummary;
 
-/// Metadata of runs by file, run id or task, from a table.
+/// Metadata from a table, assigned to runs by file, run id or task.
 ///
-/// A row names its runs by `file` (a path or its last parts), by `run` (the id), by both, or, without either, by
-/// `task`, together with `trial` if the row and the run have one. `model`, `domain`, `task`, `reward` and `trial` fill
-/// in what a run does not record; any other column is a label. Rows that name a file take precedence over rows that
-/// name only a run, and those over rows that name only a task; for each column, the first row with a value wins.
-/// `path` is another name for `file`; `run_id`, `id` and `trace` for `run`; `task_id` for `task`; `score` for
+/// A row names its runs by `file` (a path or its last parts), by `run` (the id), or by both. A row with neither names
+/// them by `task`, and also by `trial` if both the row and the run have one. `model`, `domain`, `task`, `reward` and
+/// `trial` fill in what a run does not record; any other column is a label. Rows that name a file take precedence over
+/// rows that name only a run, and those over rows that name only a task; for each column, the first row with a value
+/// wins. `path` is another name for `file`; `run_id`, `id` and `trace` for `run`; `task_id` for `task`; `score` for
 /// `reward`.
 ///
 /// ```
@@ -62,8 +62,8 @@ impl RunTable {
     /// Reads CSV with a header line. Empty cells are missing values.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row names no file, run or task, has more cells than
-    /// the header, or has a reward or trial that is not a number.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row names no file, run or task, has more cells than the
+    /// header, has a reward that is neither a finite number nor a Boolean, or has a trial that is not a whole number.
     pub fn from_csv(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
@@ -121,7 +121,7 @@ impl RunTable {
         self
     }
 
-    /// Returns the number of rows that matched no run so far.
+    /// Returns the number of rows that have matched no run so far.
     #[must_use]
     pub fn unmatched_rows(&self) -> u64 {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
@@ -143,7 +143,7 @@ impl RunTable {
                 other => other.to_string(),
             };
             let wrong =
-                |what: &str| Error::shape(format!("line {line}: expected {what} as {name}, got `{text}`"));
+                |what: &str| Error::shape(format!("line {line}: expected {what} for `{name}`, got `{text}`"));
             match name.as_str() {
                 "file" | "path" => row.file = Some(text.into()),
                 "run" | "run_id" | "id" | "trace" => row.run = Some(text),
@@ -189,7 +189,7 @@ impl RunTable {
         }
     }
 
-    /// Returns the rows of a run: by file, by id, by task.
+    /// Returns the rows of a run: first those by file, then by id, then by task.
     fn rows_of(&self, file: &Path, ending: &RunSummary) -> Vec<&Row> {
         let known = &ending.metadata;
         let by_file = self.by_file.get(file.file_name().unwrap_or(OsStr::new("")));

@@ -7,7 +7,7 @@
 //! | [`PairedDifference`] | those of both statistics |
 //!
 //! Up to rounding, the estimates equal those of [`pearson`](fn@super::pearson) and
-//! [`within_group`](fn@super::within_group), which are also the references for the formulas.
+//! [`within_group`](fn@super::within_group), whose modules give the references for the formulas.
 
 mod within;
 
@@ -48,7 +48,7 @@ fn push(sums: &mut PairSums, x: f64, y: f64) {
     add(sums, &[1.0, x, y, x * x, y * y, x * y], 1.0);
 }
 
-/// Returns r after subtracting the parts of the means from Σx², Σy² and Σxy, or `None` if a column does not
+/// Returns r after subtracting what the means contribute to Σx², Σy² and Σxy, or `None` if a column does not
 /// vary.
 fn coefficient([_, _, _, xx, yy, xy]: &PairSums, of_means: [f64; 3]) -> Option<f64> {
     let [x_spread, y_spread, product] = [xx - of_means[0], yy - of_means[1], xy - of_means[2]];
@@ -57,7 +57,7 @@ fn coefficient([_, _, _, xx, yy, xy]: &PairSums, of_means: [f64; 3]) -> Option<f
 }
 
 impl ClusteredPearson {
-    /// Creates the statistic. `cluster` numbers the cluster of each pair, from 0 without gaps.
+    /// Creates the statistic. `cluster` holds the cluster number of each pair; use numbers from 0 without gaps.
     ///
     /// A skipped number counts as an empty cluster. Pairs whose cluster number is not below the number of
     /// pairs are ignored.

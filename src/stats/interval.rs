@@ -44,8 +44,8 @@ impl From<Interval> for [f64; 2] {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] without trials, [`StatsError::SuccessesExceedTrials`], and
-/// [`StatsError::InvalidArgument`] if `confidence` is not strictly between 0 and 1.
+/// [`StatsError::TooFew`] if there are no trials, [`StatsError::SuccessesExceedTrials`] if there are more successes
+/// than trials, and [`StatsError::InvalidArgument`] if `confidence` is not strictly between 0 and 1.
 pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, StatsError> {
     if trials == 0 {
         return Err(StatsError::TooFew { n: 0, needed: 1 });

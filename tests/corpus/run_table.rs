@@ -76,9 +76,9 @@ fn the_first_of_several_rows_sets_labels_too() {
 #[test]
 fn a_wrong_table_is_an_error_with_its_line() {
     for (csv, expected) in [
-        ("run,reward\nr1,good\n", "line 2: expected a number as reward, got `good`"),
-        ("run,reward\nr1,nan\n", "line 2: expected a number as reward, got `nan`"),
-        ("run,trial\nr1,1\nr2,-1\n", "line 3: expected a whole number as trial, got `-1`"),
+        ("run,reward\nr1,good\n", "line 2: expected a number for `reward`, got `good`"),
+        ("run,reward\nr1,nan\n", "line 2: expected a number for `reward`, got `nan`"),
+        ("run,trial\nr1,1\nr2,-1\n", "line 3: expected a whole number for `trial`, got `-1`"),
         ("run,model\n,m\n", "line 2: expected `file`, `run` or `task`"),
         ("run,model\n\"a\nb\",m,x\n", "line 2: expected at most 2 cells, got 3"),
     ] {

@@ -105,6 +105,8 @@ fn a_gate_fails_on_its_conditions_alone() {
 
     let baseline = folder.path("known.json");
     ends("check", &[&input, "--baseline", &baseline, "--update-baseline"], 0);
+    let (_, error) = ends("check", &[&input, "--update-baseline"], 2);
+    assert!(error.contains("--update-baseline needs --baseline"), "{error}");
     let (text, _) = ends("check", &[&input, "--baseline", &baseline, "--fail-on", "any"], 0);
     assert!(text.contains("2 known findings left out"), "{text}");
     // The same failure at other steps of the same task is known; another tool is not.
@@ -164,7 +166,7 @@ fn settings_come_from_the_nearest_file() {
     check("fail-on = [\"loop\"]\n[detectors.loop]\nmin_repeats = 9\nmin_looks = 9", 0);
     check("fail-on = [\"loop\"]\n[[ignore]]\ndetector = \"loop\"\nreason = \"polls\"", 0);
     let error = check("[[ignore]]\ndetector = \"malformed_call\"\nreason = \"a tool of ours\"", 0);
-    assert!(error.contains("nothing to ignore for: a tool of ours"), "{error}");
+    assert!(error.contains("this ignore rule matched no finding: a tool of ours"), "{error}");
     let error = check("fail_on = []", 2);
     assert!(error.contains("did you mean `fail-on`?"), "{error}");
 }

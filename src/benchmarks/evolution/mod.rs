@@ -1,4 +1,4 @@
-//! Evolution: does an agent that learned from a failure avoid it when it continues from a state before it?
+//! Evolution: does an agent that learned from a failure avoid it when resuming from a state before the failure?
 
 mod code;
 mod groups;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::read::{Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 
-/// A test case of evolution: an episode with a failure, and an agent's new steps from a state before it.
+/// A test case of evolution: an episode with a failure, and an agent's new steps from a state before the failure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct EvolutionCase {
     /// Id of the case.
@@ -76,7 +76,7 @@ pub struct TargetFailure {
 }
 
 impl TargetFailure {
-    /// Returns the part of the mode before the slash, or the whole mode without one.
+    /// Returns the part of the mode before the slash, or the whole mode if there is no slash.
     #[must_use]
     pub fn class(&self) -> &str {
         self.mode.split_once('/').map_or(self.mode.as_str(), |(class, _)| class)
@@ -97,7 +97,7 @@ pub struct EvolutionStep {
 }
 
 named! {
-    /// Whether `obs` of a step precedes its action or results from it.
+    /// Whether the `obs` of a step precedes the step's action or results from it.
     #[derive(Default)]
     pub enum Timing: "timing" {
         /// It precedes the action.
@@ -138,7 +138,8 @@ named! {
         OriginalProgressZero = "original_progress_zero",
         /// No choice in the failing steps can be compared with a new one.
         ProductUnknown = "product_unknown",
-        /// The range holds no step of the original; by the public code, it starts outside the original.
+        /// The range contains no step of the original. For the scorers of the public code: it starts
+        /// outside the original.
         RangeOutsideEpisode = "range_outside_episode",
         /// No observation from around the failure was seen again.
         RegionNotVisited = "region_not_visited",
@@ -168,7 +169,7 @@ struct Outcome {
     repeats: Option<u64>,
 }
 
-/// Failure avoidance in each test case and by group, see [`evolve`].
+/// Failure avoidance in each test case and by group; see [`evolve`].
 ///
 /// A grouping leaves out cases without a value for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -205,7 +206,7 @@ impl Record for EvolutionCase {
     fn check(&self) -> Result<(), String> {
         match self.proximity {
             Some(proximity) if !(1..=3).contains(&proximity) => {
-                Err(format!("proximity {proximity} is none of 1, 2, 3"))
+                Err(format!("proximity must be 1, 2 or 3, got {proximity}"))
             }
             _ => Ok(()),
         }

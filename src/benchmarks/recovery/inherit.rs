@@ -96,7 +96,7 @@ pub struct InheritanceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Inherited {
-    /// The run has no action to repeat.
+    /// The failed run has no failing action to repeat.
     NotApplicable {
         /// The reason.
         #[serde(rename = "not_applicable")]
@@ -123,13 +123,13 @@ pub enum Inherited {
     },
 }
 
-/// Inherited errors, pair by pair and as rates, see [`inherit`].
+/// Inherited errors, pair by pair and as rates; see [`inherit`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Inheritance {
     /// Every pair, in order.
     pub pairs: Vec<InheritanceReport>,
-    /// Pairs whose failed run has a failing action.
+    /// Number of pairs whose failed run has a failing action.
     pub applicable: u64,
     /// Share of these whose action recurs, with any answer. Use it for terminals, whose answers are screens.
     pub same_action_rate: Option<f64>,

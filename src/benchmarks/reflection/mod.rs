@@ -26,7 +26,7 @@ use crate::stats::{float, grouped};
 const MAX_RANGES: usize = 3;
 
 named! {
-    /// Whether an episode holds a failure.
+    /// Whether an episode contains a failure.
     pub enum Answer: "answer" {
         /// It does.
         Yes = "yes",
@@ -51,7 +51,7 @@ pub struct GoldEpisode {
 }
 
 impl GoldEpisode {
-    /// Returns the correct answer on detection.
+    /// Returns the correct answer to whether the episode contains a failure.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.detection.unwrap_or(if self.failures.is_empty() { Answer::No } else { Answer::Yes })
@@ -89,12 +89,12 @@ pub struct Prediction {
     pub detection: Option<Answer>,
     /// Ranges of failures, best first; only three count.
     pub ranges: Option<Vec<StepRange>>,
-    /// Diagnoses of failures with given ranges.
+    /// Diagnoses of failures whose ranges the model was given.
     #[serde(default, deserialize_with = "null_as_default")]
     pub diagnoses: Vec<PredictedDiagnosis>,
 }
 
-/// A model's diagnosis of one failure with a given range.
+/// A model's diagnosis of one failure whose range it was given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PredictedDiagnosis {
     /// Position in the episode's list of failures, counted from 0.
@@ -128,7 +128,7 @@ impl Record for Prediction {
             if let Some(judge) = diagnosis.judge
                 && ![0.0, 0.5, 1.0].contains(&judge)
             {
-                return Err(format!("the judge's score {judge} is none of 0, 0.5, 1"));
+                return Err(format!("the judge's score must be 0, 0.5 or 1, got {judge}"));
             }
         }
         Ok(())
@@ -136,8 +136,8 @@ impl Record for Prediction {
 }
 
 impl Lines<Prediction> {
-    /// Turns predictions into errors if they diagnose a failure that their episode lacks, or name another
-    /// model than the first one named.
+    /// Turns predictions into errors if they diagnose a failure that their episode lacks, or name a model
+    /// different from the first one named.
     pub fn check_against(&mut self, gold: &[GoldEpisode]) {
         let failures: BTreeMap<&str, usize> =
             gold.iter().map(|episode| (episode.id.as_str(), episode.failures.len())).collect();
@@ -148,7 +148,9 @@ impl Lines<Prediction> {
                     prediction.diagnoses.iter().find(|diagnosis| diagnosis.failure >= *count)
             {
                 let (place, id) = (beyond.failure, &prediction.episode);
-                return Err(format!("failure {place} is diagnosed, but episode `{id}` has {count}"));
+                return Err(format!(
+                    "failure {place} (from 0) is diagnosed, but episode `{id}` has only {count}"
+                ));
             }
             if let Some(named) = &prediction.model {
                 let first = model.get_or_insert_with(|| named.clone());
@@ -189,7 +191,7 @@ impl Default for ReflectOptions {
     }
 }
 
-/// Scores of one model's predictions by episode, by task and overall, see [`reflect`].
+/// Scores of one model's predictions by episode, by task and overall; see [`reflect`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Reflection {
@@ -214,8 +216,8 @@ pub struct Reflection {
 /// Scores one model's predictions against annotated episodes.
 ///
 /// An episode without a prediction counts as unanswered. Of several predictions for an episode, the first
-/// counts. [`read_lines`](super::read_lines) and [`Lines::check_against`] report invalid predictions. The
-/// page of this [module](super) has an example.
+/// counts. [`read_lines`](super::read_lines) and [`Lines::check_against`] report invalid predictions. See the
+/// [module documentation](super) for an example.
 #[must_use]
 pub fn reflect(gold: &[GoldEpisode], predictions: &[Prediction], options: &ReflectOptions) -> Reflection {
     let mut by_episode: BTreeMap<&str, &Prediction> = BTreeMap::new();

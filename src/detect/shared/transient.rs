@@ -1,4 +1,4 @@
-//! Transient failures, after which it is sound to try again.
+//! Transient failures, after which a retry is reasonable.
 
 use std::cell::LazyCell;
 
@@ -12,11 +12,11 @@ use crate::trace::{Action, Arguments, Status};
 /// How many characters of an observation are searched.
 const HEAD: usize = 300;
 
-/// The rules for transient errors. The default names common timeouts, rate limits, server errors and
+/// The rules for transient errors. The default rules cover common timeouts, rate limits, server errors and
 /// connection errors.
 ///
-/// Codes and phrases are looked for in the first 300 characters of the observation. Those that the arguments
-/// of the call contain do not count.
+/// Codes and phrases are looked for in the first 300 characters of the observation. Those that also
+/// occur in the call's arguments do not count.
 ///
 /// ```
 /// use wrongturn::{Action, Status, detect::TransientRules};
@@ -29,8 +29,8 @@ const HEAD: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransientRules {
-    /// Structured error types, compared without case, `_`, `-` and spaces. A type that contains one of them
-    /// matches.
+    /// Structured error types, compared ignoring case, `_`, `-` and spaces. An action matches if its error type
+    /// contains one of them.
     pub error_types: Vec<String>,
     /// Numbers that match where they stand alone.
     pub codes: Vec<u32>,
@@ -85,7 +85,7 @@ impl TransientRules {
 pub(in crate::detect) struct Matcher {
     pub(super) are_default: bool,
     error_types: Vec<String>,
-    /// Phrases first, then numbers, in lower case. Of two that begin alike, the longer one matches.
+    /// Phrases first, then numbers, in lower case. Of two that match at the same place, the longer one wins.
     texts: Option<AhoCorasick>,
     phrases: usize,
 }
@@ -115,7 +115,7 @@ impl Matcher {
         };
         let mut head = observation.head(HEAD).into_owned();
         head.make_ascii_lowercase();
-        // A phrase of the call itself may only be quoted in the answer.
+        // The answer may merely quote a phrase from the call itself.
         let given = LazyCell::new(|| {
             let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
             arguments.unwrap_or_default().to_lowercase()
@@ -128,7 +128,7 @@ impl Matcher {
     }
 }
 
-/// Returns true if no digit, `.digit` or `,digit` adjoins the number at these bytes.
+/// Returns true if the number at these bytes adjoins no digit, not even across a single `.` or `,`.
 fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
     let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
     let mark = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| b".,".contains(byte));

@@ -109,6 +109,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let scan = arguments.scanning.options()?;
     let run_table = scan.run_table.clone();
     let (settings, Judges { own, profiles }) = judges(arguments)?;
+    let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
+    if arguments.update_baseline && path_of_baseline.is_none() {
+        return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
+    }
     let (files, mut streams) = outputs(arguments)?;
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
@@ -124,7 +128,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let fail_on: Vec<FailOn> =
         settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let partial = arguments.partial.create()?;
-    let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
     let known = match path_of_baseline {
         Some(path) if !arguments.update_baseline => Some(Baseline::read(path)?),
         _ => None,
@@ -213,7 +216,7 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
 /// nothing was read, returns an error unless `may_read_nothing` is set.
 fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
     for condition in broken {
-        common::note(&format!("error: --fail-on: {condition}"));
+        common::note(&format!("error: fail-on: {condition}"));
     }
     if !broken.is_empty() {
         return Ok(common::FAILED);

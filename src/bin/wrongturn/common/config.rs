@@ -27,16 +27,16 @@ pub(crate) struct Config {
     pub(crate) select: Vec<String>,
     /// Findings with less confidence are left out.
     pub(crate) min_confidence: Option<Confidence>,
-    /// Conditions of `--fail-on`.
+    /// Conditions, as with `--fail-on`.
     pub(crate) fail_on: Vec<String>,
     /// Known findings, as with `--baseline`.
     pub(crate) baseline: Option<PathBuf>,
     /// The configuration of each detector.
     pub(crate) detectors: Map<String, Value>,
-    /// Detectors for some runs, by name, in the order of the file.
+    /// Detectors for some runs, by profile name, in the order of the file.
     #[serde(rename = "profile")]
     profiles: toml::Table,
-    /// Findings that are left out.
+    /// Rules for the findings to leave out.
     pub(crate) ignore: Vec<Ignore>,
 }
 
@@ -200,7 +200,7 @@ impl Config {
     /// Reports `ignore` entries that left nothing out.
     pub(crate) fn report_unused(&self) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
-            super::note(&format!("warning: {NAME}: nothing to ignore for: {}", ignore.reason));
+            super::note(&format!("warning: {NAME}: this ignore rule matched no finding: {}", ignore.reason));
         }
     }
 }
