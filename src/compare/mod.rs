@@ -1,7 +1,7 @@
 //! Compares two agents, or two versions of one, on the same tasks.
 //!
-//! Runs are paired by task. Tasks that only one side tried do not count. Intervals of differences come from
-//! resampling tasks.
+//! Runs are paired by task. Tasks that only one side tried do not count. The intervals of differences
+//! come from resampling the tasks.
 
 mod fingerprints;
 mod run;
@@ -43,7 +43,7 @@ pub struct ComparedSide {
 }
 
 /// Outcomes of the runs of both sides, paired within each task in the order of their trials. Surplus runs of
-/// one side are in no pair.
+/// one side are not paired.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct PairedOutcomes {
@@ -89,7 +89,7 @@ pub struct DetectorComparison {
     pub first: DetectionRate,
     /// The second side.
     pub second: DetectionRate,
-    /// Pairs of runs of the same task to which it applies, by whether it fires in both, one or none.
+    /// Pairs of runs of the same task to which it applies, by whether it fires in both, one or neither.
     pub paired: PairedOutcomes,
     /// The second rate minus the first, clustered by task; `None` if no task has applicable runs on both sides.
     pub difference: Option<MeanDifference>,
@@ -101,7 +101,7 @@ pub struct DetectorComparison {
 pub struct MeasureComparison {
     /// One of [`ComparedRun::MEASURES`].
     pub measure: &'static str,
-    /// Runs with the measure, of the first and of the second side, in tasks in which both sides have it.
+    /// Number of runs with the measure on the first and on the second side, in tasks in which both sides have it.
     pub runs: (u64, u64),
     /// The means, and the second minus the first, clustered by task.
     #[serde(flatten)]
@@ -117,9 +117,9 @@ pub struct FingerprintComparison {
     /// The central range (95% by default) of the distance when the runs of each task are shuffled between the sides,
     /// as if both were one agent.
     pub by_chance: Interval,
-    /// The share of exchanges with at least this distance; the observed sides count as one exchange.
+    /// The share of shuffles with at least this distance; the observed sides count as one shuffle.
     pub p: f64,
-    /// Number of exchanges drawn.
+    /// Number of shuffles drawn, without the observed sides.
     pub arrangements: u64,
 }
 
@@ -173,12 +173,12 @@ pub struct Comparison {
     pub paired: PairedOutcomes,
     /// The success rates and their difference, clustered by task; `None` without a shared task.
     pub success: Option<MeanDifference>,
-    /// The mean rewards and their difference, clustered by task, of runs with a reward; `None` if no task has such
+    /// The mean rewards of runs with a reward and their difference, clustered by task; `None` if no task has such
     /// runs on both sides.
     pub reward: Option<MeanDifference>,
-    /// The means of other measures, clustered by task, of runs with the measure.
+    /// The means of other measures, each over the runs that have it, clustered by task.
     pub measures: Vec<MeasureComparison>,
-    /// pass^1, pass^2 and so on, each of the first and of the second side, over the shared tasks.
+    /// pass^1, pass^2 and so on, each for the first and the second side, over the shared tasks.
     pub pass_k: Vec<(f64, f64)>,
     /// The detectors, sorted by id.
     pub detectors: Vec<DetectorComparison>,
@@ -186,14 +186,14 @@ pub struct Comparison {
     pub fingerprints: Option<FingerprintComparison>,
     /// The tasks whose success rates differ, largest difference first.
     pub differing: Vec<TaskDifference>,
-    /// Number of resamples of each bootstrap, and of exchanges of runs for `fingerprints`.
+    /// Number of resamples of each bootstrap, and of shuffles for `fingerprints`.
     pub resamples: usize,
     /// The seed of both.
     pub seed: u64,
 }
 
 impl Comparison {
-    /// Compares two sides, each with its label.
+    /// Compares two sides, each given as its label and its runs.
     ///
     /// # Errors
     /// [`ErrorKind::Statistics`](crate::ErrorKind::Statistics) if the options are out of range.

@@ -27,14 +27,14 @@ use crate::names::named;
 pub struct Explanation {
     /// The detector.
     pub detector: Cow<'static, str>,
-    /// Whether it fired; `None` if it is not applicable.
+    /// Whether the detector fired; `None` if it does not apply.
     pub detected: Option<bool>,
-    /// Why it is not applicable.
+    /// Why the detector does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<Cow<'static, str>>,
     /// The candidates closest to a finding, or the findings themselves, closest first; at most three.
     pub near_misses: Vec<NearMiss>,
-    /// Changes that flip the verdict, each on its own. Every one was verified by running the rule again.
+    /// Changes each of which flips the verdict on its own, verified by running the rule again.
     pub counterfactuals: Vec<Counterfactual>,
 }
 
@@ -154,7 +154,7 @@ impl Condition {
         Self { name, value: value.into(), comparator, limit: limit.into(), holds }
     }
 
-    /// Compares a measure with a limit. A number that is not finite is stored as 0.
+    /// Compares a measured value with a limit. A number that is not finite is stored as 0.
     #[must_use]
     pub fn measure(name: &'static str, value: f64, comparator: Comparator, limit: f64) -> Self {
         let number = |value| Number::from_f64(value).unwrap_or_else(|| 0.into());

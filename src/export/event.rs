@@ -1,4 +1,4 @@
-//! Evaluation events: verdicts and findings under the names of OpenTelemetry's conventions.
+//! Evaluation events: verdicts and findings, with the attribute names of OpenTelemetry's conventions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ pub(super) const NAME: &str = "gen_ai.evaluation.result";
 /// The attribute that names a service.
 const SERVICE_NAME: &str = "service.name";
 
-/// Texts of more bytes are cut, except evidence.
+/// Texts longer than this many bytes are cut, except evidence.
 const MOST_TEXT: usize = 4 << 10;
 
-/// Evidence of more bytes is left out, because collectors refuse records that are too large.
+/// Evidence longer than this many bytes is left out, because collectors refuse records that are too large.
 const MOST_EVIDENCE: usize = 32 << 10;
 
-/// Cuts a text to at most [`MOST_TEXT`] bytes, between characters.
+/// Cuts a text to at most [`MOST_TEXT`] bytes, at a character boundary.
 fn capped(text: &str) -> String {
     let end = (0..=text.len().min(MOST_TEXT)).rev().find(|at| text.is_char_boundary(*at));
     text.get(..end.unwrap_or_default()).unwrap_or_default().to_owned()
@@ -31,7 +31,7 @@ named! {
     /// The label of an evaluation event: pass, fail or not applicable.
     #[derive(PartialOrd, Ord)]
     pub enum EventLabel: "label" {
-        /// The failure was not detected.
+        /// The failure was not detected, or its finding was withdrawn.
         Pass = "pass",
         /// The failure was detected.
         Fail = "fail",
@@ -59,25 +59,25 @@ pub enum EventValue {
 /// Makes evaluation events from the verdicts, findings and updates of one trace.
 /// [`otlp_json`](crate::export::otlp_json) has an example.
 ///
-/// The trace id comes from the label `trace_id` of the metadata, or else from the id of the trace, if it is
-/// 32 hexadecimal digits or begins with them and a `/`. The span of the agent comes from the label `span_id`.
+/// The trace id comes from the metadata's label `trace_id`, or else from the id of the trace, if that is 32
+/// hexadecimal digits, alone or followed by a `/`. The agent's span comes from the label `span_id`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct EventContext {
-    /// The trace, in the tracing system that it comes from.
+    /// The id of the trace in the tracing system that it comes from.
     pub trace: Option<TraceId>,
     /// The span of the agent.
     pub span: Option<SpanId>,
     /// The time at which the events are made, in nanoseconds since 1970, or 0 if unknown.
     pub observed: u64,
-    /// Attributes of every event.
+    /// Attributes that every event gets.
     pub attributes: Vec<(&'static str, EventValue)>,
     /// Attributes of the service that sent the trace.
     pub resource: Arc<BTreeMap<String, String>>,
 }
 
 impl EventContext {
-    /// Makes the context of a trace with this id, as a scan gives it, and this metadata.
+    /// Makes the context of a trace from its id, in the form that a scan gives it, and its metadata.
     #[must_use]
     pub fn new(id: &str, metadata: &Metadata) -> Self {
         let label = |name: &str| metadata.labels.get(name).map(String::as_str);
@@ -112,7 +112,7 @@ impl EventContext {
         self
     }
 
-    /// Returns the events of a verdict: one for each finding, or one for the verdict itself if it has no
+    /// Returns the events for a verdict: one for each finding, or one for the verdict itself if it has no
     /// findings.
     #[must_use]
     pub fn of_verdict(&self, detector: &str, verdict: &Verdict) -> Vec<EvaluationEvent> {
@@ -143,7 +143,7 @@ impl EventContext {
         verdicts.iter().flat_map(|(detector, verdict)| self.of_verdict(detector.as_ref(), verdict)).collect()
     }
 
-    /// Returns the event of an update of a finding. A withdrawn finding has the label [`EventLabel::Pass`].
+    /// Returns the event for an update of a finding. A withdrawn finding has the label [`EventLabel::Pass`].
     #[must_use]
     pub fn of_update(&self, update: &Update) -> EvaluationEvent {
         let mut event = self.of_finding(&update.finding, None);
@@ -210,7 +210,7 @@ pub struct EvaluationEvent {
     pub detector: String,
     /// `gen_ai.evaluation.score.label`.
     pub label: EventLabel,
-    /// `gen_ai.evaluation.score.value`, of detectors that have a score.
+    /// `gen_ai.evaluation.score.value`, for detectors that have a score.
     pub score: Option<f64>,
     /// The trace that was judged.
     pub trace: Option<TraceId>,
@@ -235,7 +235,7 @@ impl EvaluationEvent {
         }
     }
 
-    /// Estimates the bytes of the event, without its resource.
+    /// Estimates the size of the event in bytes, without its resource.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let value = |value: &EventValue| match value {
@@ -248,8 +248,8 @@ impl EvaluationEvent {
         size_of::<Self>() + self.detector.len() + attributes.sum::<usize>()
     }
 
-    /// Returns the attributes of the resource that the event is reported under. If `service.name` is missing,
-    /// it is the name of this crate.
+    /// Returns the attributes of the resource that the event is reported under. `service.name` defaults to the name of
+    /// this crate.
     pub(super) fn resource(&self) -> impl Iterator<Item = (&str, &str)> {
         let known = self.resource.iter().map(|(key, value)| (&**key, &**value));
         let own = (!self.resource.contains_key(SERVICE_NAME)).then_some((SERVICE_NAME, super::SERVICE));

@@ -37,7 +37,7 @@ pub(super) struct Extent {
 /// The reason why a string is invalid, with the offset.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unsound {
-    /// The input ends first.
+    /// The input ends before the string does.
     Open,
     /// An unescaped control character.
     Control(usize),
@@ -173,7 +173,7 @@ pub(super) struct Ambiguous<'a> {
     bytes: &'a [u8],
     /// The offset up to which the string was scanned.
     at: usize,
-    /// The escapes of the last block that were not returned yet, as the bytes after their backslashes.
+    /// The escapes of the last block that have not been returned yet: a bit for each byte after a backslash.
     left: u64,
     carried: u64,
 }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Finds the closing quote byte by byte, and whether an escape comes before it.
+    /// Finds the closing quote byte by byte, and tells whether an escape comes before it.
     fn naive(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
         let mut at = from;
         let mut any = false;

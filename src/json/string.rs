@@ -1,4 +1,4 @@
-//! Strings as they are spelled, and the texts that they spell.
+//! Strings as they are spelled in JSON, and the text that they spell.
 
 use std::borrow::Cow;
 
@@ -99,8 +99,8 @@ impl<'a> JsonString<'a> {
         Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
     }
 
-    /// Returns the last lines of the text that fit into the last `bytes` bytes of the spelling, or all of a
-    /// shorter text. The result is empty if no line begins there.
+    /// Returns the lines of the text that begin in the last `bytes` bytes of its spelling, or the whole text if its
+    /// spelling is no longer than that. The result is empty if no line begins there.
     pub(crate) fn tail(self, bytes: usize) -> Cow<'a, str> {
         let Some(start) = self.inner.len().checked_sub(bytes).filter(|start| *start > 0) else {
             return self.decode();
@@ -142,7 +142,7 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Returns true if line feeds and printable ASCII except `/` have their one usual spelling.
+    /// Returns true if line feeds and printable ASCII except `/` are all spelled in the usual way.
     pub(crate) fn is_usual(self) -> bool {
         self.escapes != Escapes::Ambiguous
     }
@@ -155,7 +155,7 @@ impl<'a> JsonString<'a> {
         }
         let (mut spelling, mut copied, mut inner) = (String::new(), 0, "");
         for at in Ambiguous::of(self.inner) {
-            // The second half of a pair was decoded with the first.
+            // The second half of a surrogate pair was decoded with the first.
             let Some(escape) = self.inner.get(at..).filter(|_| at >= copied) else { continue };
             if escape.get(1) == Some(&b'u') && escape.get(2..6).is_some_and(is_canonical_unicode) {
                 continue;
@@ -177,8 +177,8 @@ impl<'a> JsonString<'a> {
         Some(Cow::Owned(spelling.into_bytes()))
     }
 
-    /// Splits the text at the first line feed, or returns `None` without one. For strings with usual
-    /// spelling.
+    /// Splits the text at the first line feed, or returns `None` if there is none. The spelling must be usual
+    /// ([`Self::is_usual`]).
     pub(crate) fn split_line(self) -> Option<(Self, Self)> {
         let (mut at, mut escapes) = (0, Escapes::None);
         loop {
@@ -192,8 +192,8 @@ impl<'a> JsonString<'a> {
     }
 
     /// Splits the text around the first or last occurrence of `part`, which must contain no `/` and, except
-    /// for line feeds, nothing that JSON escapes. Returns `None` without an occurrence. For strings with
-    /// usual spelling.
+    /// for line feeds, nothing that JSON escapes. Returns `None` if `part` does not occur. The spelling must be
+    /// usual ([`Self::is_usual`]).
     pub(crate) fn split_at_part(self, part: &str, last: bool) -> Option<(Self, Self)> {
         if self.inner.len() < part.len() {
             return None;
@@ -221,7 +221,7 @@ impl<'a> JsonString<'a> {
     }
 
     /// Returns the text before `part` if the text ends with it. `part` must contain no `/` and, except for
-    /// line feeds, nothing that JSON escapes. For strings with usual spelling.
+    /// line feeds, nothing that JSON escapes. The spelling must be usual ([`Self::is_usual`]).
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         let inner = self.inner.strip_suffix(part.replace('\n', "\\n").as_bytes())?;
         let backslashes = inner.iter().rev().take_while(|byte| **byte == b'\\').count();
@@ -256,10 +256,10 @@ fn unescape(inner: &str) -> String {
     text
 }
 
-/// Copies the text before the first escape and returns the rest, or `None` without an escape.
+/// Copies the text before the first escape and returns the rest, or `None` if there is no escape.
 #[inline]
 fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
-    // Escapes come in groups. Copying a whole block is faster than copying part of it.
+    // Escapes often come close together. Copying a whole block is faster than copying part of it.
     for _ in 0..4 {
         let Some((block, rest)) = text.split_at_checked(16) else { break };
         to.push_str(block);
@@ -274,7 +274,7 @@ fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
     text.get(at?..)
 }
 
-/// Returns true for a continuation byte of UTF-8.
+/// Returns true for a UTF-8 continuation byte.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }

@@ -102,11 +102,11 @@ impl Monitor {
 
     /// Sets a limit in bytes for the state of the trace ([`Monitor::memory`]).
     ///
-    /// Beyond it, the detector that holds most is stopped and its memory freed. If it has confirmed a
+    /// Beyond it, the detector that holds the most memory is stopped, and its memory is freed. If it has confirmed a
     /// finding, its verdict so far stands, with the step at which it stopped
     /// ([`Judgement::stopped_at`](crate::detect::Judgement::stopped_at)); otherwise it is *not applicable*
     /// for that reason. A detector that does not track its memory
-    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged with all bytes of the steps so far.
+    /// ([`Fold::memory`](crate::detect::Fold::memory)) is charged for all bytes of the steps so far.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: usize) -> Self {
         self.memory_limit = Some(bytes);
@@ -159,7 +159,7 @@ impl Monitor {
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
         let open = self.folds.iter_mut().filter(|open| open.is_open());
-        // The first, if several are equal.
+        // The first of them, if several hold the same amount.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
     }
@@ -174,7 +174,7 @@ impl Monitor {
     /// Returns the updates of findings since the last call.
     ///
     /// If called after every step, it reports a finding at the step that confirms it. Growth and merging are
-    /// checked when the trace has doubled in length, and merging once more by [`Monitor::conclude`]. A
+    /// checked each time the trace has doubled in length, and merging once more by [`Monitor::conclude`]. A
     /// finding has *grown* if it is longer by at least half.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
@@ -185,7 +185,7 @@ impl Monitor {
     }
 
     /// Continues the updates of findings that another monitor reported on the same trace. That monitor may
-    /// have seen other steps, or another order.
+    /// have seen other steps, or the same steps in another order.
     pub(super) fn continue_from(&mut self, before: Vec<Finding>) -> Vec<Update> {
         self.take_over(before);
         let mut updates = Vec::new();
@@ -205,7 +205,7 @@ impl Monitor {
         }
     }
 
-    /// Returns the reported findings that stand, as they were last reported.
+    /// Returns the reported findings that still stand, as they were last reported.
     pub(super) fn reported(&self) -> impl Iterator<Item = &Finding> {
         self.folds.iter().flat_map(|open| open.live.iter())
     }
@@ -255,7 +255,7 @@ impl Monitor {
         self.folds.iter().map(|open| (open.detector.id(), self.meter.seal(open.verdict()))).collect()
     }
 
-    /// Returns the verdict of the detector at this place, or `None` if the place is out of range.
+    /// Returns the verdict of the detector at this index, or `None` if the index is out of range.
     #[cfg(feature = "scan")]
     pub(crate) fn verdict_at(&self, place: usize) -> Option<(Cow<'static, str>, Verdict)> {
         let open = self.folds.get(place)?;

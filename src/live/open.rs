@@ -65,9 +65,9 @@ pub(super) struct OpenTrace {
     pub(super) spans: HeldSpans,
     /// When the latest piece arrived.
     pub(super) last: u64,
-    /// When its ended root span arrived.
+    /// When the ended root span of the trace arrived.
     pub(super) ended: Option<u64>,
-    /// True if the trace was checked for being over without its root span.
+    /// True if it has been checked whether the trace is over although its root span is missing.
     quiet_checked: bool,
 }
 
@@ -93,15 +93,16 @@ impl OpenTrace {
         }
     }
 
-    /// Feeds a step to the detectors. Returns false if they have seen a later one or must see all again.
+    /// Feeds a step to the detectors. Returns false if they have already seen a later step or must see all steps
+    /// again.
     fn feed(&mut self, place: Place, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) -> bool {
         let Some((number, input)) = self.pieces.step(place) else { return false };
         if number < self.next || self.monitor.is_none() && self.judge_again.is_some() {
             return false;
         }
         let monitor = self.monitor.get_or_insert_with(|| rules.monitor(&self.metadata));
-        // Cannot fail: the progress was checked when the step was taken, and the number is higher than those
-        // before.
+        // Cannot fail: the progress was checked when the step was taken, and its number is higher than all
+        // before it.
         if monitor.observe(input).is_ok() {
             self.next = number + 1;
             for update in monitor.updates() {
@@ -123,7 +124,7 @@ impl OpenTrace {
         self.spans.add_log(now, log, options);
     }
 
-    /// Schedules a judgement of the whole trace, after it was unpacked.
+    /// Schedules a judgement of the whole trace after the trace has been unpacked.
     pub(super) fn resume(&mut self, now: u64, options: &AssemblerOptions) {
         if self.pieces.len() > 0 {
             self.judge_again = Some(now);
@@ -134,7 +135,7 @@ impl OpenTrace {
         self.quiet_checked = false;
     }
 
-    /// Returns the number of pieces.
+    /// Returns the number of pieces, spans and log records.
     pub(super) fn len(&self) -> usize {
         self.pieces.len() + self.spans.len()
     }
@@ -151,7 +152,7 @@ impl OpenTrace {
             + reported
     }
 
-    /// Returns the time at which it next needs attention if no piece comes.
+    /// Returns the time at which it next needs attention if nothing more arrives.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
         let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
         let end = match self.ended {
@@ -162,7 +163,7 @@ impl OpenTrace {
         self.judge_again.into_iter().chain(self.spans.due()).fold(end, u64::min)
     }
 
-    /// Returns the reason to close it at this time.
+    /// Returns the reason to close it at this time, or `None` to keep it open.
     pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
         let is_past = |time: u64, wait| time.saturating_add(nanoseconds(wait)) <= now;
         if let Some(ended) = self.ended {
@@ -180,7 +181,7 @@ impl OpenTrace {
         self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
     }
 
-    /// Judges again if that is due at this time.
+    /// Judges pieces and spans again if that is due at this time.
     pub(super) fn work(&mut self, now: u64, trace: &Arc<str>, rules: &Rules, emit: Emit<'_>) {
         if self.judge_again.is_some_and(|due| due <= now) {
             (self.judge_again, self.judged) = (None, now);
@@ -198,7 +199,7 @@ impl OpenTrace {
         }
     }
 
-    /// Takes the reported findings of pieces that stand.
+    /// Takes the reported findings of pieces, as far as the findings still stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -206,7 +207,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns copies of the reported findings of pieces that stand.
+    /// Returns copies of the reported findings of pieces, as far as the findings still stand.
     pub(super) fn reported(&self) -> Vec<Finding> {
         match &self.monitor {
             Some(monitor) => monitor.reported().cloned().collect(),
@@ -224,7 +225,7 @@ impl OpenTrace {
         monitor
     }
 
-    /// Judges all pieces. Returns the number of findings, or `None` without a run.
+    /// Judges all pieces and spans. Returns the number of findings, or `None` if there is no run.
     pub(super) fn close(
         mut self,
         trace: &Arc<str>,

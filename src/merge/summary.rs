@@ -1,5 +1,5 @@
-//! Counts of a scan: runs, flagged runs, and how often each detector fires in the runs of each model, with
-//! the cost.
+//! Counts of a scan: runs, flagged runs, and for each detector and model, how often the detector fires and at
+//! what cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,8 @@ use crate::scan::TraceRecord;
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 ///
-/// Summaries merge: the result does not depend on the order in which runs were counted, or on their split.
+/// Summaries can be merged. The result depends neither on the order in which runs were counted nor on how they
+/// were split.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScanSummary {
     runs: u64,
@@ -39,11 +40,11 @@ pub struct ScanSummary {
     models: BTreeSet<Arc<str>>,
 }
 
-/// The greatest number of models counted separately: the first by name, so the choice does not depend on the
-/// order of merging.
+/// The greatest number of models counted separately. These are the first by name, so the choice does not depend
+/// on the order of merging.
 const MOST_MODELS: usize = 1000;
 
-/// The name for the runs of all other models.
+/// The name under which the runs of all other models are counted.
 const OTHER: &str = "(other)";
 
 /// The id of a detector, and the model of the runs that it judged.
@@ -60,7 +61,7 @@ pub(crate) struct Counts {
     pub(crate) tokens: CostPart,
 }
 
-/// An amount inside findings and in total, over the runs that record it. In JSON `[inside, all]`.
+/// An amount inside findings and in total, over the runs that record it. In JSON: `[inside, all]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub(crate) struct CostPart {
@@ -158,8 +159,8 @@ impl ScanSummary {
         self.counts.entry((detector, model)).or_default()
     }
 
-    /// Returns the model name under which a run is counted. If there are too many models, one that sorts
-    /// before the last replaces it.
+    /// Returns the model name under which a run is counted. Once there are [`MOST_MODELS`] models, a new one that
+    /// sorts before the last replaces it, and any other counts as [`OTHER`].
     fn counted_as(&mut self, model: Option<&Arc<str>>) -> Option<Arc<str>> {
         let model = model?;
         if &**model == OTHER || self.models.contains(model) {
@@ -204,13 +205,13 @@ impl ScanSummary {
         self.flagged
     }
 
-    /// Returns the number of steps inside findings of any detector, and that of all steps.
+    /// Returns the number of steps inside findings of any detector, and the number of all steps.
     #[must_use]
     pub fn steps(&self) -> (u64, u64) {
         self.steps.into()
     }
 
-    /// Returns, for each detector, the number of runs that it flags and of runs to which it applies.
+    /// Returns, for each detector, the number of runs that it flags and the number of runs to which it applies.
     #[must_use]
     pub fn detectors(&self) -> BTreeMap<&str, (u64, u64)> {
         let counts = |(detector, counts): (_, Counts)| (detector, (counts.detected, counts.applicable));

@@ -17,8 +17,8 @@ pub(crate) const WORST_RUNS: usize = 50;
 
 /// The worst runs of a scan, at most 50: those that a report draws.
 ///
-/// Runs are ranked by steps inside findings, then by findings, then by scan order. A scan does not keep
-/// steps: [`FlaggedRuns::read`] reads the files of these runs again.
+/// Runs are ranked by the number of steps inside findings, then by the number of findings, then by scan order.
+/// A scan does not keep steps: [`FlaggedRuns::read`] reads the files of these runs again.
 ///
 /// ```no_run
 /// use wrongturn::{ReadOptions, Scanner, default_detectors, merge::{Files, FlaggedRun, FlaggedRuns, ScanSummary}, report::scan_document, scan::{ScanEvent, ScanOptions}};
@@ -90,8 +90,8 @@ impl FlaggedRuns {
     }
 
     /// Like [`FlaggedRuns::read`], but for a scan of these paths with
-    /// [`ScanOptions::join`](crate::scan::ScanOptions::join): reads all of them again. Returns nothing if
-    /// there are no runs.
+    /// [`ScanOptions::join`](crate::scan::ScanOptions::join): reads all of them again. If there are no
+    /// runs, reads nothing and returns an empty list.
     #[must_use]
     pub fn read_joined<I>(self, paths: I, options: &ReadOptions) -> Vec<RunStrip>
     where
@@ -159,7 +159,7 @@ impl FlaggedRuns {
 }
 
 /// Returns true if the path is a file or a directory, and not standard input, a pipe or a device. A directory
-/// may be one run in many files.
+/// may hold one run as many files.
 fn can_be_read_again(path: &Path) -> bool {
     path.is_file() || path.is_dir()
 }

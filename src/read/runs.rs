@@ -34,7 +34,7 @@ pub(super) struct Runs<'s> {
     actions: u64,
     strangers: u64,
     documents: u64,
-    /// True if an earlier pass counts the calls that are not read.
+    /// True in a second pass over an input: the first pass counts the calls that are not read.
     pub(super) is_recount: bool,
     /// True if the sink already has steps of the next run.
     is_begun: bool,
@@ -72,7 +72,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Makes the runs of an input with this context.
+    /// Creates the runs of an input with this context, none so far.
     pub(super) fn with_context(
         options: &'s ReadOptions,
         context: &InputContext<'s>,
@@ -81,7 +81,7 @@ impl<'s> Runs<'s> {
         Self { joins: context.joins, is_recount: context.is_recount, ..Self::new(options, sink) }
     }
 
-    /// Numbers the runs from here on from this position.
+    /// Numbers the following runs from this position on.
     #[cfg(feature = "scan")]
     pub(super) fn number_from(&mut self, position: u64) {
         self.position = position;
@@ -107,7 +107,7 @@ impl<'s> Runs<'s> {
         self.reading.format = (!self.reading.is_mixed).then_some(format);
     }
 
-    /// Numbers the runs from here on from 0 again. Returns the position that was next.
+    /// Numbers the following runs from 0 again. Returns the position that would have come next.
     pub(super) fn restart_positions(&mut self) -> u64 {
         std::mem::take(&mut self.position)
     }
@@ -119,7 +119,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Reports an error of the input.
+    /// Reports an error in the input.
     pub(super) fn fail(&mut self, error: Error) {
         self.reading.faults += 1;
         self.reading.errors.extend(self.sink.error(error));
@@ -153,8 +153,8 @@ impl<'s> Runs<'s> {
         self.fail(error.in_run(position));
     }
 
-    /// Emits a run, or what [`Runs::hand_on`] left of it. A run that breaks a rule of the model is reported
-    /// and skipped.
+    /// Emits a run, or what [`Runs::hand_on`] left of it. A run that breaks a rule of the trace model is reported and
+    /// skipped.
     pub(super) fn give(
         &mut self,
         run: &mut Assembler<'_>,
@@ -190,8 +190,8 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Emits the complete steps before a turn of the next run. A run without a call waits for its end, since
-    /// its calls may be written as text.
+    /// Emits the complete steps before a turn of the next run. As long as a run has no call, its steps are
+    /// kept until it ends, since its calls may be written as text.
     pub(super) fn hand_on(&mut self, run: &mut Assembler<'_>, turn: u64) {
         if run.actions() == 0 || self.broken.is_some() {
             return;
@@ -244,7 +244,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Counts calls that are left out because another run has them, so they are not reported as unread.
+    /// Counts calls that are left out because another run has them, so that they are not reported as unread.
     pub(super) fn leave_out(&mut self, calls: u64) {
         self.actions += calls;
     }

@@ -16,7 +16,7 @@ use super::significance::{SignificanceChange, changes};
 use crate::error::Result;
 use crate::stats::{ClusteredWithin, RandomEffects, Resampling, grouped, random_effects, within_group};
 
-/// Options of a [`ReplicationAnalysis`]: which runs count, how they are clustered and resampled.
+/// Options of a [`ReplicationAnalysis`]: which runs count, and how they are clustered and resampled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplicationOptions {
     /// The unit of clustering.
@@ -93,7 +93,7 @@ pub struct PooledRelation {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Associations {
-    /// Of all runs.
+    /// Over all runs.
     pub overall: Vec<Association>,
     /// By known model.
     pub by_model: Vec<ModelAssociations>,
@@ -154,8 +154,8 @@ pub struct ReplicationAnalysis {
     pub within: Vec<WithinRelation>,
     /// The correlations pooled over pairs.
     pub pooled: Vec<PooledRelation>,
-    /// The correlations of recovery with reward in pairs with at least `min_n` runs with errors, strongest
-    /// evidence first.
+    /// The correlations of recovery with reward in pairs with at least `min_n` runs with errors and a reward,
+    /// strongest evidence first.
     pub signals: Vec<Signal>,
     /// Correlations whose significance changes with clustering.
     pub changes: Vec<SignificanceChange>,

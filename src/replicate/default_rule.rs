@@ -66,7 +66,8 @@ impl Detector for DefaultRecovery {
     }
 }
 
-/// The measures of [`DefaultRecovery`] for a run. Its calls and errors equal those of the published rule.
+/// The measures of [`DefaultRecovery`] for a run, except the numbers of calls and errors, which are the same as
+/// under the published rule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DefaultMeasures {

@@ -1,4 +1,4 @@
-//! The figures of groups of runs, as in the note.
+//! The figures of groups of runs, as in the published note.
 
 use serde::{Serialize, Serializer};
 
@@ -8,7 +8,7 @@ use crate::stats::{Correlation, StatsError, mean};
 
 /// A correlation, or the reason why it is undefined.
 ///
-/// In JSON `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
+/// In JSON: `{"r", "n", "p", "ci95": [low, high]}` or `{"undefined": "why"}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficient(pub Result<Correlation, StatsError>);
 
@@ -134,11 +134,11 @@ impl SignCount {
 pub struct Direction {
     /// Pairs of model and domain.
     pub pairs: u64,
-    /// Recovery rate against reward, all runs: positive.
+    /// Pairs in which recovery rate and reward correlate positively, over all runs.
     pub recovery_positive: SignCount,
-    /// Recovery rate against reward, runs with errors: positive.
+    /// Pairs in which recovery rate and reward correlate positively, over runs with errors.
     pub recovery_errors_only_positive: SignCount,
-    /// Error count against reward: negative.
+    /// Pairs in which error count and reward correlate negatively.
     pub error_count_negative: SignCount,
 }
 

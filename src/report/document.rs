@@ -5,7 +5,7 @@ use super::table::{TEXT_WIDTH, Table, latex_paragraph, markdown_text};
 use super::wrap::wrapped;
 use crate::merge::RunStrip;
 
-/// How much of a [`Document`] its text shows.
+/// How much of a [`Document`] its text form shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// The answer and the tables that support it.
@@ -16,8 +16,8 @@ pub enum Detail {
 
 /// A result that can be rendered as text, HTML, Markdown and LaTeX. Its tables can be written as CSV.
 ///
-/// The HTML is one file without scripts or external requests. It follows the light or dark preference of the
-/// reader.
+/// The HTML is one file without scripts or external requests. It follows the reader's preference for light or dark
+/// colours.
 ///
 /// ```
 /// use wrongturn::report::{Detail, Document};
@@ -75,7 +75,7 @@ impl Document {
         self
     }
 
-    /// Sets whether the following parts are in the short text.
+    /// Sets the level of detail from which on the following parts are shown.
     pub fn detail(&mut self, detail: Detail) -> &mut Self {
         self.detail = detail;
         self
@@ -122,7 +122,7 @@ impl Document {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Adds runs as strips of their steps. Only HTML shows them, and at most the 50 worst.
+    /// Adds strips, each of which shows the steps of one run. Only HTML shows them, and only the 50 worst runs.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }
@@ -152,7 +152,7 @@ impl Document {
         self.parts.iter().filter(hidden).count()
     }
 
-    /// Returns the parts at this level of detail, without empty tables and sections.
+    /// Returns the parts at this level of detail, without empty tables or sections.
     pub(super) fn shown(&self, detail: Detail) -> Vec<&Part> {
         let mut shown: Vec<&Part> = Vec::new();
         for (of, part) in &self.parts {
@@ -170,7 +170,7 @@ impl Document {
         shown
     }
 
-    /// Renders text that fits 80 columns, without charts and strips.
+    /// Renders text that fits into 80 columns, without charts or strips.
     #[must_use]
     pub fn text(&self, detail: Detail) -> String {
         let paragraph = |text: &str| wrapped(text, TEXT_WIDTH).iter().flat_map(|line| [line, "\n"]).collect();
@@ -203,7 +203,7 @@ impl Document {
         blocks.join("\n")
     }
 
-    /// Renders GitHub's Markdown, without charts and strips.
+    /// Renders GitHub's Markdown, without charts or strips.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!("# {}\n", markdown_text(&self.title));
@@ -222,13 +222,13 @@ impl Document {
         text
     }
 
-    /// Renders LaTeX to be included in a paper, without charts and strips. It needs the packages in its first
-    /// line.
+    /// Renders LaTeX to be included in a paper, without charts or strips. It needs the packages that its first line
+    /// names.
     #[must_use]
     pub fn latex(&self) -> String {
         let mut text =
             "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,array}\n".to_owned();
-        // Gaps may be wider in lines with a long call that cannot break well.
+        // Lets the gaps between words widen in lines with a long call, which has few places to break.
         text += "\\begingroup\\setlength{\\emergencystretch}{3em}\n";
         text += &format!("\\section*{{\\raggedright {}}}\n", latex_paragraph(&self.title));
         for lead in &self.lead {

@@ -27,8 +27,8 @@ pub struct Kendall {
     pub discordant: u64,
 }
 
-/// Computes Kendall's τ-b of items, each given by its values in the two rankings. Takes quadratic time, which
-/// is fast enough for some thousands of items.
+/// Computes Kendall's τ-b for items, each given as its values in the two rankings. Takes quadratic time, which
+/// is fast enough for a few thousand items.
 ///
 /// ```
 /// use wrongturn::stats::kendall;
@@ -66,7 +66,7 @@ mod tests {
     use super::super::{Side, assert_close};
     use super::*;
 
-    /// 5 concordant and 3 discordant pairs; 9 are not tied in each ranking.
+    /// 5 concordant and 3 discordant pairs; in each ranking, 9 of the 10 pairs are not tied.
     #[test]
     fn ties_are_counted() {
         let found = kendall(&[(1.0, 3.0), (2.0, 1.0), (2.0, 2.0), (4.0, 2.0), (5.0, 5.0)]).unwrap();

@@ -9,8 +9,8 @@
 //!
 //! The product does not overflow.
 //!
-//! Reference: Yao et al., "τ-bench: A Benchmark for Tool-Agent-User Interaction in Real-World
-//! Domains", arXiv:2406.12045. Oracle: `math.comb`.
+//! Reference: Yao et al., "τ-bench: A Benchmark for Tool-Agent-User Interaction in Real-World Domains",
+//! arXiv:2406.12045. The tests compare with Python's `math.comb`.
 
 use super::{StatsError, float};
 
@@ -23,7 +23,8 @@ pub struct TaskTrials {
     pub successes: u32,
 }
 
-/// Returns pass^k: the chance that `k` independent trials of a task all succeed, as a mean over tasks.
+/// Returns an estimate of pass^k: the chance that `k` independent trials of a task all succeed, averaged over
+/// tasks.
 ///
 /// ```
 /// use wrongturn::stats::{TaskTrials, pass_hat_k};
@@ -36,9 +37,10 @@ pub struct TaskTrials {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] without tasks, [`StatsError::SuccessesExceedTrials`],
+/// Checked in this order: [`StatsError::TooFew`] if there are no tasks,
+/// [`StatsError::SuccessesExceedTrials`] if a task has more successes than trials,
 /// [`StatsError::InvalidArgument`] if `k` is 0, and [`StatsError::KTooLarge`] if a task has fewer than `k`
-/// trials, in this order.
+/// trials.
 pub fn pass_hat_k(tasks: &[TaskTrials], k: u32) -> Result<f64, StatsError> {
     let Some(fewest) = tasks.iter().map(|task| task.trials).min() else {
         return Err(StatsError::TooFew { n: 0, needed: 1 });

@@ -1,4 +1,4 @@
-//! Figures over groups of cases.
+//! Figures for groups of cases.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,17 +21,17 @@ pub struct EvolutionGroup {
     pub cases: u64,
     /// Cases for which avoidance is defined.
     pub included: u64,
-    /// Number of other cases, by reason.
+    /// Number of cases left out, by reason.
     pub excluded: BTreeMap<Exclusion, u64>,
     /// Failure avoidance: share of the included cases whose failure was avoided.
     pub far: Option<f64>,
-    /// Failure repeats: mean number of recurrences, which only the paper's rule counts.
+    /// Failure repeats: mean number of recurrences. Only the paper's rule counts them.
     pub frc: Option<f64>,
     /// Mean share of the maximum score, over the cases that have both scores.
     pub score: Option<f64>,
 }
 
-/// The figures of one framework, also by proximity and distance.
+/// The figures of one framework: over all its cases, and by proximity and distance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FrameworkGroup {
@@ -66,9 +66,9 @@ impl Serialize for Cell {
     }
 }
 
-/// The 95% intervals of failure avoidance and repeats, see [`Evolution::intervals`].
+/// The 95% intervals of failure avoidance and repeats; see [`Evolution::intervals`].
 ///
-/// They are `None` if no case has a result.
+/// Each is `None` if no case has a result for it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionIntervals {
@@ -99,14 +99,14 @@ impl EvolutionGroup {
     }
 }
 
-/// One signal's contribution to avoidance and repeats, each as a sum and a count.
+/// The contribution of the cases that are drawn together to avoidance and repeats, each as a sum and a count.
 #[derive(Default)]
 struct Shares {
     avoided: (f64, f64),
     repeats: (f64, f64),
 }
 
-/// Returns the figures by the `key` of a case; cases without a key are left out.
+/// Groups the cases by `key` and returns the figures of each group; cases without a key are left out.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,
@@ -155,7 +155,7 @@ impl Evolution {
         })
     }
 
-    /// Returns the 95% intervals over the cases that `chosen` accepts.
+    /// Returns the 95% intervals for the cases that `chosen` accepts.
     ///
     /// `cases` must be those that were evaluated, in the same order. Cases that share a signal are drawn
     /// together. The same seed gives the same intervals.
@@ -166,7 +166,7 @@ impl Evolution {
     /// let cases: Vec<EvolutionCase> = Vec::new();
     /// let evolution = evolve(&cases, EvolutionScorer::Paper);
     /// let intervals = evolution.intervals(&cases, |case| case.task == "jericho", 2000, 7);
-    /// assert_eq!(intervals.far, None, "over nothing");
+    /// assert_eq!(intervals.far, None, "no cases");
     /// ```
     #[must_use]
     pub fn intervals(

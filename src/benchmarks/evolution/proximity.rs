@@ -1,4 +1,4 @@
-//! Proximity of a failure that an agent can learn from to the failure under test.
+//! How close a failure that an agent can learn from is to the failure under test.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,12 @@ use super::super::Definition;
 use super::super::read::{Record, StepRange, ordered};
 use crate::names::named;
 
-/// By the public code, failures of one subtask are closest if their first steps are at most this far apart.
+/// In the public code, failures in one subtask are closest if their first steps are at most this far apart.
 const NEAR: u64 = 15;
 /// The same for tasks with few, long steps.
 const NEAR_IN_LONG_STEPS: u64 = 2;
 
-/// A failure with its snapshot, task and steps.
+/// A failure, with the snapshot, task and steps in which it occurs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PlacedFailure {
     /// Its snapshot.
@@ -53,12 +53,12 @@ named! {
         DifferentMode = "different_mode",
         /// Their tasks differ.
         DifferentTask = "different_task",
-        /// They are in the same snapshot, which the public code excludes.
+        /// They are in the same snapshot; the public code excludes such pairs.
         SameEpisode = "same_episode",
     }
 }
 
-/// The proximity of a signal's failure to the one under test, see [`proximity()`].
+/// The proximity of a signal's failure to the one under test; see [`proximity()`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Proximity {
@@ -72,10 +72,10 @@ pub struct Proximity {
 
 /// Returns the proximity of a signal's failure to the one under test.
 ///
-/// Both failures must have the same mode and task. By the paper, the proximity is 1 in the same snapshot, 2
-/// in another snapshot of the same subtask, and 3 in another subtask. By the public code, it is 1 in the same
-/// subtask if the first steps are at most 15 apart (2 in web shopping and travel planning), 2 in the same
-/// subtask otherwise, and 3 in another subtask. The code excludes pairs in the same snapshot.
+/// It is defined only if both failures have the same mode and task. In the paper, it is 1 in the same snapshot,
+/// 2 in another snapshot of the same subtask, and 3 in another subtask. In the public code, it is 1 in the same
+/// subtask if the first steps are at most 15 steps apart (at most 2 in web shopping and travel planning), 2 in
+/// the same subtask otherwise, and 3 in another subtask. The code excludes pairs in the same snapshot.
 ///
 /// ```
 /// use serde_json::json;

@@ -14,7 +14,7 @@ pub(super) const FRESH: &str = "fresh";
 /// Number of resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// Recovery compared with fresh starts, by context and model, see [`compare()`].
+/// Recovery compared with fresh starts, by context and model; see [`compare()`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -37,7 +37,7 @@ pub struct ContextComparison {
     pub mean_recovery: Option<f64>,
     /// Relative drop from `mean_fresh` to `mean_recovery`.
     pub relative_drop_of_means: Option<f64>,
-    /// Mean of the models' relative drops. Usually not equal to `relative_drop_of_means`.
+    /// Mean of the models' relative drops, where defined. Usually not equal to `relative_drop_of_means`.
     pub mean_of_relative_drops: Option<f64>,
     /// Rank correlation of the models' fresh and recovery rates.
     pub kendall_tau_b: Option<f64>,
@@ -101,7 +101,7 @@ pub struct Difference {
     pub bootstrap95: Option<Interval>,
 }
 
-/// The drop of the recovery rate below the fresh one, relative to it: (fresh − recovery) / fresh.
+/// How far the recovery rate lies below the fresh rate, as a share of the fresh rate: (fresh − recovery) / fresh.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RelativeDrop {
@@ -125,7 +125,7 @@ pub struct McNemar {
     pub fresh_only_resolved: u64,
     /// Tasks that only the recovery trial solved.
     pub recovery_only_resolved: u64,
-    /// The two-sided p-value; `None` without tasks.
+    /// The two-sided p-value; `None` if no task has one trial on each side.
     pub p: Option<f64>,
 }
 

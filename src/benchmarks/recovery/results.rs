@@ -33,7 +33,7 @@ pub struct Trial {
     pub task: String,
     /// Name of the trial.
     pub trial: Option<String>,
-    /// The number of the attempt, if the name has one.
+    /// The number of the attempt, if the trial's name has one and the format is Terminal-Bench v1.
     pub attempt: Option<u64>,
     /// Whether the task was solved: for Harbor, whether the reward is positive.
     pub resolved: bool,
@@ -43,7 +43,7 @@ pub struct Trial {
     pub reward: Option<f64>,
     /// The failure mode in the source's words. It never overrides `resolved`.
     pub failure_mode: Option<String>,
-    /// The failure mode, unless it is `unset` or `none`, or Harbor's type of exception.
+    /// The failure mode, except `unset` and `none`; for Harbor, the type of the exception.
     pub error: Option<String>,
     /// Number of passed tests.
     pub tests_passed: Option<u64>,
@@ -70,7 +70,7 @@ named! {
 
 /// The contents of a result file: trials, or the reason why there are none.
 ///
-/// Serializes as `{"trials": […]}` or as `{"skipped": "why"}`.
+/// Serializes as `{"trials": […]}` or as `{"skipped": "<reason>"}`.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Results {
@@ -147,8 +147,8 @@ struct AgentResult {
 /// ```
 ///
 /// # Errors
-/// If the file is not JSON, or is a single trial with an invalid field. Errors in trials of a list are in
-/// [`Results::Trials`].
+/// If the file is not JSON, or is a single trial with an invalid field. Errors in the trials of a list are
+/// returned in [`Results::Trials`].
 pub fn read_results(file: &[u8]) -> Result<Results> {
     let value: Value = objects::from_slice(file)?;
     let has = |key: &str| value.get(key).is_some();
@@ -178,8 +178,8 @@ fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
 }
 
 impl Trial {
-    /// Returns whether the agent declared the task done, that is, the trial ended without an error; `None` if
-    /// it was not scored.
+    /// Returns whether the agent declared the task done, that is, whether the trial ended without an error; `None`
+    /// if the trial was not scored.
     #[must_use]
     pub fn declared_done(&self) -> Option<bool> {
         self.scored.then_some(self.error.is_none())
@@ -233,7 +233,7 @@ impl From<HarborTrial> for Trial {
     }
 }
 
-/// Returns the `i` of the first `.i-of-n` in a name that is followed by a full stop or the end.
+/// Returns the `i` of the first `.i-of-n` that is followed by a full stop or by the end of the name.
 fn attempt(name: &str) -> Option<u64> {
     name.match_indices('.').find_map(|(at, _)| {
         let (number, after) = digits(name.get(at + 1..)?)?;

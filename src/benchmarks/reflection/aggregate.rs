@@ -1,4 +1,4 @@
-//! Figures over several episodes: a task, or all of them.
+//! Figures for several episodes: those of one task, or all.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ pub struct ReflectionGroup {
     pub episodes: u64,
     /// Episodes without a prediction.
     pub without_prediction: u64,
-    /// Episodes without an answer on detection.
+    /// Episodes without an answer to the question of detection.
     pub unanswered_detection: u64,
-    /// Share of episodes with the correct answer on detection.
+    /// Share of episodes with the correct answer to the question of detection.
     pub detection_accuracy: Option<f64>,
     /// Episodes with annotated ranges.
     pub localized_episodes: u64,
@@ -28,9 +28,9 @@ pub struct ReflectionGroup {
     pub episodes_without_ranges: u64,
     /// Mean localization similarity over episodes with annotated ranges.
     pub similarity: Option<f64>,
-    /// Mean localization recall over the same.
+    /// Mean localization recall over the same episodes.
     pub recall: Option<f64>,
-    /// Mean similarity over those with predicted ranges.
+    /// Mean similarity over those of them that also have predicted ranges.
     pub similarity_answered: Option<f64>,
     /// Number of annotated failures.
     pub items: u64,
@@ -40,7 +40,7 @@ pub struct ReflectionGroup {
     pub mode_accuracy: Option<f64>,
     /// Mean token F1 of the descriptions.
     pub token_f1: Option<f64>,
-    /// Failures with a judge's score; by the paper, unanswered failures have the score 0.
+    /// Failures with a judge's score; under the paper's definition, unanswered failures have the score 0.
     pub judged_items: u64,
     /// Mean score of the judge.
     pub judge: Option<f64>,
@@ -68,7 +68,7 @@ named! {
     /// A score of reflection that is averaged over tasks.
     #[derive(PartialOrd, Ord)]
     pub enum Figure: "figure" {
-        /// Share of episodes with the correct answer on detection.
+        /// Share of episodes with the correct answer to the question of detection.
         DetectionAccuracy = "detection_accuracy",
         /// Localization similarity.
         Similarity = "similarity",
@@ -107,7 +107,7 @@ impl Figure {
 /// The scores of reflection, averaged over tasks.
 pub type Averages = BTreeMap<Figure, Option<f64>>;
 
-/// The 95% bootstrap intervals of the scores of reflection, see [`Reflection::intervals`].
+/// The 95% bootstrap intervals of the scores of reflection; see [`Reflection::intervals`].
 pub type FigureIntervals = BTreeMap<Figure, Option<Interval>>;
 
 impl FunnelCounts {
@@ -195,7 +195,8 @@ pub(super) fn averages(
 }
 
 impl Reflection {
-    /// Returns the 95% percentile bootstrap intervals of the pooled figures of a task, or of all for `None`.
+    /// Returns the 95% percentile bootstrap intervals of the pooled figures of a task, or of all tasks if `task` is
+    /// `None`.
     ///
     /// Episodes are drawn whole, with all their failures. The same seed gives the same intervals.
     ///

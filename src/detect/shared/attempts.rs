@@ -20,7 +20,7 @@ pub(crate) struct Attempt {
     pub(crate) turn: u64,
     /// The step with the outcome: a later one if the call was polled.
     pub(crate) told_at: u64,
-    /// Whether it is itself a poll, of a call that is not known.
+    /// Whether it is itself a poll, for a call that is not known.
     pub(crate) polls: bool,
     /// The facts of the call.
     pub(crate) call: Arc<Facts>,
@@ -28,18 +28,20 @@ pub(crate) struct Attempt {
     pub(crate) answer: Arc<Facts>,
     /// Equal for calls with the same result; `None` if the answer is not known.
     pub(crate) outcome: Option<Digest>,
-    /// Whether it changed something that no equal call had changed before.
+    /// Whether it changed something that no equal call is known to have changed before. A write whose outcome is
+    /// not known counts each time.
     pub(crate) changes: bool,
-    /// Why it may be sound to try again, if it is.
+    /// Why it may be reasonable to make the same call again; `None` if it is not.
     pub(crate) excuse: Option<Excuse>,
-    /// How many excused attempts with this call and outcome came before in a row, and the step of the first.
+    /// How many excused attempts with this call had this outcome in a row before this attempt, and the step of the
+    /// first.
     pub(crate) excused: u64,
     pub(crate) excused_since: Option<u64>,
-    /// Whether the source pairs no answer with the call: the outcome is that of the message after it.
+    /// Whether the source pairs no answer with the call: the message after the call may then be the answer.
     pub(crate) unpaired: bool,
 }
 
-/// Why it may be sound to make the same call again.
+/// Why it may be reasonable to make the same call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excuse {
     /// The failure is transient.
@@ -67,15 +69,15 @@ impl Attempt {
 pub(crate) struct Attempts {
     actors: Actors,
     passed_over: Arc<PassedOver>,
-    /// How many actions there were, and whether any has its arguments recorded.
+    /// How many actions there were, and whether the arguments of any were recorded.
     pub(crate) actions: u64,
     pub(crate) comparable: bool,
     running: VecDeque<Running>,
-    /// Changes that were made, by their keys.
+    /// Changes that were made, by the keys of their calls.
     changes: DigestSet,
     /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
-    /// The latest action, if it was not answered, and how messages show it.
+    /// The latest action, if it was not answered, and the form in which messages show it.
     unpaired: Option<(Attempt, Shown)>,
 }
 
@@ -88,10 +90,10 @@ struct Running {
 }
 
 impl Attempts {
-    /// How many calls that were left running are remembered.
+    /// The most calls left running that are remembered.
     const RUNNING: usize = 8;
 
-    /// Creates the attempts of these actors, none so far.
+    /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
         Self {
             actors,
@@ -105,7 +107,7 @@ impl Attempts {
         }
     }
 
-    /// Returns true if there were actions, and none has its arguments recorded.
+    /// Returns true if there were actions, but the arguments of none were recorded.
     pub(crate) fn are_incomparable(&self) -> bool {
         self.actions > 0 && !self.comparable
     }
@@ -179,7 +181,7 @@ impl Attempts {
     }
 
     /// Returns the call without an answer that this message answers, with its outcome, and the call as
-    /// messages show it. The message must be of the user or the environment, directly after the call.
+    /// messages show it. The message must come from the user or the environment, directly after the call.
     pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, Shown)> {
         let Event::Message(text) = step.event() else { return None };
         let (mut attempt, shown) = self.unpaired.take()?;
@@ -194,8 +196,8 @@ impl Attempts {
             + self.running.len() * 1_024
     }
 
-    /// Takes the call whose outcome a poll brings: the latest of the session that its arguments name, else the latest
-    /// without a session.
+    /// Takes the call whose outcome a poll brings: the latest call of the session that the poll's arguments name, or
+    /// else the latest call without a session.
     fn brought_by(&mut self, poll: &Action<'_>) -> Option<Running> {
         let json = poll.arguments.as_ref().present().and_then(Arguments::json).unwrap_or_default();
         let named =
@@ -213,7 +215,7 @@ pub(crate) enum AnswerState {
     Told,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
-    /// The command goes on.
+    /// The command is still running.
     Running,
     /// Something has not happened yet, or the call itself waits.
     Waiting,
@@ -226,7 +228,7 @@ const WAITING: [&str; 7] =
     ["queued", "in progress", "in_progress", "not ready", "not yet", "not finished", "not complete"];
 const NEVER_RAN: [&str; 4] =
     ["sibling tool call errored", "tool call skipped", "tool use skipped", "tool call cancelled"];
-/// How many characters of an answer are searched for them.
+/// At most how many characters of an answer are searched for these phrases.
 const HEAD: usize = 600;
 
 /// Parts of the phrases above, to skip most answers quickly.
@@ -272,7 +274,7 @@ impl AnswerState {
     }
 }
 
-/// Returns true if the answer to a poll says that the command is over.
+/// Returns true if an answer says that its command is over.
 fn is_final(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     let text = answer.to_str().to_lowercase();

@@ -49,8 +49,8 @@ pub struct ToolErrorRecoveryConfig {
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
-    /// Number of turns with failed look-ups, or of failures at the end of the run, from which a goal counts
-    /// as open (`goals`); at least 2.
+    /// The least number of turns with failed look-ups by one tool, or of failures at the end of the run, that leaves
+    /// a goal open (`goals`); at least 2. Two failures of the same look-up always do.
     pub min_attempts: u64,
     /// Whether the recovery rate treats each program run in a shell as a separate tool.
     pub by_program: bool,
@@ -64,7 +64,7 @@ impl Default for ToolErrorRecoveryConfig {
 }
 
 impl ToolErrorRecoveryConfig {
-    /// Creates the published rule: an error is recovered by any later success of its tool.
+    /// Creates the published rule: any later success of the same tool recovers an error.
     #[must_use]
     pub fn published() -> Self {
         Self { definition: RecoveryDefinition::Rate, by_program: false, ..Self::default() }
@@ -125,7 +125,7 @@ pub struct ToolErrorRecoveryEvidence {
     /// The tool, or the program of a command line (`goals`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The failures that belong to the goal (`goals`).
+    /// Number of failures that belong to the goal (`goals`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<u64>,
 }
@@ -135,15 +135,15 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum OpenReason: "reason of an open goal" {
-        /// The last check after a change failed, and none passed since.
+        /// The last check after a change failed, and none has passed since.
         FailedCheck = "failed_check",
-        /// It was retried and never succeeded.
+        /// A call was retried and never succeeded.
         NeverThrough = "never_through",
         /// Repeated look-ups failed.
         InVain = "in_vain",
-        /// It failed, and the agent handed the task to a human without looking up anything new.
+        /// A call failed, and the agent handed the task over to a human without looking up anything new.
         HandedOver = "handed_over",
-        /// It failed, and the agent spoke without admitting it.
+        /// A call failed, and the agent sent a message without admitting the failure.
         PassedOver = "passed_over",
         /// A change was rejected because of its format and never sent again.
         NeverSent = "never_sent",
@@ -161,16 +161,16 @@ pub struct ToolError {
     pub tool: String,
     /// The first later step at which the tool succeeded.
     pub recovered_by: Option<u64>,
-    /// Later calls of the tool, up to and including the recovering one; without one, all later calls.
+    /// Number of later calls of the tool, up to and including the recovering one; without one, of all later calls.
     pub attempts: u64,
-    /// Whether the arguments of the recovering call differ from those of the failed one; `None` also if either was not
-    /// recorded.
+    /// Whether the arguments of the recovering call differ from those of the failed one; `None` if there is no
+    /// recovering call, or if the arguments of either were not recorded.
     pub changed_arguments: Option<bool>,
     /// Whether the tool was never called again.
     pub abandoned: bool,
 }
 
-/// Returns the share of errors that were recovered; 1 without errors.
+/// Returns the share of errors that were recovered; 1 if there are none.
 #[expect(clippy::cast_precision_loss, reason = "counts of errors are far below 2^53")]
 pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
     if errors == 0 { 1.0 } else { recovered as f64 / errors as f64 }
@@ -222,15 +222,15 @@ impl Recovery {
         // A command that waits for something may be stopped at a time limit.
         let is_wait = kind == Some(&FailureKind::Killed) && attempt.excuse == Some(Excuse::Waiting);
         let is_note = call.does == Does::Note && action.status != Status::Error;
-        // The part that the answer belongs to: the part that failed, or else the last check, the last part that does
-        // more than read, or the last part.
+        // The part that the answer belongs to: the part that failed, or else the first of these that exists: the last
+        // check, the last part that does more than read, the last part.
         let last = |wanted: fn(&Part) -> bool| call.parts.iter().rfind(|part| wanted(part));
         let failed_part = attempt.failure().and_then(|failure| call.failed_part(&failure.line));
         let told = failed_part
             .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| call.parts.last());
-        // Of several alike that `&&` joins, the first is shown.
+        // If one of several parts with the same program, joined by `&&`, failed, the first of them is taken.
         let first =
             |told: &Part| call.parts.iter().find(|part| call.is_strict && part.program == told.program);
         let told = told.map(|told| first(told).filter(|_| failed && failed_part.is_none()).unwrap_or(told));
@@ -239,7 +239,7 @@ impl Recovery {
             told.to_mut().check = Some(Check::Form);
         }
         let told = &told;
-        // `curl` that neither sends nor saves only looks, if it is installed.
+        // A `curl` command that neither sends nor saves anything only looks, unless `curl` is missing.
         let fetches =
             told.does == Does::Run && told.name() == "curl" && !matches!(kind, Some(FailureKind::Missing(_)));
         let looks = call.is_shell && (told.does == Does::Read || fetches);
@@ -307,7 +307,7 @@ impl Fold for Recovery {
         findings.extend(self.unsent.findings());
         findings.sort_by_key(|finding| (finding.first, finding.last));
         let (goals, reached, open) = self.goals.counts(self.user.latest);
-        // All checks together are one goal.
+        // All checks together count as one goal, if any of them failed.
         let goals = goals + a_check_failed + self.unsent.all;
         let reached =
             reached + a_check_failed.saturating_sub(is_failing) + self.unsent.all - self.unsent.open();

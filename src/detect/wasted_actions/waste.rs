@@ -19,7 +19,7 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
-/// The smallest share of all actions that is too much.
+/// The smallest share of wasted actions that is too much.
 const SHARE: f64 = 0.1;
 /// How many steps are remembered for each reason, and how many of them a message names.
 const STEPS: usize = 20;
@@ -33,13 +33,13 @@ pub(in crate::detect) struct Waste {
     no_call: NoCall,
     pub(in crate::detect) actions: u64,
     changes: u64,
-    /// The number of successful calls that write.
+    /// Number of calls that write and did not fail.
     writes: u64,
     user: UserSays,
-    /// The key of the latest attempt, and whether the attempt before had the same.
+    /// The key of the latest attempt with a key, and whether the latest attempt repeats the key before it.
     latest: Option<Digest>,
     follows: bool,
-    /// By key and outcome.
+    /// When each answer was last seen, by key and outcome.
     seen: DigestMap<Seen>,
     failures: DigestSet,
     baseline: Baseline,
@@ -58,7 +58,7 @@ pub(in crate::detect) struct Waste {
     by_tool: BTreeMap<String, u64>,
 }
 
-/// When an answer was last seen.
+/// When an answer was last seen, and in how many turns.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     turn: u64,
@@ -125,11 +125,11 @@ impl Waste {
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
-            // Calls of one turn were sent before any of them failed.
+            // The calls of one turn were all sent before any of them failed.
             let here = Some((attempt.turn, Arc::clone(&call.program)));
             let is_sent_before = self.failed_in == here;
             self.failed_in = here;
-            // A first failure on an id that the user gave is not the agent's fault.
+            // The first failure with a value that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
             let counts = failure.report == Some(Report::Counted);
             let reports = failure.report.is_some() && failure.kind != FailureKind::NoTests;
@@ -151,7 +151,7 @@ impl Waste {
                         && (call.does != Does::Write || before.writes + 1 == now.writes) =>
             {
                 let asked_for = before.spoken != now.spoken;
-                // The user asked for it again.
+                // The user has spoken since, and may have asked for it again.
                 if asked_for && call.does != Does::Read {
                     return None;
                 }
@@ -160,10 +160,10 @@ impl Waste {
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
             _ if action.is_some_and(|action| runs_no_test(call, action)) => Some(WasteReason::Failed),
-            // Searches of one turn look for the same thing.
+            // The searches of one turn are taken to look for the same thing.
             _ if action.is_some_and(|action| found_nothing(call, action)) => {
                 let is_first = self.searched_in.replace(now.turn) != Some(now.turn);
-                // The first one after a change may confirm that something is gone.
+                // The first search after a write may confirm that something is gone.
                 let confirms = is_first && std::mem::take(&mut self.has_written);
                 (is_first && !confirms).then_some(WasteReason::NothingFound)
             }
@@ -250,7 +250,7 @@ impl Fold for Waste {
             self.count(WasteReason::NoCall, refused.step, NO_CALL);
         } else {
             self.user.observe(step);
-            // The agent no longer knows what it saw.
+            // In a continued session, the agent no longer knows what it saw.
             if self.user.resumes {
                 (self.seen, self.shown) = (DigestMap::default(), ShownLines::default());
             }

@@ -43,24 +43,25 @@ pub(super) struct HookCall {
     pub(super) tool: String,
     pub(super) input: Value,
     pub(super) id: Option<String>,
-    /// The answer of the tool, after a call.
+    /// The tool's answer; `None` unless the hook runs after the call.
     pub(super) answer: Option<(String, Status)>,
 }
 
 impl Hook {
     /// Parses the JSON that an agent writes to the standard input of a hook. Events other than tool calls and
-    /// ends of turns are accepted but get no answer.
+    /// ends of turns are accepted but never answered.
     ///
     /// # Errors
-    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not an object with the strings
+    /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the input is not an object with the strings
     /// `hook_event_name` and `session_id`.
     pub fn read(json: &[u8]) -> Result<Self> {
         let value: Value = serde_json::from_slice(json)
-            .map_err(|error| Error::trace(format!("expected the JSON of a hook: {error}")))?;
+            .map_err(|error| Error::trace(format!("expected the JSON input of a hook: {error}")))?;
         let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
         let required = |name: &str| {
-            text(name)
-                .ok_or_else(|| Error::trace(format!("expected the text `{name}` in the JSON of a hook")))
+            text(name).ok_or_else(|| {
+                Error::trace(format!("expected the string `{name}` in the JSON input of a hook"))
+            })
         };
         let event = required("hook_event_name")?;
         let moment = match event.as_str() {
@@ -70,7 +71,7 @@ impl Hook {
             _ => Moment::Other,
         };
         let answer = match moment {
-            // Only Codex gives the id of the turn; it runs this hook whether or not the call failed.
+            // Only Codex sends `turn_id`; it runs this hook whether or not the call failed.
             Moment::AfterCall => Some(answer(&value, value.get("turn_id").is_some())),
             _ => None,
         };
@@ -124,7 +125,7 @@ impl Hook {
     }
 }
 
-/// Returns the text and status of a tool's answer, in the form of any of the agents.
+/// Returns the text and status of a tool's answer, which may have the form of any of the agents.
 fn answer(hook: &Value, of_codex: bool) -> (String, Status) {
     if let Some(error) = hook.get("error").filter(|error| !error.is_null()) {
         return (text_of(error), Status::Error);

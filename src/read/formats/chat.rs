@@ -1,8 +1,8 @@
 //! Chat transcripts: messages of OpenAI's chat API or of Anthropic's models, or items of OpenAI's Responses
-//! API. They stand alone or in an object, as in mini-swe-agent 1.1.
+//! API. They form the whole document, or are part of an object, as in mini-swe-agent 1.1.
 //!
-//! Three formats share one reader, because exports mix their mark-ups. This file recognises lists of
-//! elements; `chat_messages` reads messages, and `chat_items` reads items.
+//! Three formats share one reader, because exports mix them. This file recognises lists of elements; `chat_messages`
+//! reads messages, and `chat_items` reads items.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -16,7 +16,7 @@ const fn definition(signature: &'static [Shape]) -> Definition {
     Definition { signature, reader: Reader::Generic(read) }
 }
 
-/// Items of OpenAI's Responses.
+/// Items of OpenAI's Responses API.
 pub(in crate::read) mod responses {
     use super::{Definition, Shape, claims, definition};
 
@@ -36,7 +36,7 @@ pub(in crate::read) mod anthropic {
     )]);
 }
 
-/// Messages of OpenAI's chat.
+/// Messages of OpenAI's chat API.
 pub(in crate::read) mod openai {
     use super::{Definition, Shape, claims, definition};
 
@@ -46,7 +46,7 @@ pub(in crate::read) mod openai {
     )]);
 }
 
-/// Keys that mark an object as another format.
+/// Keys that show that an object is in another format.
 const FOREIGN: [&str; 8] =
     ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
 
@@ -85,7 +85,7 @@ pub(in crate::read) enum Form {
 enum Source<'d, 'a> {
     /// In a list, or one per line.
     Slice(&'d [Raw<'a>]),
-    /// In a list of an object.
+    /// In one list of an object.
     List(Raw<'a>),
     /// In two lists of an object: the input and the output of one response, or the query and the response of
     /// a turn.
@@ -93,7 +93,8 @@ enum Source<'d, 'a> {
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Calls `each` with every element until it breaks. The flag is true in the second list of a response.
+    /// Calls `each` with every element until `each` breaks. Its flag is true for elements of the second list of a
+    /// response.
     fn walk(
         &self,
         mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
@@ -121,14 +122,14 @@ impl<'a> Source<'_, 'a> {
     }
 }
 
-/// Returns the kind of the elements; `None` if they are neither messages nor items. The first `enough`
-/// elements may decide it; the rest are checked as they are read.
+/// Returns the kind of the elements; `None` if they are neither messages nor items. If `enough` is given, the
+/// first `enough` elements may decide the kind; the others are then checked when they are read.
 fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
     form_of(source, enough, true)
 }
 
-/// Like [`form`]. Unless the elements `may_be_chat`, messages decide nothing early, because calls may come
-/// late.
+/// Like [`form`]. If `may_be_chat` is false, messages alone do not decide the kind early, because calls may
+/// still follow.
 fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
@@ -156,13 +157,13 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
     }
 }
 
-/// Returns true if an object around messages or items is of another kind.
+/// Returns true if an object around messages or items is in another format.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
         || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
 }
 
-/// Returns true if the messages include answers of tools. Steps next to them are then copies.
+/// Returns true if the messages include answers from tools. If so, the steps next to the messages are copies.
 fn is_answered(members: &Members<'_>) -> bool {
     members.objects("messages").any(|message| message.name("role").as_deref() == Some("tool"))
 }
@@ -173,7 +174,7 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
     let (input, output) = (list("input"), list("output"));
     let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
-    // The data that Azure evaluates.
+    // Data for Azure's evaluators: a query and a response.
     let evaluated = list("query").zip(list("response"));
     let evaluated = evaluated.map(|(query, response)| Source::Response(Some(query), Some(response)));
     if messages.is_none() && items.is_none() && response.is_none() && evaluated.is_none() {
@@ -198,8 +199,8 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
-/// Like [`source_of`] for a claimed object, without a look at its elements. `None` unless it has exactly one
-/// of `messages`, `items`, and `input` or `output`.
+/// Like [`source_of`], but for a claimed object, and without looking at its elements. Returns `None` unless the
+/// object has exactly one of these: `messages`, `items`, or a response (`input`, `output` or both).
 fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
     match (list("messages"), list("items"), list("input"), list("output")) {
@@ -219,7 +220,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let source = Source::Slice(items);
             let header = document.items().first().filter(|_| items.len() < document.items().len());
             let conversation = match converse(&source, found, None) {
-                // If both fail, the error is that for messages.
+                // If both readings fail, the error is the one from reading messages.
                 Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
                 read => read?,
             };
@@ -245,8 +246,8 @@ pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
     RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
 }
 
-/// Reads all elements. If one shows that they have another form than assumed, they are read again in that
-/// form.
+/// Reads all elements. If one of them shows that their form is not the one assumed, all are read again in the
+/// other form.
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {

@@ -23,8 +23,8 @@ pub struct SpanBatch {
 }
 
 impl SpanBatch {
-    /// Reads an input. Returns `None` if it is not UTF-8 or holds no spans or log records. The summary has
-    /// the skipped parts and errors.
+    /// Reads an input. Returns `None` if it is neither protobuf nor UTF-8, or holds neither spans nor log records. The
+    /// summary lists the skipped parts and errors.
     #[must_use]
     pub fn read(bytes: &[u8], options: &ReadOptions) -> Option<(Self, ReadSummary)> {
         let mut join = SpanJoin::new(options.clone());
@@ -38,17 +38,18 @@ impl SpanBatch {
         self.logs.append(&mut other.logs);
     }
 
-    /// Returns about how many bytes of memory the spans and log records take.
+    /// Returns an estimate of the memory that the spans and log records take, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let spans = self.spans.iter().map(|span| span.bytes() + resource_bytes(&span.resource));
         spans.sum::<usize>() + self.logs.iter().map(LogRecord::bytes).sum::<usize>()
     }
 
-    /// Drops spans and log records with ids that OpenTelemetry does not allow: traces have 32 hexadecimal
-    /// digits, spans and parents 16, not all of them zero. Returns how many were dropped.
+    /// Drops spans and log records with ids that OpenTelemetry does not allow: ids of traces must have 32 hexadecimal
+    /// digits, and those of spans and parents 16, not all of them zero. Returns how many were dropped.
     ///
-    /// Files hold ids of many forms. A receiver on a network should not keep ids that a sender makes up.
+    /// Ids in files have many forms, so reading accepts them all. A receiver on a network should not keep ids in
+    /// whatever form a sender chooses.
     ///
     /// ```
     /// use wrongturn::{ReadOptions, read::SpanBatch};

@@ -39,7 +39,7 @@ impl<'s> Action<'s> {
         Some(self.views.first()?.start)
     }
 
-    /// Makes the action of a tool span, with what its spans say.
+    /// Makes the action of a tool span, with what the spans of the same call record.
     fn of_tool(tree: &Tree<'s>, at: At) -> Option<Self> {
         let positions = tree.views(at);
         let views: Vec<&Span<'_>> = positions.iter().filter_map(|at| tree.span(*at)).collect();
@@ -85,12 +85,12 @@ impl<'s> Action<'s> {
         }
     }
 
-    /// Adds what a model's output says of the call of a tool span.
+    /// Adds what a model's output says about the call that a tool span shows.
     fn add_call(&mut self, place: Place, call: &ModelCall<'s>) {
         (self.call, self.turn) = (Some(place), place.0);
         self.id = self.id.take().or_else(|| call.id.clone());
-        // The span's arguments count, unless the model's are not JSON or have content that the span leaves
-        // out.
+        // The span's arguments count, unless the model's are not JSON, or only the model's were recorded or are
+        // structured.
         let is_better = match (&self.arguments, &call.arguments) {
             (_, Content::Present(asked)) if arguments::is_broken(asked) => true,
             (Content::Present(own), Content::Present(asked)) => {
@@ -170,8 +170,9 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     });
 }
 
-/// Finds the call that each tool span shows: by id, else by name and arguments, else by name within the
-/// request before it. Of several such calls, the one requested last counts.
+/// Finds the call that each tool span shows: by id, else by name and arguments, else by name within the last
+/// request before the span. Of several calls with that id, or that name and arguments, those of the last request
+/// before the span count, and of these the first open one; by name alone, the first open call counts.
 fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     let mut open = OpenCalls::new(requests);
     for (place, call) in calls(requests) {
@@ -214,8 +215,8 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     }
 }
 
-/// Returns the digests by which arguments of a call and of a span can be equal: of all arguments and, for a
-/// tool of one parameter, of its bare value.
+/// Returns the digests under which the arguments of a call and of a span can match: that of all arguments and, if
+/// there is only one, that of its bare value.
 fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
     if !arguments::is_structured(text) {
@@ -243,8 +244,9 @@ fn pair_agents(
     agents.iter().filter_map(of).collect()
 }
 
-/// Sets the turns of tool spans that no output shows: the turn of the request before each. Without a request,
-/// or if a model span encloses tools that its last output does not name, overlapping siblings share a turn.
+/// Sets the turns of tool spans whose calls no output shows: each gets the turn of the request before it. Without
+/// a request, or if a model span encloses tools that its last output does not name, overlapping siblings share a
+/// turn.
 fn set_turns_without_requests(tree: &Tree<'_>, requests: &[Request<'_>], tools: &mut [Action<'_>]) {
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
     // The spans of the request before a tool, shared by many tools.

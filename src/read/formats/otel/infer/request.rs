@@ -1,4 +1,4 @@
-//! A request to a model, from a model's span, from log records or from the output of an agent.
+//! A request to a model, as shown by a model's span, by log records or by the output of an agent.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -19,16 +19,16 @@ use crate::trace::Usage;
 pub(crate) struct Request<'s> {
     pub(crate) start: u64,
     pub(crate) end: Option<u64>,
-    /// The spans that show it; the output of the first one counts. Empty if only records show it.
+    /// The spans that show it; the output of the first one counts. Empty if only records or messages show it.
     pub(crate) spans: Vec<At>,
     /// The span that it lies below, or that its records belong to.
     pub(crate) parent: Option<At>,
     /// True if its output was recorded, even without content.
     pub(crate) has_output: bool,
-    /// Shared by requests below one span that lists rejected calls.
+    /// The calls in its output. Rejected calls that a span lists are shared by the requests below it.
     pub(crate) calls: Rc<Vec<ModelCall<'s>>>,
     pub(crate) texts: Vec<Cow<'s, str>>,
-    /// Its input, if only records show it.
+    /// Its input, if only records or messages show the request.
     pub(crate) input: Vec<Block<'s>>,
     pub(crate) usage: Usage,
     pub(crate) model: Option<&'s str>,
@@ -65,8 +65,8 @@ impl<'s> Request<'s> {
         !self.calls.is_empty() || !self.texts.is_empty()
     }
 
-    /// Splits an output into texts and calls, and adds them. `known` holds the calls with ids that were added
-    /// before.
+    /// Splits an output into texts and calls, and adds them. `known` holds the calls with ids that have already been
+    /// added.
     fn add_output(&mut self, output: Vec<Block<'s>>, known: &mut HashSet<ModelCall<'s>>) {
         let calls = Rc::make_mut(&mut self.calls);
         for block in output {
@@ -125,8 +125,8 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
     }
 }
 
-/// Returns the output of a model's span, from the first dialect with calls, else from the first with text.
-/// `None` if none was recorded.
+/// Returns the output of a model's span, from the first dialect with calls, or else from the first with text;
+/// `None` if no output was recorded.
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
@@ -161,7 +161,7 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
 }
 
 impl<'s> Refused<'s> {
-    /// Returns the calls that the framework rejected, from the node around a model span.
+    /// Returns the calls that the framework rejected, as listed by one of the two chain spans around a model span.
     fn around(&mut self, tree: &Tree<'s>, at: At) -> Rc<Vec<ModelCall<'s>>> {
         let mut around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
         let found = around.find_map(|outer| {
@@ -189,7 +189,7 @@ struct Turns<'s> {
     parent: Option<At>,
     /// The input of the next request.
     input: Vec<Block<'s>>,
-    /// True if the output of the last request may go on.
+    /// True if the output of the last request may continue.
     is_open: bool,
     known: HashSet<ModelCall<'s>>,
 }
@@ -222,8 +222,8 @@ impl<'s> Turns<'s> {
         }
     }
 
-    /// Returns the requests. Input after the last output becomes a request without output, since it may have
-    /// answers.
+    /// Returns the requests. Input after the last output becomes a request without output, since it may contain the
+    /// answers to calls.
     fn end(mut self, time: u64) -> Vec<Request<'s>> {
         if !self.input.is_empty() && !self.requests.is_empty() {
             let last = Request { start: time, input: self.input, parent: self.parent, ..Request::default() };

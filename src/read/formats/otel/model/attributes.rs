@@ -1,4 +1,4 @@
-//! Attributes of spans, events and log records. Texts with escapes stay in their JSON spelling until they are
+//! Attributes of spans, events and log records. Text with escapes stays in its JSON spelling until it is
 //! read.
 
 use std::borrow::Cow;
@@ -16,18 +16,18 @@ use crate::json::{Escapes, Json, JsonString, Read};
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Text(Wording<'a>),
-    /// Any value that is not a text.
+    /// Any value that is not text.
     Data(Data<'a>),
 }
 
-/// A text. One with escapes is decoded when it is first read.
+/// Text. If it has escapes, it is decoded when it is first read.
 #[derive(Debug, Clone)]
 pub(crate) enum Wording<'a> {
     Plain(Cow<'a, str>),
     Spelled(Box<Spelled<'a>>),
 }
 
-/// A text in its JSON spelling.
+/// Text in its JSON spelling.
 #[derive(Debug, Clone)]
 pub(crate) struct Spelled<'a> {
     spelling: JsonString<'a>,
@@ -85,7 +85,7 @@ impl Default for Value<'_> {
 impl<'a> Value<'a> {
     pub(crate) const NULL: Self = Self::Data(Data::Null);
 
-    /// Makes a text, borrowed or owned.
+    /// Creates a text value from a borrowed or owned string.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         Self::Text(Wording::Plain(text.into()))
     }
@@ -98,7 +98,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value if it is a text.
+    /// Returns the value if it is text.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text.as_str()),
@@ -106,7 +106,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a non-negative integer, also from a text or from `3.0`.
+    /// Returns the value as a non-negative integer, if it is one. Text such as `"3"` and the number `3.0` count too.
     pub(crate) fn as_count(&self) -> Option<u64> {
         match self {
             Self::Text(text) => text.as_str().trim().parse().ok(),
@@ -114,14 +114,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as JSON. A text that holds a JSON list or object is parsed. Any other text becomes a
+    /// Returns the value as JSON. Text that holds a JSON list or object is parsed. Any other text becomes a
     /// string.
     pub(crate) fn to_data(&self) -> Data<'_> {
         let parsed = self.as_str().and_then(Data::of_text);
         parsed.unwrap_or_else(|| self.to_plain_data())
     }
 
-    /// Returns the value as JSON, with all texts as strings.
+    /// Returns the value as JSON. Text always becomes a string, even if it holds JSON.
     pub(crate) fn to_plain_data(&self) -> Data<'_> {
         match self {
             Self::Text(text) => Data::Text(Cow::Borrowed(text.as_str())),
@@ -136,7 +136,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value as a text, or as JSON if it is not a text. `None` for null.
+    /// Returns the value as text; a value that is not text is written as JSON. Returns `None` for null.
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Data(Data::Null) => None,
@@ -166,7 +166,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
     }
 }
 
-/// Names with values.
+/// The names of attributes with their values as text.
 pub(crate) type Content<'r> = Vec<(&'r str, Option<Cow<'r, str>>)>;
 
 /// The attributes of a span, an event or a log record, in order.
@@ -181,7 +181,7 @@ impl<'a> Attributes<'a> {
     /// Initial capacity.
     const ROOM: usize = 12;
 
-    /// Adds an attribute, unless its value is null. The last one of a name counts.
+    /// Adds an attribute, unless its value is null. If a name is added more than once, its last value counts.
     pub(crate) fn push(&mut self, key: Key<'a>, value: Value<'a>) {
         if matches!(value, Value::Data(Data::Null)) {
             return;
@@ -209,27 +209,27 @@ impl<'a> Attributes<'a> {
         self.entries.iter().rev().find(|(key, _)| *key == Key::Known(name)).map(|(_, value)| value)
     }
 
-    /// Returns the value of a name if it is a non-empty text.
+    /// Returns the value of an attribute if it is non-empty text.
     pub(crate) fn name(&self, name: Attr) -> Option<&str> {
         self.get(name)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// Returns the first of these that is present.
+    /// Returns the value of the first of these attributes that is present.
     pub(crate) fn first_of(&self, names: &[Attr]) -> Option<&Value<'a>> {
         names.iter().find_map(|name| self.get(*name))
     }
 
-    /// Returns the first of these that is a non-empty text.
+    /// Returns the first value of these attributes that is non-empty text.
     pub(crate) fn first_name(&self, names: &[Attr]) -> Option<&str> {
         names.iter().find_map(|name| self.name(*name))
     }
 
-    /// Returns the first of these that is a non-negative integer.
+    /// Returns the first value of these attributes that is a non-negative integer (see [`Value::as_count`]).
     pub(crate) fn first_count(&self, names: &[Attr]) -> Option<u64> {
         names.iter().find_map(|name| self.get(*name)?.as_count())
     }
 
-    /// Returns the parts of spread messages, with the rest of their names.
+    /// Returns the parts of spread messages, each with its name after the prefix.
     pub(crate) fn spread(&self, spread: Spread) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.entries.iter().filter_map(move |(key, value)| match key {
             Key::Part(name) => Some((name.strip_prefix(spread.prefix())?, value)),
@@ -267,7 +267,7 @@ impl Serialize for Attributes<'_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Attributes<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// A text that borrows if it can.
+        /// A string that is borrowed if possible.
         #[derive(Deserialize)]
         struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
 
