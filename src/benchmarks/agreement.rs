@@ -1,4 +1,4 @@
-//! Agreement of two annotators on failures and their modes.
+//! Agreement between two annotators on failures and their modes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::read::{Record, StepRange, ordered};
 use crate::names::named;
 use crate::stats::{cohens_kappa, ratio};
 
-/// The least Jaccard index of two ranges that match.
+/// The minimum Jaccard index for two ranges to match.
 const MIN_OVERLAP: f64 = 0.3;
 
 /// An episode with the failures that two annotators found.
@@ -52,7 +52,7 @@ impl Record for AnnotatedEpisode {
     }
 }
 
-/// Agreement of two annotators over episodes, see [`agree`].
+/// Agreement between two annotators over episodes; see [`agree`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
@@ -77,9 +77,9 @@ pub struct Agreement {
 pub struct EpisodeAgreement {
     /// Id of the episode.
     pub id: String,
-    /// Among each annotator's core failures; positions count only these.
+    /// The matching of core failures. Its positions count only core failures.
     pub core: Matching,
-    /// Among all failures.
+    /// The matching of all failures.
     pub all: Matching,
 }
 
@@ -93,11 +93,11 @@ pub struct Matching {
     pub b: usize,
     /// Number of matched pairs.
     pub matched: usize,
-    /// The positions of their failures, counted from 0, in order of the first.
+    /// The 0-based positions of each pair's failures, sorted by the position of the first annotator's.
     pub pairs: Vec<(usize, usize)>,
 }
 
-/// Agreement of two annotators on core failures or on all.
+/// Agreement between two annotators on core failures or on all failures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AgreementScore {
@@ -107,16 +107,16 @@ pub struct AgreementScore {
     pub a: u64,
     /// Number of failures of the second.
     pub b: u64,
-    /// F1 of finding the same failures. Without failures `None`, or 0 by the code.
+    /// F1 of finding the same failures. Without failures, `None` by the paper's definition, 0 by the code's.
     pub f1: Option<f64>,
-    /// Cohen's kappa of the modes of matched pairs; `None` without pairs. If all modes are the same, `None`,
-    /// or 1 by the code.
+    /// Cohen's kappa of the modes of matched pairs; `None` without pairs. If all modes are the same, `None` by
+    /// the paper's definition, 1 by the code's.
     pub mode_kappa: Option<f64>,
 }
 
 type Failures<'e> = Vec<&'e AnnotatedFailure>;
 
-/// Matches the failures of two annotators over episodes, and measures their agreement.
+/// Matches the failures of two annotators in each episode, and measures the annotators' agreement.
 ///
 /// Failures match one to one, and only if the Jaccard index of their ranges is at least 0.3. The paper
 /// matches the best pair first; the code takes the first annotator's failures in order.
@@ -197,7 +197,7 @@ impl<'e> Pool<'e> {
             }
             _ => Some(0.0),
         };
-        // If both annotators use one and the same mode, kappa is undefined; the code takes it for 1.
+        // If both annotators use one and the same mode, kappa is undefined; the code sets it to 1.
         let one_label = (code && !self.modes.is_empty()).then_some(1.0);
         let mode_kappa = cohens_kappa(self.modes).map(|found| found.kappa).or(one_label);
         AgreementScore { matched, a: self.a, b: self.b, f1, mode_kappa }
@@ -212,7 +212,7 @@ fn pairs<'m, 'e>(
     matching.pairs.iter().filter_map(move |(in_a, in_b)| Some((*a.get(*in_a)?, *b.get(*in_b)?)))
 }
 
-/// Matches pairs in order of decreasing overlap, if neither failure is matched yet.
+/// Matches pairs in order of decreasing overlap, skipping failures that are already matched.
 fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut candidates = Vec::new();
     for (in_a, of_a) in a.iter().enumerate() {
@@ -238,7 +238,7 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
     found
 }
 
-/// Matches each failure of `a`, in order, with the unmatched failure of `b` that overlaps it most, if enough.
+/// Matches each failure of `a`, in order, with the unmatched failure of `b` that overlaps it most, if by enough.
 fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
     let mut taken = BTreeSet::new();
     let mut found = Vec::new();

@@ -40,8 +40,8 @@ impl Record for ReflectionRecord {
 /// Joins the reflection on signals with the cases that test them, one record per case with a scored signal.
 ///
 /// `cases` must be those of `evolution`, in the same order. A level is true if the signal's episode passes
-/// it, and all levels before it, in the funnel `table5`: detection, recall of at least 0.6, some failure
-/// judged 1. Without that funnel, nothing is recorded.
+/// it, and all levels before it, in the funnel `table5`: detection, recall of at least 0.6, at least one
+/// failure judged 1. Cases whose episode lacks that funnel are left out.
 #[must_use]
 pub fn reflection_records(
     reflection: &Reflection,
@@ -68,7 +68,7 @@ pub fn reflection_records(
     cases.iter().zip(&evolution.cases).filter_map(record).collect()
 }
 
-/// The relation of reflection and avoidance for one class of failures.
+/// The relation between reflection and avoidance for one class of failures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Relation {
@@ -76,7 +76,7 @@ pub struct Relation {
     pub records: u64,
     /// Records that passed each level, compared with all others.
     pub cumulative: RelationLevels,
-    /// The same, only among the records that passed the previous level.
+    /// The same, but only among the records that passed the previous level.
     pub conditional: RelationLevels,
 }
 
@@ -95,7 +95,7 @@ pub struct RelationLevels {
 /// Avoidance after correct and after wrong reflection.
 ///
 /// The test assumes independent records. Frameworks share cases and signals, so `p` tends to be too small.
-/// Nothing is tested if a group is empty, or if all failures were avoided or none.
+/// Nothing is tested if a group is empty, or if all or none of the failures were avoided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupComparison {
@@ -177,7 +177,7 @@ impl RelationLevels {
 }
 
 impl GroupComparison {
-    /// Compares the records for which `right` is true and those for which it is false; drops the others.
+    /// Compares the records for which `right` is true with those for which it is false; drops the others.
     fn of(records: &[Leveled], right: impl Fn(&Leveled) -> Option<bool>) -> Self {
         let count = |group: bool, avoided: bool| {
             let holds = |record: &&Leveled| right(record) == Some(group) && record.avoided == avoided;
@@ -186,7 +186,7 @@ impl GroupComparison {
         Self::of_counts(count(true, true), count(true, false), count(false, true), count(false, false))
     }
 
-    /// Compares both groups by their counts: `avoided` and `failed` after correct reflection, the other two
+    /// Compares the two groups by their counts: `avoided` and `failed` after correct reflection, the other two
     /// after wrong reflection.
     #[must_use]
     pub fn of_counts(avoided: u64, failed: u64, wrong_avoided: u64, wrong_failed: u64) -> Self {
@@ -258,7 +258,7 @@ mod tests {
             assert!((found.far_wrong.unwrap() - percents[1]).abs() < 0.0005);
             assert!((found.p.unwrap() / p - 1.0).abs() < 0.02, "{found:?}");
             assert_eq!(found.stars, Some(stars));
-            // phi is z over the root of n.
+            // phi is z divided by the square root of n.
             let n: f64 = 3310.0;
             assert!((found.phi.unwrap() - found.z.unwrap() / n.sqrt()).abs() < 1e-12);
         }

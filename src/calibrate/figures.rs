@@ -102,7 +102,7 @@ pub struct Flip {
     pub entry: String,
     /// Number of the trial, at least 1.
     pub trial: u32,
-    /// The perturbations that each flip it alone, or all of them if none does.
+    /// The perturbations that each flip the verdict on their own, or all perturbations if none does.
     pub perturbations: Vec<Perturbation>,
     /// The verdict without perturbations; true if detected.
     pub from: bool,
@@ -181,7 +181,7 @@ pub struct DetectorReport {
     pub verdicts: Vec<EntryVerdict>,
 }
 
-/// The calibration of several detectors, see [`calibrate`](crate::calibrate).
+/// The calibration of several detectors; see [`calibrate`](crate::calibrate).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CalibrationReport {

@@ -21,8 +21,8 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum Perturbation: "perturbation" {
-        /// Replaces the ASCII letters of tool names, one to one, also in the reference route. Names that
-        /// detectors know, such as `bash`, stay.
+        /// Replaces the ASCII letters of tool names, one to one, including in the reference route. Names that
+        /// detectors know, such as `bash`, are kept.
         RenamedTools = "renamed_tools",
         /// Replaces the ASCII letters of call ids, one to one.
         RenamedCallIds = "renamed_call_ids",
@@ -33,7 +33,7 @@ named! {
         NeutralMessages = "neutral_messages",
         /// Shifts the numbers of steps and turns.
         ShiftedSteps = "shifted_steps",
-        /// Splits turns into a turn for each step, if their calls all differ and all have recorded arguments.
+        /// Splits each turn into one turn per step, if the turn's calls all differ and all have recorded arguments.
         SplitTurns = "split_turns",
         /// Replaces the ASCII letters in the ids of the trace and its parent, and in the agent's name.
         RenamedIds = "renamed_ids",
@@ -80,7 +80,7 @@ pub fn perturb(trace: &Trace, perturbations: &[Perturbation], seed: u64) -> Resu
         changes.push(&step, &mut builder)?;
         shifts.insert(step.index(), changes.shift);
     }
-    // Labels of failures name steps, so they move with them.
+    // Labelled failures refer to steps by index, so their ranges shift with the steps.
     let shift =
         |step: u64| step.saturating_add(shifts.range(step..).next().map_or(changes.shift, |(_, by)| *by));
     let mut failures = trace.failures().to_vec();
@@ -232,7 +232,7 @@ fn moved(index: u64, shift: u64) -> Result<u64> {
     index.checked_add(shift).ok_or_else(beyond)
 }
 
-/// Returns true if milestones are scores: distances between them are counted in steps, so none may be added.
+/// Returns true if a milestone is a score. Distances are then counted in steps, so no step may be added.
 fn has_scores(route: &ReferenceRoute) -> bool {
     route.milestones().iter().any(|milestone| matches!(milestone.target, Target::Score(_)))
 }

@@ -1,4 +1,4 @@
-//! References of golden entries to traces in files, with a digest of the labelled trace.
+//! References from golden entries to traces in other files, each with the digest of the labelled trace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use crate::trace::{Digest, Trace};
 
 /// The location of a golden entry's trace in another file, for data that must not be copied.
 ///
-/// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the file of
-/// the entry. `run` is the source's id, or `#` and the 0-based position among the readable runs.
+/// In JSON: `{"file": "runs/today.json", "run": "sim-17", "digest": "…"}`. `file` is relative to the folder
+/// of the entry's file. `run` is the run's id in its source, or `#` and the 0-based position among the readable runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceReference {
@@ -21,11 +21,11 @@ pub struct TraceReference {
     pub file: String,
     /// The run in it.
     pub run: String,
-    /// [`trace_digest`] of the labelled run. If the run in the file has another, loading fails.
+    /// [`trace_digest`] of the labelled run. If the run in the file has a different digest, loading fails.
     pub digest: String,
 }
 
-/// Returns the digest of a trace without its own id and source: 32 hexadecimal digits.
+/// Returns the digest of a trace, not counting its id and source: 32 hexadecimal digits.
 ///
 /// ```
 /// use serde_json::json;
@@ -41,7 +41,7 @@ pub fn trace_digest(trace: &Trace) -> String {
     content(trace).to_string()
 }
 
-/// Returns the digest of a trace without its own id and source.
+/// Returns the digest of a trace, not counting its id and source.
 pub(super) fn content(trace: &Trace) -> Digest {
     let mut metadata = trace.metadata().clone();
     (metadata.id, metadata.source) = (None, None);
@@ -91,7 +91,7 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// Returns the run with this id, else the run at this 0-based position, written with or without `#`.
+/// Returns the run with this id, or if there is none, the run at this 0-based position, written with or without `#`.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read_traces, calibrate::run_of};
@@ -103,7 +103,7 @@ fn read(path: &Path) -> Result<Vec<Trace>> {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) if no run matches, or several runs have the id.
+/// [`ErrorKind::Golden`](crate::ErrorKind::Golden) if no run matches, or if several runs have the id.
 pub fn run_of<'t>(runs: &'t [Trace], name: &str) -> Result<&'t Trace> {
     let mut named = runs.iter().filter(|trace| trace.metadata().id.as_deref() == Some(name));
     if let Some(first) = named.next() {

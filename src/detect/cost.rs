@@ -25,7 +25,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Returns input and output tokens together, if either is known.
+    /// Returns the sum of the input and output tokens, or the one that is known; `None` if neither is.
     #[must_use]
     pub fn tokens(&self) -> Option<u64> {
         plus(self.input_tokens, self.output_tokens)
@@ -41,7 +41,7 @@ impl Cost {
     }
 }
 
-/// Adds known values.
+/// Adds the values that are known; `None` if neither is.
 fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
@@ -55,7 +55,7 @@ fn plus(one: Option<u64>, other: Option<u64>) -> Option<u64> {
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     steps: u64,
-    /// The index after each gap in the step indices, and the number of steps before it.
+    /// The index of the first step and of each step after a gap in the indices, with the number of steps before it.
     stretches: Vec<(u64, u64)>,
     next_index: u64,
     /// The steps with usage.
@@ -138,7 +138,7 @@ impl Meter {
         self.cost(0, u64::MAX).unwrap_or(Cost { steps: self.steps, ..Cost::default() })
     }
 
-    /// Returns the cost of the steps inside these ranges, each step once. The ranges must be sorted.
+    /// Returns the cost of the steps inside these ranges, counting each step once. The ranges must be sorted.
     pub(crate) fn inside(&self, ranges: impl IntoIterator<Item = (u64, u64)>) -> Cost {
         let mut sum = Cost::default();
         let mut open: Option<(u64, u64)> = None;
@@ -170,7 +170,7 @@ impl Meter {
         let mut next = marks.iter().peekable();
         while let Some(mark) = next.next() {
             duration = plus(duration, mark.duration());
-            // The last step of a turn carries the tokens of the turn.
+            // The turn's last step with usage in the range carries the turn's tokens known so far.
             if next.peek().is_none_or(|after| after.turn != mark.turn) {
                 input = plus(input, mark.input());
                 output = plus(output, mark.output());
@@ -207,7 +207,7 @@ impl Meter {
             + self.spans.capacity() * size_of::<(u64, SpanId)>()
     }
 
-    /// Sets the cost of a finding and the span of its last step.
+    /// Sets the cost of a finding, and its span to that of its last step.
     pub(crate) fn complete(&self, finding: &mut Finding) {
         finding.cost = self.cost(finding.first, finding.last);
         finding.span = self.span(finding.last);
@@ -216,7 +216,7 @@ impl Meter {
     /// Sorts the findings of a verdict, makes their ids unique, and completes them.
     pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
-            // The sort is stable: findings in one place keep the order of the rule.
+            // The sort is stable: findings with the same range keep the order in which the rule reported them.
             judgement.findings.sort_by_key(|finding| (finding.first, finding.last));
             if judgement.findings.len() > 1 {
                 number_twins(&mut judgement.findings);
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(Meter::default().total(), Cost::default());
     }
 
-    /// Responses of a message, of a message and two calls, and of a call.
+    /// Responses with messages only, with a message and two calls, and with a single call.
     #[test]
     fn messages_count_where_their_response_made_no_call() {
         let native = r#"{"version": 1, "steps": [

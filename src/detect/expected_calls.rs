@@ -8,7 +8,7 @@ use crate::trace::{Actor, Digest, DigestMap, Members, ReferenceAction, empty, ma
 /// A call that is expected.
 #[derive(Debug)]
 pub(crate) struct Expectation {
-    /// The digest of the tool and its caller, which must be equal.
+    /// The digest of the tool and its caller. A matching call has the same digest.
     pub(crate) tool: Digest,
     /// The arguments that must be equal, in order. An argument that the reference does not give is `None`, and no call
     /// matches it.
@@ -20,13 +20,13 @@ pub(crate) struct Expectation {
 pub(crate) enum Missed<S> {
     /// It was made and failed every time, first at this step.
     Rejected(S),
-    /// The tool was called with other arguments, first at this step. These arguments differ there.
+    /// The tool was called with other arguments, first at this step. That call differs in these arguments.
     Arguments(S, Vec<String>),
     /// The tool was never called.
     NeverCalled,
 }
 
-/// A fold over calls; `S` is the step of a call. The cost of a call grows with the number of different lists of
+/// A fold over calls; `S` is the step of a call. The cost per call grows with the number of different lists of
 /// compared arguments for its tool, not with the number of expected calls.
 #[derive(Debug, Default)]
 pub(crate) struct ExpectedCalls<S> {
@@ -40,7 +40,7 @@ struct Tool<S> {
     forms: Vec<Form<S>>,
     /// The step of its first call.
     first: Option<S>,
-    /// Whether the arguments of a call were not recorded. That call may have been an expected one.
+    /// Whether the arguments of any call were not recorded. That call may have been an expected one.
     in_doubt: bool,
 }
 
@@ -50,7 +50,7 @@ struct Form<S> {
     names: Vec<String>,
     /// The values that the first call of the tool gave.
     first: Vec<Option<Digest>>,
-    /// The outcome of each expected call, by its joined values.
+    /// The outcome of each expected call, keyed by its joined values.
     fates: DigestMap<Fate<S>>,
 }
 

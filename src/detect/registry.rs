@@ -23,7 +23,7 @@ use crate::trace::Actors;
 /// let detectors = registry.build(&["loop", "wasted_actions"], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), 2);
 ///
-/// // Without names, the default detectors run, and the opt-in ones that are configured.
+/// // Without names, builds the default detectors and the opt-in ones that are configured.
 /// let config = json!({"malformed_call": {}});
 /// let detectors = registry.build(&[], Preset::Default, Actors::Agent, &config)?;
 /// assert_eq!(detectors.len(), wrongturn::default_detectors().len() + 1);

@@ -36,16 +36,16 @@ named! {
 pub struct RouteInefficiencyConfig {
     /// Whose actions count, if the milestones are actions.
     pub actors: Actors,
-    /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which a way is too
-    /// long; above 0.
+    /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which the agent's
+    /// route is too long; above 0.
     pub ratio: f64,
-    /// The least number of steps beyond the reference distance (`pairs`).
+    /// The minimum number of steps beyond the reference distance (`pairs`).
     pub min_extra: u64,
-    /// Whether the start of the trace counts as a milestone, if actions are compared in pairs.
+    /// Whether the start of the trace counts as a milestone, if expected actions are compared pair by pair.
     pub from_start: bool,
     /// How a run is compared with expected actions.
     pub routes: RouteScope,
-    /// The least weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
+    /// The minimum weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
     pub min_wasted: f64,
     /// The minimum of `wasted² / actions` (`run`), as in [`WastedActionsConfig::min_impact`]; at least 0.
     pub min_impact: f64,
@@ -67,7 +67,8 @@ impl Default for RouteInefficiencyConfig {
 }
 
 impl RouteInefficiencyConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: only the ratio, from one milestone to the next.
+    /// Creates the configuration of the `BenchTrace` benchmark's published rule: only the ratio, from one milestone to
+    /// the next.
     #[must_use]
     pub fn bench_trace() -> Self {
         Self { min_extra: 0, routes: RouteScope::Pairs, ..Self::default() }
@@ -133,7 +134,7 @@ impl Rule for RouteInefficiency {
 pub struct MilestoneEvidence {
     /// The step at which the reference reaches it.
     pub reference_step: u64,
-    /// The label of the milestone, else its action; `start` for the start of the run.
+    /// The label of the milestone, or its action if it has no label; `start` for the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// The score that reaches it.
@@ -156,7 +157,7 @@ pub enum RouteInefficiencyEvidence {
 pub struct PairEvidence {
     /// Steps that the agent took between the two milestones, or to the end of the trace.
     pub steps: u64,
-    /// Steps that the reference takes.
+    /// Steps that the reference takes between them.
     pub reference_steps: u64,
     /// `steps / reference_steps`.
     pub ratio: f64,
@@ -189,7 +190,7 @@ struct State {
     waste: Waste,
     /// Whether the run is compared as a whole.
     whole: bool,
-    /// Whether an action has its arguments recorded.
+    /// Whether any action so far has recorded arguments.
     comparable: bool,
     /// Why the trace cannot be judged.
     not_applicable: Option<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! Writes findings in the formats of other systems, and renders annotations of GitHub Actions.
+//! Writes findings in the formats of other systems, and renders GitHub Actions annotations.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ named! {
         RunsCsv = "runs-csv",
         /// SARIF 2.1.0, for code scanning.
         Sarif = "sarif",
-        /// Annotations of GitHub Actions, one per line.
+        /// GitHub Actions annotations, one per line.
         Github = "github",
     }
 }
@@ -74,7 +74,7 @@ pub struct FindingsWriter<W> {
 }
 
 impl<W: Write> FindingsWriter<W> {
-    /// Starts a document: writes the heading of a table, or the rules of a SARIF log.
+    /// Starts a document: writes the header row of a table, or the rules of a SARIF log.
     ///
     /// # Errors
     /// Those of `out`.
@@ -91,7 +91,7 @@ impl<W: Write> FindingsWriter<W> {
         self.add(&self.format.render(record))
     }
 
-    /// Writes the findings of a run that [`FindingsFormat::render`] returned for the same format.
+    /// Writes the findings of a run, as rendered by [`FindingsFormat::render`] for the same format.
     ///
     /// # Errors
     /// Those of the output.

@@ -70,8 +70,8 @@ impl<'a> Json<'a> {
         Self { bytes, at: 0, depth: 0, index: None, validation: Validation::Structure }
     }
 
-    /// Creates a reader that takes the ends of long strings, lists and objects from `index`, and adds those
-    /// that it checks.
+    /// Creates a reader that takes the ends of long strings, lists and objects from `index`, and adds to it
+    /// those that it checks.
     pub(crate) fn with_index(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         Self { index, ..Self::new(bytes) }
     }

@@ -16,7 +16,7 @@ pub struct AssemblerOptions {
     /// How long a trace may be silent before it is closed (default: 24 h). If it is shorter than `idle`,
     /// `idle` applies.
     pub expire: Duration,
-    /// How long a trace stays open for its other spans after its ended root span has arrived (default: 10 s).
+    /// How long a trace stays open for its other spans after its completed root span has arrived (default: 10 s).
     pub grace: Duration,
     /// How long a trace may be silent before it is closed if its agent has ended but its root span has not
     /// arrived, for example because another process sends it elsewhere (default: 30 s).
@@ -30,17 +30,18 @@ pub struct AssemblerOptions {
     /// The number of spans and log records that an open trace needs before it is judged (default: 3). With 0,
     /// their arrival never causes a judgement.
     pub min_spans_to_judge: usize,
-    /// The limit of bytes for all open and parked traces (default: 1 GiB). Beyond it, the trace that has been
-    /// silent longest is parked if open traces hold more than half of it, or else evicted.
+    /// The maximum number of bytes for all open and parked traces (default: 1 GiB). Beyond it, if open traces hold more
+    /// than half of the limit, the open trace that has been silent longest is parked, or evicted if no other is open;
+    /// otherwise the parked trace that has been silent longest is evicted.
     pub max_bytes: usize,
-    /// The limit of bytes for the detectors of one run (default: 8 MiB); see
+    /// The maximum number of bytes for the detectors of one run (default: 8 MiB); see
     /// [`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit).
     pub max_memory: usize,
     /// The number of closed traces that are remembered, to recognise late pieces (default: 100,000). If their
     /// ids take more than 64 bytes on average, fewer are remembered.
     pub remembered: usize,
-    /// If true, an answer that begins with `Error` counts as an error if its span does not mark one (default:
-    /// true).
+    /// If true, an answer that begins with `Error` counts as an error even if its span does not mark it as one
+    /// (default: true).
     pub text_errors: bool,
 }
 
@@ -63,16 +64,16 @@ impl Default for AssemblerOptions {
     }
 }
 
-/// The least time between two judgements of a trace, in nanoseconds for each of its pieces. Judging takes
-/// about 10 µs for each piece, so a trace uses at most a twentieth of a processor core.
+/// The minimum time between two judgements of a trace, in nanoseconds per piece. Judging takes about 10 µs
+/// per piece, so a trace uses at most a twentieth of a processor core.
 const PACE: u64 = 200_000;
 /// A trace waits for its next judgement at least this many times the delay of its last one, up to
-/// [`MOST_PATIENCE`]. If the caller is late, each trace is judged less often.
+/// [`MOST_PATIENCE`] nanoseconds. If the caller is late, each trace is judged less often.
 const PATIENCE: u64 = 4;
 const MOST_PATIENCE: u64 = 4_000_000_000;
 
 impl AssemblerOptions {
-    /// Returns when to judge a trace again, from the arrival of a piece, the time and delay of the last
+    /// Returns when to judge a trace again, given the arrival of a piece, the time and delay of the last
     /// judgement, and the number of pieces.
     pub(super) fn judge_again(&self, came: u64, (judged, late): (u64, u64), pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));

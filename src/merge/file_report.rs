@@ -9,10 +9,10 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{FileSummary, StoredPath};
 use crate::trace::Unpaired;
 
-/// The greatest number of names, and of errors, kept for a file.
+/// The maximum number of names, and of errors, kept for a file.
 const KEPT: usize = 10;
 
-/// The greatest number of files with errors that sums name.
+/// The maximum number of files with errors that a [`FileSums`] lists.
 const NAMED: usize = 100;
 
 /// The format name of a file with several formats.
@@ -42,8 +42,8 @@ pub struct ReadCounts {
     pub unpaired: Unpaired,
     /// Errors.
     pub errors: u64,
-    /// Files, or parts of one, that were read in full (without errors), in part and not at all (with errors
-    /// and no runs).
+    /// The numbers of files, or parts of one, that were read in full (without errors), in part, and not at all
+    /// (with errors and no runs).
     pub parts: [u64; 3],
 }
 

@@ -20,7 +20,7 @@ use crate::trace::{
 struct Grammar {
     /// Substrings of a text with a call, and of a prompt that defines the grammar. One of them is enough.
     marks: &'static [&'static str],
-    /// Finds the calls of a text.
+    /// Finds the calls in a text.
     calls: fn(&str) -> Vec<Written>,
     /// Further substrings, all of which a prompt needs to define the grammar; `None` if no prompt suffices.
     prompt: Option<&'static [&'static str]>,
@@ -39,7 +39,7 @@ const fn defined(
     Grammar { marks, calls, prompt: Some(prompt), answer: None, is_in_environment: false }
 }
 
-/// The most specific first.
+/// The grammars, most specific first.
 static GRAMMARS: [Grammar; 14] = [
     defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
@@ -56,7 +56,7 @@ static GRAMMARS: [Grammar; 14] = [
     Grammar { prompt: None, ..defined(&["```"], text_grammars::command_blocks, &[]) },
     // MedAgentBench.
     defined(&["GET ", "POST "], text_grammars::requests, &["\nGET url", "\nPOST url"]),
-    // The database of AgentBench.
+    // The database task of AgentBench.
     defined(&["Action: Operation"], text_grammars::react, &[]),
     defined(&["ACTION"], text_grammars::react, &["ACTION:", "THOUGHT:"]),
     defined(&["Action"], text_grammars::react, &["Action:", "Thought:"]),
@@ -179,7 +179,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     }
 }
 
-/// Gives an answer to a call. Without a call, the answer stays unpaired.
+/// Assigns an answer to a call. Without a call, the answer stays unpaired.
 fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
     match call {
         Some(call) => _ = run.answer_call(call, answer),
@@ -187,8 +187,7 @@ fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer
     }
 }
 
-/// Gives the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`) to calls that are
-/// recorded.
+/// Pairs recorded calls with the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`).
 fn read_answers(run: &mut Assembler<'_>) {
     run.pair_new();
     let is_open = |entry: &Entry<'_>| matches!(entry, Entry::Call(_, None, _));
@@ -245,7 +244,7 @@ pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
     outcome(&text.text().to_str()).answer(Content::Present(text))
 }
 
-/// Returns an answer without the mark of OpenHands before it.
+/// Returns an answer without the mark that OpenHands puts before it.
 pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     let is_marked =
         ["OBSERVATION:", "EXECUTION RESULT of ["].iter().any(|mark| text.text().starts_with(mark));
@@ -270,7 +269,7 @@ const FAILURES: [&str; 12] = [
     "{\"error\": \"",
 ];
 
-/// Returns the outcome of a call, by the text of its answer.
+/// Infers the outcome of a call from the text of its answer.
 fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
     if let Some(outcome) =

@@ -1,4 +1,4 @@
-//! Computes the replication over chosen groups, with recovery by program next to the published rule.
+//! Computes the replication over chosen groups, with recovery by program alongside the published rule.
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -51,9 +51,9 @@ pub struct NamedGroup {
     /// Errors recovered, by program; 0 if [`DefaultRecovery`](super::DefaultRecovery) was not among the
     /// detectors.
     pub recovered_by_program: u64,
-    /// Recovery rate by program against reward, all runs with a reward.
+    /// The correlation of recovery rate by program with reward, over all runs with a reward.
     pub r_recovery_by_program_reward: Coefficient,
-    /// Recovery rate by program against reward, runs with errors only.
+    /// The correlation of recovery rate by program with reward, over runs with errors only.
     pub r_recovery_by_program_reward_errors_only: Coefficient,
 }
 
@@ -65,7 +65,7 @@ pub struct NamedGroup {
 pub struct GroupedReplication {
     /// The keys of the groups.
     pub by: Vec<GroupBy>,
-    /// Recovery, by both rules, against the reward over all runs that count.
+    /// The association of recovery, by both rules, with the reward, over all runs that count.
     pub overall: Vec<Association>,
     /// The groups, sorted by their names. Without keys, one group holds all runs.
     pub groups: Vec<NamedGroup>,

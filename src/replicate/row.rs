@@ -53,7 +53,7 @@ pub struct SimulationRow {
     pub errors: u64,
     /// Failed calls whose tool succeeded later, as `tool_error_recovery` counts them.
     pub recovered: u64,
-    /// `recovered / errors`; 1 without errors.
+    /// `recovered / errors`; 1 if there are no errors.
     pub recovery_rate: f64,
     /// Whether `tool_error_recovery` was detected.
     pub detected: bool,
@@ -63,7 +63,7 @@ pub struct SimulationRow {
     /// The measures of [`DefaultRecovery`](super::DefaultRecovery), if it was among the detectors.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub default_rule: Option<DefaultMeasures>,
-    /// The digest of messages and actions, if the scan takes digests
+    /// The digest of the run's messages and actions, if the scan takes digests
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)) and the run has steps. It identifies copies of a
     /// run. Not in JSON.
     #[serde(skip)]
@@ -108,7 +108,7 @@ impl SimulationRow {
         })
     }
 
-    /// Returns `file#id`, or `file#position` without an id.
+    /// Returns `file#id`, or `file#position` if the run has no id.
     pub(super) fn name(&self) -> String {
         match &self.id {
             Some(id) => format!("{}#{id}", self.file),

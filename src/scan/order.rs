@@ -12,7 +12,7 @@ use crate::read::{ReadSummary, SpanBatch, SpanPool};
 /// The position of a batch: the index of its file, and its number within the file.
 pub(super) type Key = (usize, u64);
 
-/// A run or an error of a batch. `name` is that of a run without actions, for the summary.
+/// A run or an error of a batch. `name` is set only for a run without actions, which the summary names.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
@@ -110,7 +110,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
 
     /// Waits for a change, but only for a short time.
     pub(super) fn wait(&self) {
-        /// Long enough to cost nothing, short enough to notice pieces that are queued in the meantime.
+        /// Long enough to cost almost nothing, short enough to notice soon that pieces were queued in the meantime.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
         let mut state = self.lock();
         state.waiters += 1;
@@ -272,8 +272,8 @@ impl<T> Joined<T> {
         }
     }
 
-    /// Ends a file. `unreported` is `None` if its beginning was reported. Returns the summary if it is final:
-    /// the file holds no spans, or they get another summary.
+    /// Ends a file. `unreported` is `None` if its beginning was reported. Returns the summary if it is final,
+    /// that is, if the file holds no spans or its spans get a summary of their own.
     fn end(&mut self, file: usize, summary: FileSummary, unreported: Option<Vec<T>>) -> Option<FileSummary> {
         if !std::mem::take(&mut self.holds_spans) {
             return Some(summary);

@@ -65,7 +65,7 @@ impl SourceFile {
         }
     }
 
-    /// Returns the header of its tau2 directory, if it is a run of one.
+    /// Returns the header of the file's tau2 directory, if the file is a run of such a directory.
     pub(super) fn header(&self, options: &ReadOptions) -> Option<&Header> {
         match &self.role {
             Role::RunOf(shared) => Some(shared.get(options)),
@@ -111,7 +111,7 @@ pub(super) struct FoundFile {
     pub(super) pieces: Option<Arc<[Piece]>>,
 }
 
-/// An entry of a directory that is not a symbolic link.
+/// A directory entry that is not a symbolic link.
 struct Entry {
     /// Its path with links resolved.
     place: PathBuf,
@@ -133,7 +133,7 @@ struct Found {
     errors: Vec<Error>,
 }
 
-/// The greatest number of endings that are counted separately.
+/// The maximum number of endings that are counted separately.
 const MOST_ENDINGS: usize = 100;
 
 /// The files found at the given paths, and those not read.
@@ -188,13 +188,13 @@ where
     places.into_iter().collect()
 }
 
-/// Returns the files at the given paths, sorted, each once. Of a directory, returns the files at all levels
-/// that are named like inputs. `-` is standard input.
+/// Returns the files at the given paths, sorted, each once. For a directory, returns the files at all levels
+/// that have the names of inputs. `-` is standard input.
 pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
     let mut directories = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
-    // Sorted: of two paths to a file, the same one is taken in whatever order they are given.
+    // Sorted, so that of two paths to one file the same one is taken, in whatever order they are given.
     sorted.sort();
     sorted.dedup();
     for path in sorted {
@@ -240,8 +240,8 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
 
 impl Found {
     /// Finds the files at a path. Records an error for a path that cannot be read. Visits a directory once,
-    /// even if links lead back to it. `asked_for` is true for a given path, which may also be a pipe or a
-    /// device.
+    /// even if links lead back to it. `asked_for` is true for a path that was given, which may also be a pipe or
+    /// a device.
     fn visit(
         &mut self,
         path: PathBuf,
@@ -260,7 +260,7 @@ impl Found {
                 self.enter(&path, &place, visited);
             }
         } else if !target.is_file() && !asked_for {
-            let what = "neither a file nor a directory; it is read only where it is named itself";
+            let what = "neither a file nor a directory; it is read only if its own path is given";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
         } else if self.is_new(place) {
             let is_regular = target.is_file();
@@ -321,13 +321,13 @@ impl Found {
         *self.others.entry(if is_one_more { String::new() } else { ending }).or_default() += 1;
     }
 
-    /// Returns true if files below a directory were found before, by other paths.
+    /// Returns true if files below a directory were found before, through other paths.
     fn has_any_below(&self, path: &Path) -> bool {
         self.folders.contains(&fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
     }
 }
 
-/// Returns the header of a tau2 directory, `results.json`, if this is its directory of runs.
+/// Returns the header of a tau2 directory, `results.json`, if `folder` is the directory of its runs.
 fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
     let path = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
     path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))

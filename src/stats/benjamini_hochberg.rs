@@ -12,7 +12,7 @@
 
 use super::{Side, StatsError, float};
 
-/// Adjusts the p-values of several tests for their number (Benjamini and Hochberg), and keeps their order.
+/// Adjusts p-values for the number of tests by Benjamini and Hochberg's method, keeping the order of the values.
 ///
 /// ```
 /// use wrongturn::stats::benjamini_hochberg;

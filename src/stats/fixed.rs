@@ -1,6 +1,6 @@
 //! Sums in fixed point, which do not depend on order or grouping until they saturate.
 //!
-//! An addend is rounded once, to a multiple of 2^-42 (a product to one of 2^-60), and then added as an
+//! An addend is rounded once, to a multiple of 2^-42 (a product to a multiple of 2^-60), and then added as an
 //! integer. Integer addition is associative and commutative, so merged sums equal a single sum bit for bit.
 //!
 //! | bound | value |
@@ -35,7 +35,7 @@ impl Fixed {
     }
 }
 
-/// A sum of integers, in units of 2^-`BITS`.
+/// A sum, held as an integer number of units of 2^-`BITS`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Units<const BITS: u32>(i128);

@@ -25,7 +25,7 @@ use super::interval::Interval;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Kappa {
-    /// The coefficient: 1 for full agreement, 0 for agreement by chance, negative below that.
+    /// The coefficient: 1 for full agreement, 0 for agreement at chance level, negative for less.
     pub kappa: f64,
     /// The number of items.
     pub n: u64,

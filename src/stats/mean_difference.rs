@@ -1,14 +1,15 @@
 //! The difference of two means, or of two rates, over clusters that both sides share.
 //!
-//! With `N`, `M` the numbers of observations of the first and second side, `x̄`, `ȳ` their means, and `n(g)`,
-//! `m(g)` the numbers and `s(g)`, `t(g)` the sums in cluster g of k,
+//! Let `N` and `M` be the numbers of observations of the first and second side, and `x̄` and `ȳ` their means.
+//! In cluster g of k, let `n(g)` and `m(g)` be the numbers of observations, and `s(g)` and `t(g)` their sums. Then
 //!
 //! ```text
 //! d = ȳ - x̄,  e(g) = (t(g) - m(g) ȳ)/M - (s(g) - n(g) x̄)/N
 //! se² = Σ e(g)² * k/(k - 1) * (N + M - 1)/(N + M - 2),  ci95 = d ± t(k - 1) se
 //! ```
 //!
-//! se² is the cluster-robust (CR1) variance of the slope in a regression on the side. If the clusters are
+//! se² is the cluster-robust (CR1) variance of the slope in a regression of the outcome on the side. In the
+//! interval, `t(k - 1)` is the two-sided 95% quantile of Student's t, not a sum. If the clusters are
 //! tasks that both sides tried, the comparison is paired by task.
 //!
 //! Reference: Liang & Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73
@@ -68,8 +69,8 @@ pub struct MeanDifference {
 ///
 /// # Errors
 ///
-/// [`StatsError::NonFinite`] for a sum, with the index of its cluster, [`StatsError::TooFew`] if a side has
-/// no observations, and [`StatsError::InvalidArgument`] if `options` are out of range.
+/// [`StatsError::NonFinite`] for a sum that is not finite, with the index of its cluster, [`StatsError::TooFew`] if a
+/// side has no observations, and [`StatsError::InvalidArgument`] if `options` are out of range.
 pub fn mean_difference(clusters: &[TwoSides], options: &Resampling) -> Result<MeanDifference, StatsError> {
     check_finite(clusters.iter().map(|cluster| (cluster.first.1, cluster.second.1)))?;
     let clusters: Vec<TwoSides> =

@@ -66,7 +66,7 @@ pub struct Correlation {
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::TooFew`] for fewer than three pairs,
-/// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
+/// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], checked in this order.
 pub fn pearson(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [])?;
     if x.len() < MIN_PAIRS {
@@ -174,7 +174,7 @@ impl PearsonAccumulator {
     ///
     /// # Errors
     ///
-    /// [`StatsError::TooFew`] for fewer than three pairs and [`StatsError::ZeroVariance`].
+    /// [`StatsError::TooFew`] for fewer than three pairs, and [`StatsError::ZeroVariance`] if a column is constant.
     pub fn correlation(&self) -> Result<Correlation, StatsError> {
         if self.count() < MIN_PAIRS {
             return Err(StatsError::TooFew { n: self.count(), needed: MIN_PAIRS });
@@ -244,7 +244,7 @@ impl Correlation {
 }
 
 /// Serializes a missing interval as two nulls.
-#[expect(clippy::ref_option, reason = "the signature that serde calls")]
+#[expect(clippy::ref_option, reason = "the signature that serde requires")]
 fn interval_or_nulls<S: Serializer>(interval: &Option<Interval>, serializer: S) -> Result<S::Ok, S::Error> {
     [interval.map(|i| i.low), interval.map(|i| i.high)].serialize(serializer)
 }

@@ -105,7 +105,7 @@ mod tests {
         [(0.52, 16), (0.34, 150), (0.30, 88), (0.23, 222), (0.19, 117), (-0.05, 40), (0.11, 60)];
 
     /// `combine_effects(arctanh(r), 1/(n - 3), method_re="dl", use_t=True)`: `tau2`, `q`, `i2`,
-    /// `mean_effect_re`, its `conf_int` by `sd_eff_w_re_hksj`; `chi2.sf(q, k - 1)`. statsmodels 0.15.0.
+    /// `mean_effect_re`, its `conf_int` from `sd_eff_w_re_hksj`; `chi2.sf(q, k - 1)`. statsmodels 0.15.0.
     #[test]
     fn agrees_with_statsmodels() {
         let pooled = random_effects(&GROUPS).unwrap();
@@ -125,8 +125,8 @@ mod tests {
         assert_close(two.q_p, 0.015142242374175791, 1e-9);
     }
 
-    /// statsmodels leaves τ² negative here. The expected values cut it off at 0, as published, in numpy:
-    /// `mu = sum(w*z)/sum(w); mu ± t.ppf(.975, 2)*sqrt(1/sum(w))`, as the scale is far below 1.
+    /// statsmodels leaves τ² negative here. The expected values, computed in numpy, cut it off at 0, as published:
+    /// `mu = sum(w*z)/sum(w); mu ± t.ppf(.975, 2)*sqrt(1/sum(w))`, because H is far below 1.
     #[test]
     fn groups_that_agree_have_no_variance_between_them() {
         let pooled = random_effects(&[(0.1, 50), (0.11, 60), (0.12, 70)]).unwrap();

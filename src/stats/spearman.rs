@@ -21,7 +21,7 @@ use super::{Correlation, StatsError, float, pearson};
 /// ```
 /// use wrongturn::stats::spearman;
 ///
-/// // Any rising curve is a perfect order.
+/// // Any strictly increasing relation has a rank correlation of 1.
 /// assert_eq!(spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 4.0, 9.0, 16.0])?.r, 1.0);
 /// # Ok::<(), wrongturn::stats::StatsError>(())
 /// ```
@@ -29,7 +29,7 @@ use super::{Correlation, StatsError, float, pearson};
 /// # Errors
 ///
 /// [`StatsError::LengthMismatch`], [`StatsError::TooFew`] for fewer than three pairs,
-/// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], in this order.
+/// [`StatsError::NonFinite`] and [`StatsError::ZeroVariance`], checked in this order.
 pub fn spearman(x: &[f64], y: &[f64]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [])?;
     // As in `pearson`, too few pairs are reported before values that are not finite.

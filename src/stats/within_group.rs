@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
-/// Returns the correlation of `x` with `y` within groups. `group` numbers the group of each pair. Groups of
-/// one are not counted.
+/// Returns the correlation of `x` with `y` within groups. `group` gives the number of each pair's group.
+/// Groups of one are not counted.
 ///
 /// ```
 /// use wrongturn::stats::{pearson, within_group};
@@ -32,8 +32,9 @@ use super::{Correlation, StatsError, float, pearson};
 ///
 /// # Errors
 ///
-/// [`StatsError::LengthMismatch`], [`StatsError::NonFinite`], [`StatsError::TooFew`] if no degree of freedom
-/// is left, and [`StatsError::ZeroVariance`] if a column is constant in every group.
+/// [`StatsError::LengthMismatch`] if the lengths differ, [`StatsError::NonFinite`] if a value is not finite,
+/// [`StatsError::TooFew`] if no degree of freedom is left, and [`StatsError::ZeroVariance`] if a column is constant in
+/// every group.
 pub fn within_group(x: &[f64], y: &[f64], group: &[usize]) -> Result<Correlation, StatsError> {
     check_lengths(x, y, [group])?;
     check_finite(pairs(x, y))?;

@@ -1,7 +1,7 @@
 //! 128-bit digests, used to compare names, arguments and observations without storing them.
 //!
 //! XXH3-128 is fast and well distributed, but not cryptographic: texts that are constructed to collide
-//! compare as equal. A collision by chance is negligible (10^9 texts: below 10^-20).
+//! compare as equal. The probability of a chance collision is negligible (below 10^-20 for 10^9 texts).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::step::{Event, Step};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Kind, Number, Read, spelling_of};
 
-/// The digest of a text or a JSON value. Only equality has a meaning: the bits may change between versions of
+/// The digest of a text or a JSON value. Only equality is meaningful: the bits may change between versions of
 /// this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest(u64, u64);
@@ -80,7 +80,7 @@ const MESSAGE: u64 = 16;
 const ACTION: u64 = 32;
 
 impl Digest {
-    /// Returns the leading 64 bits, which order digests. They are evenly distributed.
+    /// Returns the leading 64 bits, by which digests are sorted first. They are evenly distributed.
     pub(crate) fn leading_bits(self) -> u64 {
         self.0
     }

@@ -64,7 +64,7 @@ macro_rules! id {
             ///
             /// # Errors
             /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the length is wrong, a character is not a
-            /// digit, or all digits are zero.
+            /// hexadecimal digit, or all digits are zero.
             fn from_str(text: &str) -> Result<Self> {
                 let digits = text.len() == 2 * $bytes && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 let number = if digits { $number::from_str_radix(text, 16).ok() } else { None };

@@ -1,11 +1,11 @@
-//! Texts that borrow from their input, plain or in JSON spelling, decoded on demand.
+//! Text borrowed from the input, plain or in its JSON spelling, and decoded on demand.
 
 use std::borrow::Cow;
 
 use super::digest::Digest;
 use crate::json::{Escapes, JsonString};
 
-/// A copy of a text in its spelling, decoded only when it is read.
+/// A copy of a text in its original spelling, decoded only when it is read.
 #[derive(Debug, Clone)]
 pub(crate) struct KeptText {
     spelling: Box<[u8]>,
@@ -82,7 +82,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the length of its spelling, in bytes.
+    /// Returns the length of the text's spelling, in bytes.
     pub(crate) fn len(&self) -> usize {
         self.spelling().len()
     }
@@ -96,13 +96,13 @@ impl<'a> Text<'a> {
         KeptText { spelling: self.spelling().into(), escapes }
     }
 
-    /// Returns the first bytes of its spelling.
+    /// Returns the first `bytes` bytes of the text's spelling.
     pub(crate) fn start(&self, bytes: usize) -> &'a [u8] {
         let spelling = self.spelling();
         spelling.get(..bytes).unwrap_or(spelling)
     }
 
-    /// Returns the digest of the first bytes of its spelling.
+    /// Returns the digest of the first `bytes` bytes of the text's spelling.
     pub(crate) fn start_digest(&self, bytes: usize) -> Digest {
         Digest::of_spelling(self.start(bytes))
     }
@@ -140,7 +140,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns its spelling.
+    /// Returns the text's spelling.
     pub(crate) fn spelling(&self) -> &'a [u8] {
         match self.0 {
             Repr::Plain(text) => text.as_bytes(),
@@ -148,7 +148,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Returns the text as a JSON string, if it is one.
+    /// Returns the text as a JSON string, if it is spelled as one.
     pub(crate) fn json(self) -> Option<JsonString<'a>> {
         match self.0 {
             Repr::Plain(_) => None,
@@ -156,7 +156,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Splits the text at the first line feed. For plainly spelled texts.
+    /// Splits the text at the first line feed. The text must be plainly spelled.
     pub(crate) fn split_line(self) -> (Self, Option<Self>) {
         let split = match self.0 {
             Repr::Plain(text) => text.split_once('\n').map(|(line, rest)| (line.into(), rest.into())),
@@ -165,8 +165,8 @@ impl<'a> Text<'a> {
         split.map_or((self, None), |(line, rest)| (line, Some(rest)))
     }
 
-    /// Splits the text at the first occurrence of `part`, which must have no `/` and no characters that JSON
-    /// escapes except line feeds. For plainly spelled texts.
+    /// Splits the text at the first occurrence of `part`, which must contain no `/`, and no characters that
+    /// JSON escapes other than line feeds. The text must be plainly spelled.
     pub(crate) fn split_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.split_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -176,7 +176,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Like [`Text::split_once`], at the last occurrence.
+    /// Like [`Text::split_once`], but splits at the last occurrence.
     pub(crate) fn rsplit_once(self, part: &str) -> Option<(Self, Self)> {
         match self.0 {
             Repr::Plain(text) => text.rsplit_once(part).map(|(before, after)| (before.into(), after.into())),
@@ -186,7 +186,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Strips the suffix `part`, with the same limits as for [`Text::split_once`].
+    /// Strips the suffix `part`; `None` if the text does not end with it. The same limits apply as for
+    /// [`Text::split_once`].
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         match self.0 {
             Repr::Plain(text) => text.strip_suffix(part).map(Self::from),

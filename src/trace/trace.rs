@@ -142,7 +142,7 @@ impl Trace {
         &self.ending.failures
     }
 
-    /// Feeds the whole trace to a sink, as the run at this 0-based position of a file.
+    /// Feeds the whole trace to a sink, as the run at this 0-based `position` in a file.
     pub fn replay(&self, position: u64, sink: &mut dyn StepSink) {
         sink.begin(position, &self.routing);
         for step in self.steps() {
@@ -170,7 +170,7 @@ impl Trace {
 /// let mut builder = Trace::builder();
 /// builder.push(StepInput::message(Actor::User, "where is it?").at(4))?;
 /// builder.call("look", &json!({"at": "door"}), Status::Ok, "a wall")?;
-/// // A step whose index does not increase is refused; the others stay.
+/// // A step whose index does not increase is rejected; the earlier steps are kept.
 /// assert!(builder.push(StepInput::message(Actor::Agent, "gone").at(2)).is_err());
 /// let trace = builder.metadata(metadata).reward(0.5).build()?;
 /// assert_eq!(trace.steps().map(|step| step.index()).collect::<Vec<_>>(), [4, 5]);
@@ -191,7 +191,7 @@ impl TraceBuilder {
     /// Appends a step.
     ///
     /// # Errors
-    /// See [`StepValidator::admit`]; the step is then not part of the trace.
+    /// See [`StepValidator::admit`]. On error, the step is not added.
     pub fn push(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.steps.push(Record::keep(&step));

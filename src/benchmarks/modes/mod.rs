@@ -84,7 +84,7 @@ pub struct ModeFinding {
     pub evidence: Value,
 }
 
-/// The verdict of each rule on an episode of a text game, see [`detect_modes`].
+/// The verdict of each rule on an episode of a text game; see [`detect_modes`].
 ///
 /// With [`ModeRules::Dataset`], only `format` has a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -98,10 +98,10 @@ pub struct ModeReport {
     /// Exits that were named but never tried.
     #[serde(rename = "strategy/unexplored_direction", skip_serializing_if = "Option::is_none")]
     pub unexplored_direction: Option<ModeVerdict>,
-    /// Actions of milestones that were not tried in their room.
+    /// Milestone actions that were not tried in their room.
     #[serde(rename = "operation/perception_error", skip_serializing_if = "Option::is_none")]
     pub perception_error: Option<ModeVerdict>,
-    /// Actions of milestones that were tried at the wrong time or on the wrong object.
+    /// Milestone actions that were tried at the wrong time or on the wrong object.
     #[serde(rename = "operation/decision_error", skip_serializing_if = "Option::is_none")]
     pub decision_error: Option<ModeVerdict>,
 }
@@ -109,7 +109,7 @@ pub struct ModeReport {
 /// Applies the rule-based failure modes to an episode of a text game.
 ///
 /// `unexplored_direction`, `perception_error` and `decision_error` need observations with room headings. The
-/// first also needs exits in the wording of text games, the other two need the milestones of a walkthrough.
+/// first also needs exits in the wording of text games; the other two need the milestones of a walkthrough.
 ///
 /// ```
 /// use serde_json::json;

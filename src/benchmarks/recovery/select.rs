@@ -8,9 +8,9 @@ use super::super::read::Record;
 use super::results::Trial;
 use crate::names::named;
 
-/// Number of interactions that a trial needs; by the paper, one more.
+/// The minimum number of interactions of a trial; the paper requires one more.
 const INTERACTIONS: u64 = 10;
-/// Limit of a recovery prompt, in UTF-8 bytes.
+/// The maximum size of a recovery prompt, in UTF-8 bytes.
 const CONTEXT_BYTES: u64 = 64_000;
 
 /// A trial to select from.
@@ -24,7 +24,7 @@ pub struct Candidate {
     pub resolved: bool,
     /// Number of replies of the model, if known.
     pub interactions: Option<u64>,
-    /// Size of the recovery prompt with the whole transcript, in UTF-8 bytes, if known.
+    /// Size of the recovery prompt, including the whole transcript, in UTF-8 bytes, if known.
     pub context_bytes: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ impl Record for Candidate {
 }
 
 named! {
-    /// The rule of selection.
+    /// The rule by which trials are selected.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum SelectionRule: "rule" {
@@ -74,14 +74,14 @@ named! {
         InteractionsUnknown = "interactions_unknown",
         /// It did not fail.
         Resolved = "resolved",
-        /// Another failed trial of the task was longer, or as long and came first.
+        /// Another failed trial of the task was longer, or was equally long and came first.
         ShorterDuplicate = "shorter_duplicate",
         /// It had too few interactions.
         TooShort = "too_short",
     }
 }
 
-/// The selected trials, and the reasons against the others, see [`select`].
+/// The selected trials, and why the others were left out; see [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Selection {
@@ -90,7 +90,7 @@ pub struct Selection {
     pub rule: SelectionRule,
     /// Names of the selected trials, in the order of the input.
     pub kept: Vec<String>,
-    /// Number of others, by reason.
+    /// Number of trials left out, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
 }
 
@@ -136,7 +136,8 @@ pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
     selection
 }
 
-/// Returns the number of interactions, if known, of a failed trial whose size suits the rule.
+/// Returns the number of interactions, if known, of a failed trial whose size suits the rule, or the reason why the
+/// trial is left out.
 fn long_enough(candidate: &Candidate, rule: SelectionRule) -> Result<Option<u64>, LeftOut> {
     if candidate.resolved {
         return Err(LeftOut::Resolved);

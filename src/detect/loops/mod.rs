@@ -18,10 +18,10 @@ use stuck::Stuck;
 named! {
     /// The definition of a loop.
     pub enum LoopDefinition: "definition" {
-        /// The agent is stuck: equal calls with equal answers, equal failures, looks that bring nothing new,
+        /// The agent is stuck: equal calls with equal answers, equal failures, looks that show nothing new,
         /// or turns without a call.
         Stuck = "stuck",
-        /// Any action that repeats without progress, regardless of the answer, as `BenchTrace` publishes it.
+        /// Any action that repeats without progress, regardless of the answer, as published by `BenchTrace`.
         Repeat = "repeat",
     }
 }
@@ -35,16 +35,16 @@ pub struct LoopConfig {
     /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
     pub definition: LoopDefinition,
     /// How many equal calls with equal answers, and no change in between, make a loop; at least 2. One fewer
-    /// suffices if they are consecutive, or write and are not command lines. As many turns without a call
-    /// make a loop.
+    /// suffices if they are consecutive, or if they write and are not command lines. The same number of turns
+    /// without a call also makes a loop.
     pub min_repeats: u64,
-    /// The most other calls with a new answer between two of them.
+    /// The maximum number of other calls with new answers between two of the equal calls.
     pub max_gap: u64,
     /// How many equal failures make a loop; at least 2. One fewer suffices if they are consecutive, two fewer
     /// if one of these calls also repeats exactly. Exact repeats among all failures of a program can suffice
     /// earlier.
     pub min_failures: u64,
-    /// How many looks in a row that bring nothing new make a loop; at least 2.
+    /// How many consecutive looks that show nothing new make a loop; at least 2.
     pub min_looks: u64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -71,8 +71,8 @@ impl Default for LoopConfig {
 }
 
 impl LoopConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: an action that occurs twice between two
-    /// gains of progress is a loop.
+    /// Creates the published rule of the `BenchTrace` benchmark: an action that occurs twice without
+    /// progress in between is a loop.
     #[must_use]
     pub fn bench_trace() -> Self {
         let (exempt, transient) = (Vec::new(), None);
@@ -128,7 +128,7 @@ named! {
         RepeatedCall = "repeated_call",
         /// One failure, by equal or different calls.
         RepeatedFailure = "repeated_failure",
-        /// Looks that bring nothing new.
+        /// Looks that show nothing new.
         IdleLooks = "idle_looks",
         /// Turns without a call, each answered by the same message.
         NoCall = "no_call",
@@ -140,12 +140,12 @@ named! {
 /// Evidence of `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopEvidence {
-    /// The kind of repetition; for overlapping loops, that of the surest one, then of the one with the most
-    /// repeats.
+    /// The kind of repetition; for overlapping loops, that of the most certain one or, among equals, of
+    /// the one with the most repeats.
     pub kind: LoopKind,
     /// How often it occurs.
     pub repeat_count: u64,
-    /// Keys with two or more occurrences in the range (`repeat`).
+    /// The number of keys with two or more occurrences in the range (`repeat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeating_keys: Option<u64>,
     /// The tool, or the program of a command line; empty for turns without a call.

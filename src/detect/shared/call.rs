@@ -30,8 +30,8 @@ pub(crate) struct Call {
     /// The normal text of a command line, in lower case: its commands without wrappers, setup and trailing filters.
     /// Empty for other calls, whose arguments are compared by digest.
     pub(crate) text: String,
-    /// Equal for calls that do the same: by location, and for a command line by directory and normal text,
-    /// otherwise by tool and arguments. `None` if the arguments were not recorded.
+    /// Equal for calls that do the same thing. It is made of the location and, for a command line, the directory and
+    /// normal text, otherwise the tool and arguments. `None` if the arguments were not recorded.
     pub(crate) key: Option<Digest>,
     /// The digest of the variables that are set for its commands: `JDK=21 make`.
     pub(crate) assigned: Digest,
@@ -40,7 +40,7 @@ pub(crate) struct Call {
 /// One simple command of a command line, or a whole call.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
-    /// Its place on the line, counted from 0.
+    /// Its index among the parts of the call, counted from 0.
     pub(crate) place: usize,
     pub(crate) does: Does,
     pub(crate) program: Arc<str>,
@@ -54,14 +54,14 @@ pub(crate) struct Part {
     pub(crate) check: Option<Check>,
     /// Whether it runs even if the part before it failed.
     pub(crate) apart: bool,
-    /// Whether another part reads what it prints, and its own status is lost.
+    /// Whether another part reads what it prints, so its own status is lost.
     pub(crate) feeds: bool,
     /// Whether its standard error is thrown away.
     pub(crate) silenced: bool,
     pub(crate) undo: Undo,
 }
 
-/// Whether a command takes changes back, or brings them back.
+/// Whether a command reverts changes or restores them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undo {
     No,
@@ -86,11 +86,11 @@ impl Undo {
     }
 }
 
-/// The longest command in a message.
+/// The maximum length of a command in a message.
 const SHOWN: usize = 60;
 
-/// Returns a command as messages show it, after the variables that are set for it. Of a long one, paths are shortened
-/// at their start and the rest at its end.
+/// Returns a command as messages show it, after the variables that are set for it. In a long command, paths are
+/// shortened at the start and the rest at the end.
 fn shown(command: &Command<'_>) -> Box<str> {
     let length: usize = command.words().map(|word| word.len() + 1).sum();
     let word = |word: &str| match word {
@@ -177,7 +177,7 @@ impl Call {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
-            // If the tool is called like a program, what follows its first command is text.
+            // If the line calls the tool by its own name, what follows its first command is text.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text): (Vec<Part>, _) =
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
@@ -283,9 +283,9 @@ impl Call {
         joined.take_while(move |part| !std::mem::replace(&mut is_over, part.apart)).filter(|part| !part.feeds)
     }
 
-    /// Returns true if a failure without a word may be an answer: a part that decides the status tests or
-    /// searches, and no other fails in silence. Parts that run or write complain, unless their complaints are
-    /// thrown away.
+    /// Returns true if a failure without output may be an answer: the last part reads, or a part that decides the
+    /// status searches or reads with its errors discarded, and no other deciding part has its errors discarded.
+    /// Other parts report their failures on standard error.
     pub(crate) fn may_say_no(&self) -> bool {
         let looks = |part: &Part| is_search(&part.program) || part.does == Does::Read && part.silenced;
         let last_reads = self.parts.last().is_some_and(|last| last.does == Does::Read);
@@ -293,8 +293,8 @@ impl Call {
             && !self.deciding().any(|part| part.silenced && !looks(part))
     }
 
-    /// Returns true if the parts that decide the status only look or stop a process. What stands before them on the line
-    /// has no say in it.
+    /// Returns true if the parts that decide the status only look or stop a process. Earlier parts of the line do not
+    /// affect the status.
     pub(crate) fn ends_asking(&self) -> bool {
         let asks = |part: &Part| {
             part.does == Does::Read
@@ -304,7 +304,8 @@ impl Call {
         !self.parts.is_empty() && self.deciding().all(asks)
     }
 
-    /// Returns the part that failed, if that is known: the one that the line names, or the first that fails in silence.
+    /// Returns the part that failed, if that is known: the one that the error line names, or the first that can
+    /// fail silently.
     pub(crate) fn failed_part(&self, line: &str) -> Option<&Part> {
         // `javac: no source files`, `/bin/bash: line 3: javac: command not found`
         let blames = |part: &Part| line.rsplit(": ").skip(1).any(|name| name == part.name());
@@ -324,7 +325,7 @@ impl Call {
     }
 }
 
-/// Returns true if a shell says that it could not parse a line, and ran nothing of it.
+/// Returns true if a shell says that it could not parse a line, and so ran none of it.
 pub(super) fn is_unparsed(line: &str) -> bool {
     ["syntax error near unexpected", "syntax error: unexpected", "Syntax error: "]
         .iter()
@@ -335,7 +336,7 @@ pub(super) fn is_unparsed(line: &str) -> bool {
 /// Returns true if a simple command says what a line does: it neither filters the output of others nor only
 /// prepares for them.
 fn tells(command: &Command<'_>, meaning: Meaning) -> bool {
-    // `$gh = "C:\bin\gh.exe"` of PowerShell.
+    // `$gh = "C:\bin\gh.exe"` in PowerShell.
     let is_assignment = command.program().starts_with('$') && command.arguments().next() == Some("=");
     let is_aside = is_assignment
         || command.is_empty()
@@ -372,7 +373,7 @@ fn append_words(text: &mut String, words: &str) {
     }
 }
 
-/// Returns the file that a tool called like a program changes: `edit 3:4`, `str_replace_editor create a.py`.
+/// Returns the file that a command changes if it names its own tool: `edit 3:4`, `str_replace_editor create a.py`.
 fn own_file(command: &Command<'_>) -> Option<String> {
     let edits = Meaning::of_any(command.words().take(2).flat_map(words)).is(Meaning::EDIT);
     let unnamed = edits.then(|| "?".to_owned());
@@ -384,7 +385,7 @@ fn target_of<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     command.writes.as_deref().or_else(|| command.arguments().find(|word| is_path(word)))
 }
 
-/// Returns true if a word looks like a file or an absolute path: `src/lib.rs`, `/etc`, `setup.py`.
+/// Returns true if a word looks like a file, or like a path from `/`, `./`, `../` or `~/`: `src/lib.rs`, `/etc`.
 pub(crate) fn is_path(word: &str) -> bool {
     let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./@+-~".contains(&byte));
     let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -1,4 +1,4 @@
-//! The words that rules know, in lists: of names of tools, of names of arguments, and of command lines.
+//! The words that the rules know, in lists: words of tool names, of argument names, and of command lines.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use crate::trace::TextMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Meaning(u64);
 
-/// Declares the lists. Words have at most 15 letters.
+/// Declares the lists. Words have at most 15 characters.
 macro_rules! lists {
     ($($(#[$docs:meta])+ $name:ident: $words:literal;)+) => {
         #[expect(clippy::upper_case_acronyms, reason = "the names of the constants")]
@@ -27,7 +27,8 @@ macro_rules! lists {
 lists! {
     /// In the name of a tool: it records a plan or a thought, wherever the word stands.
     NOTES: "memory note notes plan task think thought todo todos";
-    /// In the name of a tool: it looks at something. Of this list and the next, the first word decides.
+    /// In the name of a tool: it looks at something. If the name has words of this list and the next,
+    /// the first of them decides.
     LOOKS: "browse calculate cat check count describe examine fetch find get glob go goto grep health info inspect list \
         log look lookup ls lsp monitor open ping poll preview print query read scroll search show state status test \
         verify view wait";
@@ -39,7 +40,7 @@ lists! {
     HANDOVER: "escalate handoff handover";
     /// In the name of a tool: it hands over to a human if the name also has a word of the next list.
     TRANSFER: "transfer";
-    /// In the name of a tool: it names a human.
+    /// In the name of a tool: the word refers to a human.
     HUMAN: "human agent agents representative operator support specialist";
     /// In the name of a tool: it is a shell.
     SHELL: "bash powershell pwsh sh shell terminal zsh";
@@ -49,7 +50,7 @@ lists! {
     LINE: "cmd command commands in local";
     /// In the name of a tool: it checks something.
     CHECK: "build check compile lint pytest test tests typecheck";
-    /// In the name of a tool: may accompany a word that checks.
+    /// In the name of a tool: the word may accompany a word of the previous list.
     NEAR_CHECK: "all code exec execute project run script suite unit";
     /// In the name of a tool or program: it may find nothing.
     FIND: "find glob grep search";
@@ -68,14 +69,14 @@ lists! {
         systemctl tar taskkill tee touch truncate unzip useradd";
     /// A subcommand that changes what later commands find.
     ALTERS: "clean codegen down generate init migrate reset restart seed start stop typegen up";
-    /// A program that only prepares for others.
+    /// A program that only prepares for other commands.
     SCENE: ". : alias break case cd continue declare done esac eval exit export fi for local popd pushd readonly set shopt source true \
         ulimit unset wait";
-    /// The first word of a client of a database.
+    /// The name of a database client, up to the first `-`.
     DATABASE: "clickhouse duckdb mariadb mysql psql sqlite3";
-    /// A statement that changes a database.
+    /// The first word of a statement that changes a database.
     STATEMENTS: "alter create delete drop insert merge replace truncate update upsert";
-    /// A program of the shell that changes what later commands find.
+    /// A shell builtin that changes what later commands find.
     SETS: ". export source unset";
     /// A program that shortens its input from a pipe.
     FILTER: "cat head less more tail";
@@ -133,17 +134,17 @@ impl Meaning {
         if may_hold { LEXICON.words.get(word).copied().unwrap_or_default() } else { Self::default() }
     }
 
-    /// Returns the lists that contain each word of a name, in any case.
+    /// Returns, for each word of a name, the lists that contain it, ignoring case.
     pub(crate) fn of_words(name: &str) -> impl Iterator<Item = Self> {
         words(name).map(|word| Self::of(&lower(word)))
     }
 
-    /// Returns the lists that contain one of these words.
+    /// Returns the lists that contain at least one of these words, ignoring case.
     pub(crate) fn of_any<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> Self {
         Self(words.into_iter().fold(0, |all, word| all | Self::of(&lower(word.as_ref())).0))
     }
 
-    /// Returns true if any of these lists contains the word.
+    /// Returns true if any of the lists in `other` contains the word.
     pub(crate) fn is(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -159,7 +160,7 @@ pub(crate) fn lower(word: &str) -> Cow<'_, str> {
     if is_lower { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase()) }
 }
 
-/// Returns the words of a name: cut at camel-case borders and at everything that is not a letter or digit.
+/// Returns the words of a name: split at camel-case boundaries and at everything that is not a letter or digit.
 pub(crate) fn words(name: &str) -> impl Iterator<Item = &str> {
     let mut rest = name;
     std::iter::from_fn(move || {

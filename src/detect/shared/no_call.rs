@@ -1,13 +1,13 @@
-//! Attempts without a call: turns of the agent that called no tool and were sent back by the harness.
+//! Attempts without a call: agent turns without a tool call to which the harness replied.
 //!
-//! A turn without a call usually ends a run, or is an answer to the user. It is an attempt when the harness answers
-//! it, which shows in two ways:
+//! A turn without a call usually ends a run, or is an answer to the user. It counts as an attempt if the harness
+//! answers it in one of two ways:
 //!
 //! - a *refusal*: the message says that the format was wrong ("No tool calls found in the response");
-//! - a *nudge*: the same message comes back for the third time after turns without a call, and reads like an
+//! - a *nudge*: the same message follows a turn without a call for the third time in a row, and reads like an
 //!   instruction ("Please proceed to the next step using your best judgement").
 //!
-//! Some harnesses do not record the refused turn, only the refusal. The attempt then has the step of the refusal.
+//! Some harnesses do not record the refused turn, only the refusal. The attempt then takes the refusal's step.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -15,16 +15,17 @@ use std::sync::LazyLock;
 use super::phrases::{Hints, Pattern};
 use crate::trace::{Actor, Digest, Event, Step, Text, first_chars};
 
-/// Characters of a message by which it is compared and quoted.
+/// The number of leading characters of a message that are compared and quoted.
 const HEAD: usize = 300;
 
-/// Characters of a message in which a refusal says so. Logs and code that a user pastes reach further.
+/// The number of leading characters that are searched for a refusal. Phrases further on are usually from logs or
+/// code that a user pasted.
 const REFUSAL_HEAD: usize = 200;
 
-/// How often a message must have come before for its next arrival to be a nudge.
+/// How many times a message must already have arrived for the next arrival to be a nudge.
 const NUDGE_AFTER: u32 = 2;
 
-/// The fewest words of a nudge. Users say "yes" and "continue" again and again.
+/// The minimum number of words in a nudge. Users say "yes" and "continue" again and again.
 const NUDGE_WORDS: usize = 8;
 
 /// How harnesses refuse a turn: no call, too many, or one that could not be read.
@@ -32,14 +33,14 @@ static REFUSAL: Pattern = Pattern::new(
     r"(?is)exactly (?:one|_one_) (?:action|tool call|function call)|no tool calls found|did not include a tool call|(?:no (?:tool call|function call|action found|code block)|did not call (?:a|any) tool|without (?:a tool call|calling a tool)).*(?:response|must)|expected exactly one.*block|response must.*(?:tool call|exactly one|at least one)|response needs to.*tool|did not use (?:a|any) tool.*(?:response|output)|forg[eo]t to (?:call|use).*tool|parse (?:llm output|your.*(?:response|output|action))|previous response had pars.*error|your (?:output|response) was not formatted|your code snippet is invalid|invalid format.*missing 'action",
 );
 
-/// Parts of the phrases above in the spellings that harnesses use, to skip most messages quickly.
+/// Substrings of the phrases above, as harnesses spell them. Messages without any of them are skipped quickly.
 #[rustfmt::skip]
 static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACTLY ONE", "xactly _one_", "o tool call",
     "o function call", "o action found", "o code block", "esponse must", "esponse MUST", "esponse needs", "id not use",
     "id not call", "id not include", "ithout a tool", "ithout calling", "orget to", "orgot to", "arse your", "arse LLM",
     "arse llm", "had pars", "not formatted", "snippet is invalid", "nvalid format", "nvalid Format"]));
 
-/// Words by which users speak of themselves, which harnesses do not.
+/// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 
 /// A turn without a call that the harness answered.
@@ -49,14 +50,14 @@ pub(crate) struct Attempt<'a> {
     pub(crate) step: u64,
     /// The answer.
     pub(crate) last: u64,
-    /// Digest of the beginning of the answer and its length, or of the beginning of a refusal with its numbers masked:
-    /// equal for answers of one template.
+    /// Digest of the beginning and the length of the answer or, for a refusal, of its beginning with digits masked.
+    /// It is equal for answers from the same template.
     pub(crate) answer: Digest,
     /// The beginning of the answer.
     pub(crate) head: Cow<'a, str>,
     /// Whether the answer is a refusal; if not, it is a nudge.
     pub(crate) refused: bool,
-    /// Turns in a row that were answered alike, this one included.
+    /// The number of consecutive turns that got this answer, including this one.
     pub(crate) row: u64,
     /// The first step of that row.
     pub(crate) row_start: u64,
@@ -65,7 +66,7 @@ pub(crate) struct Attempt<'a> {
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
-    /// Whether an earlier step is not a system message. The first message is the task, not a refusal.
+    /// Whether an earlier step has an actor other than the system. The first such message is the task, not a refusal.
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
@@ -109,7 +110,7 @@ impl NoCall {
         spoken: Option<u64>,
         row: Option<(Digest, u64, u64)>,
     ) -> Option<Attempt<'a>> {
-        // Instructions arrive at any time. They answer a turn only directly after it.
+        // System messages can arrive at any time. They answer a turn only if they directly follow it.
         if step.actor() == Actor::System && spoken.is_none() {
             return None;
         }
@@ -141,7 +142,7 @@ impl NoCall {
     }
 }
 
-/// Returns true if a message refuses a turn for its format. A user who speaks of themselves does not.
+/// Returns true if a message refuses a turn for its format. A user's message in the first person does not count.
 fn is_refusal(text: Text<'_>, actor: Actor) -> bool {
     HINTS.occur_in(text.start(HEAD)) && {
         let head = text.head(HEAD);

@@ -9,7 +9,7 @@ use super::transient::{Matcher, TransientRules};
 use crate::error::{Error, Result};
 use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 
-/// A call that is meant to be made again and again: of a tool, or of a tool with some values of one argument.
+/// A call that is meant to be repeated: any call of a tool, or a call in which one argument has certain values.
 ///
 /// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument
 /// that is not given. If the text of the arguments is not known, the name decides.
@@ -122,13 +122,13 @@ impl PassedOver {
         transient.map_or(Ok(()), |rules| rules.validate("transient"))
     }
 
-    /// Returns true if the call is meant to be made again and again.
+    /// Returns true if the call is meant to be repeated.
     pub(in crate::detect) fn is_exempt(&self, action: &Action<'_>, digests: &Digests) -> bool {
         let is_named = || self.exempt.iter().any(|call| call.matches(action));
         self.tools.contains(&digests.folded_name) && is_named() || self.is_scripted(action)
     }
 
-    /// Returns true if a script of Codex makes such a call: `await tools.write_stdin({session_id: 7, chars: ""})`.
+    /// Returns true if a Codex script makes an exempt call: `await tools.write_stdin({session_id: 7, chars: ""})`.
     fn is_scripted(&self, action: &Action<'_>) -> bool {
         let given = action.arguments.as_ref().present().filter(|_| action.name == "exec");
         let script = given.and_then(Arguments::json).filter(|json| json.contains("tools."));
@@ -148,7 +148,7 @@ impl PassedOver {
         })
     }
 
-    /// Returns true if an action that failed did so transiently. `by_default` keeps the answer of the default rules.
+    /// Returns true if a failed action failed transiently. `by_default` caches the answer of the default rules.
     pub(in crate::detect) fn is_transient(&self, action: &Action<'_>, by_default: &OnceLock<bool>) -> bool {
         self.transient.as_ref().is_some_and(|rules| {
             let matches = || rules.is_transient(action);
@@ -157,7 +157,7 @@ impl PassedOver {
     }
 }
 
-/// Returns true if some calls of the tool are known to be polling.
+/// Returns true if some calls of the tool are known to be polling calls.
 #[cfg(feature = "statistics")]
 pub(super) fn is_known(name: &str) -> bool {
     PollingCall::known().iter().any(|call| fold_name(call.name()) == fold_name(name))

@@ -1,4 +1,4 @@
-//! Goals: groups of failed attempts at one thing, which end reached, dropped or open.
+//! Goals: groups of failed attempts at the same thing. In the end, each goal is reached, dropped or open.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::detect::shared::{
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
-/// The failures of one purpose: the same tool or program, the same target.
+/// The failed attempts at one purpose: by the same tool or program, at the same target.
 #[derive(Debug)]
 struct Goal {
     does: Does,
@@ -57,25 +57,28 @@ impl Goal {
 pub(super) struct Goals {
     min_attempts: u64,
     all: Vec<Goal>,
-    /// How many of them wait.
+    /// How many of them are waiting.
     waiting: usize,
-    /// Places in the list of goals, by key.
+    /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
     /// The keys of look-ups that were answered.
     looked_up: DigestSet,
-    /// The latest new look-up, the latest hand-over to a human and the look-up before it.
+    /// The step of the latest new look-up.
     new_look: Option<u64>,
+    /// The step of the latest hand-over to a human, and that of the latest new look-up before it.
     handed_over: Option<(u64, Option<u64>)>,
-    /// The latest message of the agent, and the latest that admits a failure.
+    /// The step of the agent's latest English message while a failure was not admitted.
     spoke: Option<u64>,
+    /// The step of the agent's latest message that admits a failure.
     admitted: Option<u64>,
-    /// Whether a call of a tool failed since a failure was last admitted.
+    /// Whether a tool call has failed since a failure was last admitted. Shell calls, look-ups and calls of unknown
+    /// tools do not count.
     unadmitted: bool,
-    /// The failures that end the run.
+    /// The steps of the unbroken series of failures at the end of the run so far. A failed look-up breaks it.
     tail: Vec<u64>,
 }
 
-/// Words by which an agent admits a failure, in lower case.
+/// Words and stems with which an agent admits a failure, in lower case.
 #[rustfmt::skip]
 static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apolog", "unfortunat", "unable", "cannot",
     "can't", "can’t", "couldn't", "couldn’t", "could not", "wasn't", "wasn’t", "was not", "won't", "won’t", "didn't",
@@ -100,7 +103,7 @@ impl Goals {
         }
     }
 
-    /// Notes what the agent says, if it may pass over a failure.
+    /// Notes a message of the agent, if a failure has not been admitted yet.
     pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
         if !self.unadmitted {
             return;
@@ -115,7 +118,7 @@ impl Goals {
         }
     }
 
-    /// Notes look-ups, hand-overs and the failures at the end. Returns whether the call is a look-up that was answered
+    /// Notes look-ups, hand-overs and the failures at the end of the run. Returns whether the same look-up was answered
     /// before.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
@@ -135,7 +138,7 @@ impl Goals {
         known
     }
 
-    /// Reaches every goal with a key: to change a file, or to install something.
+    /// Marks all goals with this key as reached: `CHANGE`, `INSTALL`, or the name of a tool.
     pub(super) fn reach_all(&mut self, key: &str) {
         for goal in self.by_key.get(&key_of("", key)).cloned().unwrap_or_default() {
             self.reach(goal, GoalState::Reached);
@@ -155,7 +158,7 @@ impl Goals {
         }
         let call = &attempt.call.call;
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
-        // `find` does what the tool could not.
+        // A search in the shell, such as `find`, does what the file search tool could not.
         let finds = call.is_shell && call.parts.iter().any(|part| is_search(&part.program));
         if finds && !found_nothing(call, action) {
             let is_done = |goal: &Goal| goal.is_waiting() && !goal.is_shell && finds_files(&goal.program);
@@ -166,7 +169,7 @@ impl Goals {
             }
         }
         for part in &call.parts {
-            // Earlier calls of the tool that named no file were malformed.
+            // Earlier calls of the tool that named no file were malformed; this one is the correct form.
             if part.file.is_some() && !call.is_shell {
                 self.reach_all(&part.program);
             }
@@ -291,8 +294,8 @@ impl Goals {
         }
     }
 
-    /// Returns the findings on open goals. The vain look-ups of one tool are one finding, and so are the
-    /// failures before a hand-over and those that end the run. `failing` is the step of the last failed check.
+    /// Returns the findings on open goals. The vain look-ups with one tool form one finding, as do the failures before
+    /// a hand-over, and the failures at the end of the run. `failing` is the step of the last failed check.
     pub(super) fn findings(&self, asked: u64, failing: Option<u64>) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
@@ -311,7 +314,8 @@ impl Goals {
                 None => groups.push((reason, group)),
             }
         }
-        // If a failed check or another open goal is among the last failures, its finding says more.
+        // If a failed check or another open goal is among the last failures, its finding says more than
+        // one about the end.
         let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
             *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
         };
@@ -369,12 +373,12 @@ impl Goals {
         (all, reached, open)
     }
 
-    /// Returns the goals that wait and are not open yet.
+    /// Returns the goals that are waiting but do not count as open yet.
     pub(super) fn near_misses(&self, asked: u64) -> Vec<NearMiss> {
         let waiting =
             self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, asked).is_none());
         let near = waiting.map(|goal| {
-            // A look-up is in vain when one call has failed twice, any other goal is open after two tries.
+            // A look-up is in vain when one call has failed twice; any other goal is open after two tries.
             let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
             let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
             NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
@@ -388,7 +392,7 @@ impl Goals {
     }
 }
 
-/// Open goals that make one finding. `goal` is the latest of them.
+/// Open goals that together form one finding. `goal` is the latest of them.
 struct Group<'g> {
     goal: &'g Goal,
     place: (u64, u64),

@@ -1,4 +1,4 @@
-//! Messages of chats: texts, calls and results, in the mark-ups of OpenAI and Anthropic.
+//! Messages of chats: text, calls and results, in the formats of OpenAI and Anthropic.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ impl<'a> Conversation<'a> {
     /// Adds an element, or returns false if it does not have the expected form.
     pub(in crate::read) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
         let fits = match self.form {
-            // One item makes all elements items.
+            // If one element is an item, the chat must be read as items.
             Form::Messages => element.is_message() && element.item.is_none(),
             Form::Items => element.is_item(),
         };
@@ -114,7 +114,7 @@ impl<'a> Conversation<'a> {
         match (element.item, element.role.is_some()) {
             (Some(item), _) => self.item(item, element),
             (None, true) => self.message(element)?,
-            // Reasoning is part of the turn of the model.
+            // Reasoning is part of the model's turn.
             (None, false) if element.is_reasoning() => {
                 self.turn();
             }
@@ -180,7 +180,7 @@ impl<'a> Conversation<'a> {
         match words::actor_of(&role) {
             Actor::Agent => {
                 let all = blocks.len();
-                // Only results of the provider's tools count: the model may invent others.
+                // Only results of tools that the provider runs count: the model may have invented others.
                 blocks.retain(|block| block.is_call || block.is_of_server);
                 self.unknown += (all - blocks.len()) as u64;
                 self.agent(element, text, blocks);

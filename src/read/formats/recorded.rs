@@ -1,4 +1,4 @@
-//! Builds runs message by message and pairs answers that have no id.
+//! Builds runs message by message, and pairs answers that have no id with their calls.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -22,8 +22,8 @@ pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> boo
     objects.any(|item| fits(&Members::of(&mut item.json())))
 }
 
-/// Returns the items of a list, or the lines. For an object, returns the items of the list under the first of
-/// `keys` that holds one.
+/// Returns the items of a document that is a list, or its lines. For an object, returns the items of the list
+/// under the first of `keys` that holds one.
 pub(super) fn elements<'a>(document: &Document<'a>, keys: &[&str]) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {

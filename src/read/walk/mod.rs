@@ -1,5 +1,5 @@
-//! The walk over an input whose runs are separate values: values, objects that hold lists of runs, lists, and
-//! lines. It is the same for a slice, a stream, and the pieces of either.
+//! The walk over an input whose runs are separate JSON values: single runs, objects that hold lists of runs, lists of
+//! runs, and lines. It is the same for a slice, a stream, and the pieces of either.
 
 mod holder;
 mod items;
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::Assembler;
 
-/// Number of bytes of an object that are checked to see whether it is a run or holds runs.
+/// Number of bytes of an object that are checked first to see whether it is a run or holds runs.
 const CLASSIFIED: usize = 1 << 20;
 
 /// The class of an object.
@@ -48,13 +48,13 @@ enum Stop {
     Lost,
 }
 
-/// Makes a reader at an offset, inside this many open lists and objects. A skipped list or object may be most
+/// Makes a reader at an offset, inside this many open lists and objects. A skipped list or object may make up most
 /// of a file, so only its end is searched for.
 fn reader_at(bytes: &[u8], at: usize, depth: u32) -> Json<'_> {
     Json::starting_at(bytes, at, depth).skimming()
 }
 
-/// Returns the first fault of a value: a fault in its structure, if it comes before the given fault.
+/// Returns the first fault of a value: the given fault, or a fault in the structure if that comes first.
 fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
     match Json::new(text).skip() {
         Err(first) if !first.is_end() && start + first.at() < fault.at() => {
@@ -68,7 +68,7 @@ fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
 pub(super) struct Walk<'w, 's, 'p> {
     pub(super) runs: &'w mut Runs<'s>,
     pub(super) reader: &'static RecordReader,
-    /// The header in another file.
+    /// The header, if it is in another file.
     pub(super) companion: Option<&'w Header>,
     /// The receiver of pieces, if the runs are read elsewhere.
     pub(super) pieces: Option<&'w mut (dyn Pieces + 'p)>,
@@ -76,7 +76,8 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) header_only: Option<Header>,
     /// True if an object without a list of runs is valid, because its runs are elsewhere.
     pub(super) may_hold_none: bool,
-    /// The key of the list that is being read; empty if it has none, `None` if its place is not known.
+    /// The key of the list that is being read; empty if it has none, `None` if there is no list or its place is not
+    /// known.
     pub(super) list: Option<&'static str>,
     /// Opens the input again at an offset, if possible.
     pub(super) again: Option<&'w dyn Fn(u64) -> Option<Box<dyn std::io::Read>>>,
@@ -189,7 +190,7 @@ impl Walk<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns true if the value that was just read began in this line and ends it.
+    /// Returns true if the value that was just read began on this line and is the last thing on it.
     fn fills_line(window: &mut Window<'_>, line: u64) -> Result<bool> {
         loop {
             let is_over = |byte: &u8| *byte == b'\n' || !byte.is_ascii_whitespace();
@@ -224,7 +225,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Classifies the object that begins here; `None` if its first members do not decide.
+    /// Classifies the object that begins here; `None` if the known part of it is not enough to decide.
     fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
         let mut class = None;
         let mut beside = false;
@@ -277,7 +278,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Returns true if the known part of an object has a key that belongs next to a list of runs.
+    /// Returns true if the format has lists of runs and the known part of an object has a key that belongs next to one.
     fn says_something_of_runs(&self, object: &[u8]) -> bool {
         let mut beside = false;
         let _ = reader_at(object, 0, 0).object(|key, value| {
@@ -345,7 +346,8 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a run again with U+FFFD for invalid UTF-8, if that was its fault. Returns any other fault.
+    /// Reads a run again with U+FFFD in place of invalid UTF-8, if its fault was invalid UTF-8. Returns any fault that
+    /// remains.
     fn read_lossy(
         &mut self,
         window: &Window<'_>,

@@ -48,7 +48,7 @@ pub(crate) struct Options {
     /// rank signals by |r|
     #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     pub(crate) as_published: bool,
-    /// Cluster runs by task (within its domain), file, model-domain or none
+    /// What to cluster runs by: task (within its domain), file, model-domain or none
     #[arg(long, default_value = "task", value_name = "WHAT")]
     cluster: ClusterBy,
     /// Minimum number of runs with errors for a model-domain pair to be ranked among the signals
@@ -66,7 +66,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     #[serde(flatten)]
     resampling: Resamples,
-    /// Add regressions of the reward on recovery, errors and calls together, with cluster-robust errors
+    /// Add regressions of the reward on recovery, errors and calls together, with cluster-robust standard errors
     #[arg(long, conflicts_with = "as_published")]
     #[serde(default)]
     regression: bool,
@@ -209,7 +209,7 @@ impl Writing<'_> {
         if self.outputs.out.is_some() || self.outputs.chart.is_some() || self.options.regression {
             let most = self.options.exact_runs;
             return Err(format!(
-                "--out, --chart and --regression need the runs, and only {most} are kept (--exact-runs)"
+                "--out, --chart and --regression need individual runs, which are not kept beyond {most} (--exact-runs)"
             )
             .into());
         }

@@ -62,7 +62,7 @@ pub(super) enum Command {
     /// INPUT, one record per line:
     ///   {"case", "framework"?, "class", "detection", "localization", "diagnosis",
     ///    "avoided": true|false|null}
-    /// or --gold, --predictions and --cases as of reflect and evolve, which are joined by signal
+    /// or --gold, --predictions and --cases as for reflect and evolve, which are joined by signal
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Relate(Relate),
     /// Finds the rule-based failures of text-game episodes
@@ -72,7 +72,7 @@ pub(super) enum Command {
     ///    "milestones"?: [{"action", "score_after", "room"?}], "final_score"?}
     #[command(verbatim_doc_comment, after_help = common::STATUS)]
     Modes(Modes),
-    /// Finds malformed calls and missed expected actions of tool runs
+    /// Finds malformed calls and missed expected actions in tool runs
     ///
     /// INPUT, one run per line:
     ///   {"id", "actions": [{"step", "name", "arguments", "status", "observation",
@@ -89,7 +89,7 @@ pub(super) struct Reflect {
     /// Predictions of one model
     #[arg(long, value_name = "PREDICTIONS.jsonl", requires = "gold")]
     pub(super) predictions: Option<PathBuf>,
-    /// Take the predictions from this crate's detectors, on --episodes
+    /// Take the predictions from this crate's detectors, run on --episodes
     #[arg(long, value_enum, value_name = "WHO", conflicts_with_all = ["predictions", "gold"], requires = "episodes")]
     pub(super) predict: Option<Predictor>,
     /// A BenchTrace file of episodes with their annotated failures
@@ -98,7 +98,7 @@ pub(super) struct Reflect {
     /// Whose definition is followed: paper, code
     #[arg(long, default_value_t)]
     pub(super) mode: Definition,
-    /// Another funnel, `recall`, that localization passes from this recall on
+    /// Add a funnel, `recall`, in which localization passes at this recall or above
     #[arg(long, value_name = "RECALL", value_parser = share)]
     pub(super) recall_gate: Option<f64>,
     #[command(flatten)]
@@ -111,7 +111,7 @@ pub(super) struct Reflect {
 pub(super) struct Evolve {
     /// Test cases
     pub(super) cases: Option<PathBuf>,
-    /// Who decides: paper, code, cosine
+    /// Which scorer decides: paper, code, cosine
     #[arg(long, default_value_t)]
     pub(super) mode: EvolutionScorer,
     #[command(flatten)]
@@ -175,7 +175,7 @@ pub(super) struct Plain {
 pub(super) struct Intervals {
     #[command(flatten)]
     pub(super) resampling: Resamples,
-    /// Write 95% intervals into the JSON, too, under `intervals`
+    /// Also write 95% intervals to the JSON, under `intervals`
     #[arg(long = "intervals")]
     pub(super) wanted: bool,
 }

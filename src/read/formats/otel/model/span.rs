@@ -20,7 +20,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// Parses a number or a name, in any spelling in use. Any other text is unset.
+    /// Parses a number or a name, in any spelling in use. Any other text gives [`Code::Unset`].
     pub(crate) fn of_name(name: &str) -> Self {
         let name = name.trim().to_ascii_lowercase();
         let name = name.rsplit(['.', '_']).next().unwrap_or_default();
@@ -102,7 +102,7 @@ impl Span<'_> {
         self.span_id.parse().ok()
     }
 
-    /// Returns the time from start to end in nanoseconds, if both are recorded in this order.
+    /// Returns the time from start to end in nanoseconds, if both are recorded and the end is not before the start.
     pub(crate) fn duration(&self) -> Option<u64> {
         self.end?.checked_sub(self.start).filter(|_| self.start > 0)
     }
@@ -129,8 +129,8 @@ impl Span<'_> {
         }
     }
 
-    /// Compares two spans of one id by completeness: by end, where none is least, then by status, then by the
-    /// numbers of attributes and events. Other fields only make the choice independent of order.
+    /// Compares two spans of one id by completeness: by end, where a missing end is least, then by status, then
+    /// by the numbers of attributes and events. Other fields only make the choice independent of input order.
     fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
         key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
@@ -183,7 +183,7 @@ pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'
     records_in_order(logs);
 }
 
-/// Sorts spans by start and id, and keeps the most complete one of each id. Their order before does not
+/// Sorts spans by start and id, and keeps only the most complete span of each id. The input order does not
 /// matter.
 fn spans_in_order(spans: &mut Vec<Span<'_>>) {
     let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
@@ -220,7 +220,7 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 /// Normalizes an id. Hex digits, with or without `0x`, and padded base64 of 8 or 16 bytes become lower-case
 /// hex. Any other text is trimmed. `None` if the id is empty or zero.
 pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
-    // The usual spelling. Checking every byte takes fewer steps than searching for the first other one.
+    // The usual spelling. Checking every byte is faster than stopping at the first other one.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
         let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
         (usual & is_digit, zeros && byte == b'0')
