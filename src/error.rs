@@ -11,7 +11,7 @@ use crate::stats::StatsError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file or directory could not be read.
+    /// A file, directory or stream could not be read or written, or a thread could not be started.
     Io,
     /// The input holds no JSON value, or the directory holds no input.
     Empty,
@@ -19,7 +19,7 @@ pub enum ErrorKind {
     Truncated,
     /// The input is not JSON.
     Syntax,
-    /// The input is JSON, but not of the expected shape.
+    /// The input is JSON, but does not have the expected shape.
     Shape,
     /// A value breaks a rule of the trace model.
     Trace,
@@ -33,14 +33,14 @@ pub enum ErrorKind {
     Format,
     /// The input has calls that were not read.
     Unread,
-    /// A record breaks a rule of a benchmark's input.
+    /// A record in the input of a benchmark breaks a rule of its format.
     Evaluation,
     /// A statistic is undefined for its input.
     Statistics,
     /// A partial state is damaged, or cannot be merged: its kind or options differ, or runs would count
     /// twice.
     Partial,
-    /// A partial state was written in another version.
+    /// A partial state has another format version, or another version of this crate wrote it.
     Version,
 }
 
@@ -260,7 +260,7 @@ impl From<StatsError> for Error {
     }
 }
 
-/// Returns the first 200 characters of an input, with control characters escaped.
+/// Returns the first 200 characters of an input, with control characters escaped, and `…` if there are more.
 pub(crate) fn echo(input: &str) -> String {
     const QUOTED: usize = 200;
     let mut text = String::new();

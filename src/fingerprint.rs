@@ -1,7 +1,7 @@
 //! Behavioural fingerprints: how often one kind of event follows another.
 //!
-//! Events are the calls and the non-empty messages of the agent and the user. All other messages, and the
-//! results of calls, are not events.
+//! Events are the calls and the non-empty messages of the agent and the user. Other messages, and the results
+//! of calls, are not events.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};

@@ -131,7 +131,7 @@ pub struct Finding {
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
-    /// Creates a certain finding of this detector in the steps from `first` to `last`.
+    /// Creates a finding of this detector in the steps from `first` to `last`, with [`Confidence::Certain`].
     ///
     /// ```
     /// use wrongturn::{Finding, detect::{Evidence, FailureClass, FailureMode}};
@@ -166,7 +166,7 @@ impl Finding {
         }
     }
 
-    /// Sets the confidence; the default is certain.
+    /// Sets the confidence; the default is [`Confidence::Certain`].
     #[must_use]
     pub fn confidence(mut self, confidence: Confidence) -> Self {
         self.confidence = confidence;
@@ -180,8 +180,8 @@ impl Finding {
         self
     }
 
-    /// Sets the id: the detector's name, a colon, and `what`, which must be unique among its findings in a
-    /// trace.
+    /// Sets the id: the detector's id, a colon, and `what`, which must be unique among the detector's findings in
+    /// a trace.
     #[must_use]
     pub fn with_id(mut self, what: impl fmt::Display) -> Self {
         self.id = Self::id_of(&self.detector, what);

@@ -24,7 +24,8 @@ pub(super) struct Reach {
     pub(super) last_step: u64,
 }
 
-/// A point of the run in the unit of the route: the source's step, or the number of the action.
+/// A point in the run. `unit` counts in the unit of the route: the source's step index, or the number of actions
+/// so far.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     unit: u64,
@@ -79,7 +80,7 @@ impl Tracker {
         self.route.as_ref().is_some_and(|(_, index)| index.by_score)
     }
 
-    /// Returns true if an action has counted.
+    /// Returns true if any action has been counted.
     pub(super) fn acted(&self) -> bool {
         self.actions > 0
     }
@@ -94,7 +95,7 @@ impl Tracker {
         self.reached.len() as u64
     }
 
-    /// Takes a step and returns its unit; `None` if it does not count.
+    /// Takes a step and returns its position in the unit of the route; `None` if the step does not count.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<u64> {
         self.begun.clear();
         self.fresh.clear();
@@ -131,7 +132,8 @@ impl Tracker {
         Some(unit)
     }
 
-    /// Returns the pair that ends at this mark; `None` if the reference takes no step from the mark before.
+    /// Returns the pair that ends at this mark; `None` if the reference takes no step between the mark before and
+    /// this one.
     pub(super) fn pair(&self, end: usize) -> Option<Pair> {
         let (_, index) = self.route.as_ref()?;
         let before = match end.checked_sub(1) {
@@ -160,8 +162,8 @@ impl Tracker {
         }
     }
 
-    /// Returns the steps of the run in a pair so far; `None` if the run reached the second milestone no later
-    /// than the first, or not the first.
+    /// Returns how many steps the run has taken in a pair so far; `None` if it has not reached the first milestone,
+    /// has taken no step since, or reached the second no later than the first.
     pub(super) fn measure(&self, pair: Pair) -> Option<Reach> {
         let start = self.start_point(pair)?;
         let (end, reached) = match self.reached.get(&pair.end) {
@@ -182,7 +184,8 @@ impl Tracker {
         (self.describe_mark(pair.end.checked_sub(1)), self.describe_mark(Some(pair.end)))
     }
 
-    /// Returns the first milestone that was not reached, and how many others were not.
+    /// Returns the name of the first milestone that was not reached, and how many more were not; `None` if all were
+    /// reached or the first has no name.
     pub(super) fn missed(&self) -> Option<(String, u64)> {
         let marks = 0..self.route.as_ref().map_or(0, |(_, index)| index.marks.len());
         let mut missed = marks.filter(|mark| !self.reached.contains_key(mark));

@@ -39,10 +39,10 @@ struct Line<'l> {
 
 impl TraceAssembler {
     /// Writes the state of the assembler: open and parked traces, counts, and the ids of closed traces.
-    /// Events that have not been taken are left out. [`TraceAssembler::load`] reads the state.
+    /// Events that the caller has not taken yet are left out. [`TraceAssembler::load`] reads the state.
     ///
-    /// The format is lines of JSON with a version. It holds the received pieces and the reported findings,
-    /// but no state of detectors, so an assembler with other detectors can load it.
+    /// The state is written as lines of JSON, with a version. It holds the received pieces and the reported
+    /// findings, but no detector state, so an assembler with other detectors can load it.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the writer fails.
@@ -88,9 +88,9 @@ impl TraceAssembler {
         Ok(())
     }
 
-    /// Adds a state that [`TraceAssembler::save`] wrote. Its traces are parked, and continue with their next
-    /// piece under the same finding ids. They keep the times at which they are due to be closed, so `now`
-    /// must count from the same moment as before.
+    /// Adds a state that [`TraceAssembler::save`] wrote. Its traces are parked; when their next piece arrives,
+    /// they continue, and their findings keep their ids. Traces also keep the times at which they are due to be
+    /// closed, so `now` must count from the same moment as before.
     ///
     /// States of several assemblers can be added one after the other: traces with the same id are joined, and
     /// counts are added up.

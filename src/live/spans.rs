@@ -1,6 +1,7 @@
 //! The spans and log records of one open trace, and the findings reported before its end.
 //!
-//! The spans around a step decide its run. They end last and so arrive last; earlier reports are provisional.
+//! The spans around a step decide which run it belongs to. They end last and so arrive last; until then,
+//! reports are provisional.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,9 +20,9 @@ use crate::trace::{Metadata, Unpaired};
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// The numbers of spans and log records that have settled. These are the first ones.
+    /// The numbers of spans and log records that have settled, which are those that came first.
     settled: (usize, usize),
-    /// The arrival times of the others, with the numbers of spans and log records.
+    /// The arrival times of the others, with the numbers of spans and log records that arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again; when it last was, and how late that was.
     due: Option<u64>,
@@ -29,7 +30,7 @@ pub(super) struct HeldSpans {
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,
     reported_bytes: usize,
-    /// The number of pieces judged before the end, each as often as it was judged.
+    /// The number of spans and log records judged before the end, each counted as often as it was judged.
     pub(super) looked_at: u64,
 }
 

@@ -93,7 +93,7 @@ pub struct ReplicationPart {
 }
 
 impl ReplicationPart {
-    /// Creates an empty result that keeps up to this many runs, and sums beyond.
+    /// Creates an empty result that keeps up to this many runs, or sums if there are more.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { files: Files::default(), runs: ReplicationState::new(most_rows) }
@@ -132,7 +132,7 @@ impl PartialContent {
     }
 }
 
-/// The result of some splits of a corpus, which merges with the results of others.
+/// The result of some splits of a corpus, which can be merged with the results of other splits.
 ///
 /// The guide on [scale](crate::guide::scale) has the commands.
 ///
@@ -176,8 +176,8 @@ struct Written<O, S> {
 }
 
 impl PartialState {
-    /// Creates the state of one split. `options` is a JSON value with everything but the split on which the
-    /// content depends. States with different options do not merge.
+    /// Creates the state of one split. `options` is a JSON value with everything that the content depends on
+    /// besides the split. States with different options cannot be merged.
     ///
     /// # Errors
     /// [`ErrorKind::Partial`] if the content cannot be serialized.
@@ -294,7 +294,7 @@ impl PartialState {
     /// Parses a state.
     ///
     /// # Errors
-    /// [`ErrorKind::Version`] if another version of the format or of this crate wrote it;
+    /// [`ErrorKind::Version`] if it has another format version, or another version of this crate wrote it;
     /// [`ErrorKind::Partial`] if it is damaged or not a state.
     pub fn from_json(bytes: &[u8]) -> Result<Self> {
         /// The members that show whether the rest can be parsed.
@@ -315,12 +315,13 @@ impl PartialState {
         }
         let version = head.version.map_or_else(|| "none".to_owned(), |version| version.to_string());
         if head.version != Some(VERSION) {
-            let what = format!("the partial state has version {version}, this build reads version {VERSION}");
+            let what = format!("the partial state has version {version}; this build reads version {VERSION}");
             return Err(Error::new(ErrorKind::Version, what));
         }
         let (made_by, own) = (head.made_by.unwrap_or_default(), env!("CARGO_PKG_VERSION"));
         if made_by != own {
-            let what = format!("the partial state was made by version `{}`, this is {own}", echo(&made_by));
+            let what =
+                format!("wrongturn `{}` made the partial state; this is version {own}", echo(&made_by));
             return Err(Error::new(ErrorKind::Version, what));
         }
         let text = std::str::from_utf8(bytes).ok().and_then(|text| text.trim_end().strip_suffix("\"}"));

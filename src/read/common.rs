@@ -1,4 +1,4 @@
-//! Rules that several formats share: texts, arguments, names.
+//! Rules that several formats share for texts, arguments and names.
 
 use std::borrow::Cow;
 

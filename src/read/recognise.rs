@@ -1,9 +1,9 @@
 //! Recognises the format of an input by its content.
 //!
-//! Samples of fixed sizes are checked, the smallest first, until one decides. So a slice and a stream are
+//! Samples of fixed sizes are checked, the smallest first, until one decides. This way, a slice and a stream are
 //! recognised alike. Records and lines are recognised in any sample, because they are streamed. A document is
-//! checked as a whole. A specific format comes before a generic one (chats). Two specific formats that match
-//! are an error.
+//! checked as a whole. A specific format takes precedence over a generic one (chats). It is an error if two
+//! specific formats match.
 
 use super::Format;
 use super::document::Document;
@@ -31,9 +31,9 @@ pub(super) enum Recognised {
     Records(Format, &'static RecordReader, Framing),
     /// As a whole. The ends of its first values are known.
     Whole(SkipIndex),
-    /// Line by line, each by its own format.
+    /// Line by line, each in its own format.
     Each,
-    /// Line by line, as the session of this format.
+    /// Line by line, as a session in this format.
     Session(Format, &'static SessionReader),
     /// As a zip archive.
     Archive,
@@ -52,7 +52,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     skip_space(window)?;
     let mut finder = Finder::default();
     loop {
-        // Of a slice, only the part that a stream would hold is checked.
+        // In a slice, only as much is checked as a stream would hold at this point.
         let bytes = window.unread();
         let start = bytes.get(..SAMPLES[0]).unwrap_or(bytes);
         match finder.look(start, window.is_whole() && start.len() == bytes.len(), wanted) {
@@ -132,7 +132,7 @@ fn claimed_records(
 fn sole(mut claims: impl Iterator<Item = Format>) -> Result<Option<Format>> {
     let first = claims.next();
     let (Some(one), Some(other)) = (first, claims.next()) else { return Ok(first) };
-    let what = format!("the input is both {one} and {other} by its content; choose one with `--format`");
+    let what = format!("the content of the input matches both {one} and {other}; choose one with `--format`");
     Err(Error::new(ErrorKind::Format, what))
 }
 
@@ -158,7 +158,7 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
-/// The beginning of a `SQLite` database, the longest that [`no_text`] checks.
+/// The first bytes of a `SQLite` database: the longest beginning that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Describes an input that is not UTF-8 text, by its first bytes.
@@ -177,7 +177,7 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Returns the error of an input that does not begin with a JSON value.
+/// Returns the error for an input that does not begin with a JSON value; `None` if it does.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let fault = Json::new(window.unread()).check().err()?;
     let location = window.place(fault.at()).location();
@@ -194,16 +194,16 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
 
 /// The part of a document to read.
 pub(super) enum Claimed<'a> {
-    /// All of it, by this format.
+    /// All of it, in this format.
     By(Format),
-    /// The documents inside it, each by its own format.
+    /// The documents inside it, each in its own format.
     Inside(Vec<Raw<'a>>),
-    /// Its lines, each by its own format.
+    /// Its lines, each in its own format.
     Each,
 }
 
-/// Returns what to read of lines. `None` if the first 4,096 do not decide, or if there are too few and they
-/// are not `all`.
+/// Returns what to read of these lines. `None` if the first 4,096 do not decide, or if there are too few of them
+/// and they are not `all` the lines of the input.
 pub(super) fn lines_of(
     lines: &[Raw<'_>],
     all: bool,
@@ -263,7 +263,7 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     Ok(inside(document, wanted, DEPTH, ByWhom::Any)?.map(Claimed::Inside))
 }
 
-/// A document whose format is looked for.
+/// A document whose format is to be determined.
 pub(super) struct Asked<'d, 'a> {
     pub(super) document: &'d Document<'a>,
     pub(super) look: Look<'d, 'a>,
@@ -278,7 +278,7 @@ impl Asked<'_, '_> {
             .filter(|format| format.claims(&self.look, Some(self.document)))
     }
 
-    /// Returns the specific format that claims the document. Two such formats are an error.
+    /// Returns the specific format that claims the document. It is an error if two do.
     pub(super) fn specific(&self) -> Result<Option<Format>> {
         let is_specific =
             |reader: &Reader| !matches!(reader, Reader::Records(_) | Reader::Generic(_) | Reader::Last(_));
@@ -291,14 +291,14 @@ impl Asked<'_, '_> {
         self.claiming(|reader| matches!(reader, Reader::Generic(_))).next()
     }
 
-    /// Returns the specific or else the first generic format that claims the document. A document that lists
-    /// calls may also be of a format that is tried last.
+    /// Returns the specific format that claims the document, or else the first generic one. If the document lists
+    /// calls, the formats that are tried last are considered, too.
     fn decisive(&self) -> Result<Option<Format>> {
         let listed = || self.last().filter(|_| events::lists_calls(self.document));
         Ok(self.specific()?.or_else(|| self.generic()).or_else(listed))
     }
 
-    /// Returns the first format that claims the document among those that are tried last.
+    /// Among the formats that are tried last, returns the first that claims the document.
     pub(super) fn last(&self) -> Option<Format> {
         self.claiming(|reader| matches!(reader, Reader::Last(_))).next()
     }
@@ -333,7 +333,7 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
     let wants: Vec<String> = Format::VARIANTS
         .iter()
         .filter(|format| wanted.is_none_or(|wanted| wanted == **format))
-        .map(|format| format!("{format} wants {}", format.signature()))
+        .map(|format| format!("{format} expects {}", format.signature()))
         .collect();
     let what = format!("the input is of unknown format: it is {seen}; {}", wants.join("; "));
     Error::new(ErrorKind::Format, what)

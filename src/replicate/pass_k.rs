@@ -102,7 +102,7 @@ impl PassK {
 }
 
 /// Like [`pass_k_by_pair`], but from sums by task. Sums do not keep files apart, so runs without a model are
-/// left out, and without a domain, equal names are one task.
+/// left out, and, without a domain, tasks of the same name count as one.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
     for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {

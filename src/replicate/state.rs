@@ -14,7 +14,7 @@ use crate::trace::{Digest, Distinct};
 
 /// The runs of a replication over one part of a corpus. States of several parts can be merged.
 ///
-/// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit it keeps sums by
+/// Up to a limit, a state keeps every run, and all figures can be computed. Beyond the limit, it keeps only sums by
 /// model, domain and task; [`SummedReplication`](super::SummedReplication) is computed from these. The state
 /// does not depend on how the runs were divided or on the order in which they were added.
 ///
@@ -81,7 +81,7 @@ impl Sums {
 }
 
 impl ReplicationState {
-    /// Creates an empty state that keeps up to `most_rows` runs.
+    /// Creates an empty state that keeps up to `most_rows` runs, or sums if there are more.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { most_rows, runs: 0, form: Form::Rows(Vec::new()) }
@@ -189,8 +189,8 @@ enum Written<'s> {
 /// Model, domain, task, sums.
 type WrittenGroup<'s> = (Option<Arc<str>>, Option<Arc<str>>, Option<Cow<'s, str>>, Cow<'s, GroupSums>);
 
-/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, the default rule's recovered,
-/// goals and reached, whether detected; agent, digest, termination.
+/// Position, id, model, domain, task, trial; reward; calls, errors, recovered, the default rule's values for
+/// `recovered`, `goals` and `reached`, whether detected; agent, digest, termination.
 #[derive(Serialize, Deserialize)]
 struct WrittenRow<'s>(Who<'s>, Option<f64>, Counts, Rest<'s>);
 type Counts = (u64, u64, u64, Option<(u64, u64, u64)>, bool);

@@ -1,4 +1,4 @@
-//! Draws charts, with presentation attributes that every SVG reader supports.
+//! Draws charts, with presentation attributes that every SVG viewer supports.
 
 use super::axis::{Axis, MARGIN, WIDTH};
 use super::chart::{BarChart, IntervalChart, IntervalRow, LineChart};
@@ -185,7 +185,7 @@ fn mark_point(markup: &mut Markup, (x, y): (f64, f64)) {
     fill(markup, "circle", Colour::Blue, &[("cx", &number(x)), ("cy", &number(y)), ("r", "4")]);
 }
 
-/// Draws the marks of an interval chart with their meanings. Returns its lower end.
+/// Draws the legend of an interval chart: its marks and their meanings. Returns the legend's lower end.
 fn legend(markup: &mut Markup, chart: &IntervalChart, mut y: f64) -> f64 {
     let (left, right) = (MARGIN, MARGIN + 24.0);
     let mut entry = |markup: &mut Markup, text: &str, mark: &dyn Fn(&mut Markup, f64)| {

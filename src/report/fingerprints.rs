@@ -23,7 +23,7 @@ const DISTANCES: usize = 10;
 /// The most groups drawn.
 const DRAWN: usize = 12;
 
-/// The smallest difference of shares that is highlighted.
+/// The smallest difference between shares that is highlighted.
 const CONTRAST: f64 = 0.01;
 
 /// Edges with a smaller share are left out of graphs.
@@ -33,8 +33,8 @@ const FAINT: f64 = 0.005;
 const DIFFERENCES: usize = 5;
 
 /// Returns the behaviour of groups as a document: distances, the transitions that differ most, all
-/// transitions, and a graph and a heat map for each of the first 12 groups. `by` names the key of the groups,
-/// such as `model`.
+/// transitions, and a graph and a heat map for each of the first 12 groups. `by` names what the runs are
+/// grouped by, such as `model`.
 #[must_use]
 pub fn fingerprint_document(found: &FingerprintGroups, by: &str) -> Document {
     let mut document = Document::new(format!("Transitions between events, by {by}"));
@@ -76,11 +76,11 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
     let apart = format!("{one} and {other}, distance {distance:.2}{chance}");
     if *tasks == 0 {
         return format!(
-            "{start} No two groups share a task, so distances also come from different tasks. Farthest apart are {apart}."
+            "{start} No two groups share a task, so distances compare different tasks. The farthest apart are {apart}."
         );
     }
     let tasks = counted(*tasks, "shared task");
-    format!("{start} Of groups that share tasks, farthest apart are {apart}, over {tasks}.")
+    format!("{start} Of the groups that share tasks, the farthest apart are {apart}, over {tasks}.")
 }
 
 /// Returns the distances of groups that share tasks, then those of the others, the largest of each first.
@@ -105,9 +105,9 @@ fn distances(found: &FingerprintGroups, most: usize) -> Table {
         })
         .column("p #", |one| Cell::of(one.p, Cell::P))
         .noted(format!(
-            "0: the same transitions equally often, 1: no transition in common. tasks: those of both groups, on which \
-             alone they are compared; groups without such come last. p, and distance by chance: runs change groups \
-             within their task ({} exchanges, seed {}).",
+            "0: the same transitions equally often, 1: no transition in common. tasks: those that both groups share; \
+             only these are compared; pairs that share none come last. p and distance by chance: runs are exchanged \
+             between groups within their task ({} exchanges, seed {}).",
             found.resamples, found.seed
         ))
 }
@@ -118,7 +118,7 @@ fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f
     fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
 }
 
-/// Returns the share of each transition in a group, and its mean share in the other groups, sorted by falling
+/// Returns the share of each transition in a group, and its mean share in the other groups, sorted by decreasing
 /// difference.
 fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, Node, f64, f64)> {
     let others: Vec<&FingerprintGroup> = found
@@ -272,6 +272,6 @@ fn heat(group: &FingerprintGroup, nodes: &Nodes) -> Chart {
         names: nodes.shown.iter().map(|node| node.label.clone()).collect(),
         values: (0..size).map(row).collect(),
     };
-    let caption = "For each event (row), the share in percent of the events that follow it (columns).";
+    let caption = "For each event (row), how often each event (column) follows it, in percent.";
     Chart::new(format!("{}: what follows", group.name), caption, plot)
 }

@@ -78,8 +78,8 @@ where
         self.make_room();
     }
 
-    /// Returns the number of positions in the file up to the last piece. First called before a batch after
-    /// that piece is emitted.
+    /// Returns the number of positions in the file up to the last piece. Must first be called before any
+    /// batch after that piece is emitted.
     fn base(&mut self) -> u64 {
         let (work, key) = (self.work, (self.file, self.since));
         *self.base.get_or_insert_with(|| work.base(key, 0))

@@ -1,8 +1,8 @@
 //! The formulas of this crate: correlation, intervals, classification scores, pass^k.
 //!
 //! Each formula has a file that names its reference. Most are tested against values from scipy, statsmodels
-//! or numpy, with the expression that computed them. The functions do not depend on what the numbers mean.
-//! Where a statistic has no value, they return a [`StatsError`] or `None`. The guide on
+//! or numpy; the tests quote the expression that computed each value. The functions do not depend on what the
+//! numbers mean. Where a statistic is undefined, they return a [`StatsError`] or `None`. The guide on
 //! [statistics](crate::guide::statistics) applies them.
 //!
 //! | question | answer | reference |
@@ -80,7 +80,7 @@ pub use within_group::within_group;
 /// Converts a count to a float. Counts above 2^53 are rounded.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "exact up to 2^53, above that off by less than one part in 2^53"
+    reason = "exact up to 2^53; above that, off by less than one part in 2^53"
 )]
 pub(crate) fn float(count: u64) -> f64 {
     count as f64

@@ -18,7 +18,7 @@ use crate::objects::in_order;
 pub enum Target {
     /// The first step whose progress is at least this score.
     Score(f64),
-    /// The first action with this actor and name, and with equal compared arguments.
+    /// The first action with this actor and name whose compared arguments are equal.
     Action(ReferenceAction),
 }
 
@@ -107,7 +107,7 @@ impl ReferenceAction {
         self.digest
     }
 
-    /// Returns the digest of one argument, or `None` without such an argument.
+    /// Returns the digest of one argument, or `None` if there is no such argument.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(&self.arguments, name)

@@ -14,7 +14,7 @@ const REVISITED: f64 = 0.6;
 /// Cosine similarity of action counts at or above which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
 
-/// Returns the outcome by the scorer that the published analyses used.
+/// Returns the outcome according to the scorer that the published analyses used.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = match (case.task.as_str(), case.target.class()) {
@@ -26,7 +26,7 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the outcome by the older scorer, which compares action counts unless the class is operation.
+/// Returns the outcome according to the older scorer, which compares action counts unless the class is operation.
 pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let failing = failing(case)?;
     let avoided = if case.target.class() == "operation" {
@@ -38,8 +38,8 @@ pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion>
     Ok(Outcome { avoided, repeats: None })
 }
 
-/// Returns the first and last position of the failure in the original. Like the public code, it treats
-/// step numbers as positions.
+/// Returns the first and last positions of the failure in the original episode. Like the public code, it
+/// treats step numbers as positions.
 fn failing(case: &EvolutionCase) -> Result<(usize, usize), Exclusion> {
     if case.post.is_empty() {
         return Err(Exclusion::NoPostSteps);
@@ -172,7 +172,7 @@ fn more_progress(case: &EvolutionCase) -> Result<bool, Exclusion> {
 }
 
 /// Returns true if, for every window of the original that starts within the failure, less than `REVISITED` of
-/// its distinct observations was seen again. If nothing was, excludes the case, except in babyai.
+/// its distinct observations were seen again. If none were, excludes the case, except in babyai.
 fn elsewhere(case: &EvolutionCase, (first, last): (usize, usize)) -> Result<bool, Exclusion> {
     let original: Vec<String> = case.original.iter().map(|step| norm(step.obs.as_deref())).collect();
     let visited: BTreeSet<String> = case.post.iter().map(|step| norm(step.obs.as_deref())).collect();

@@ -183,7 +183,7 @@ fn led_to(tokens: &[Token]) -> Option<Direction> {
     })
 }
 
-/// Returns the direction of a text that begins with "to" or "to the" and a direction.
+/// Returns the direction after "to" or "to the" at the start of a text.
 fn towards(tokens: &[Token]) -> Option<Direction> {
     match tokens {
         [to, the, direction, ..] if to.is(&["to"]) && the.is(&["the"]) => direction.direction(),

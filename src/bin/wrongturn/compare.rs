@@ -32,7 +32,7 @@ const MODELS_TOLD: usize = 20;
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies. \
-     Two models of one directory are compared by naming it twice: compare runs/ runs/ --first-model A --second-model B.",
+     To compare two models in one directory, name it twice: compare runs/ runs/ --first-model A --second-model B.",
     "tables on standard output, and files where they are asked for. No output replaces an input.",
     "wrongturn compare --html report.html --markdown report.md",
 ))]
@@ -74,8 +74,8 @@ struct Scan {
 /// Fails if the detectors fire more often than on earlier runs of the same tasks.
 #[derive(Parser)]
 #[command(after_help = common::notes(
-    "files or directories of runs of any format, of the same tasks.",
-    "a line for each detector, with the exact test of McNemar over pairs of runs of a task, on standard output.",
+    "files or directories of runs of any format, on the same tasks.",
+    "a line for each detector, with McNemar's exact test over pairs of runs of the same task, on standard output.",
     "wrongturn gate golden/tau2 --against golden/tau2 --detectors loop",
 ))]
 pub(crate) struct Gate {
@@ -84,7 +84,7 @@ pub(crate) struct Gate {
     /// File or directory of the earlier runs
     #[arg(long, value_name = "OLD")]
     against: PathBuf,
-    /// Detectors that the gate is about, with commas between; default: all
+    /// Detectors that the gate checks, separated by commas; default: all
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Fail on p-values below this

@@ -26,7 +26,7 @@ pub(crate) struct Formats {
 pub(crate) struct Detectors {
     /// The detector to explain: its rule, limits, source and settings
     id: Option<String>,
-    /// As JSON, with the configuration of each
+    /// As JSON, with each detector's configuration
     #[arg(long)]
     json: bool,
     /// Defaults that the configurations start from (default, bench-trace)
@@ -115,7 +115,7 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Renders the documentation of a detector for a terminal, without its example in Rust, and its settings.
+/// Renders the documentation of a detector for a terminal, except its Rust example, followed by its settings.
 fn page(info: &DetectorInfo, arguments: &Detectors) -> Result<String, Failure> {
     let mut text = format!("{} ({})\n\n", info.id, info.mode);
     // A paragraph, or an item of a list.

@@ -26,7 +26,7 @@ named! {
     pub enum BlindnessDefinition: "definition" {
         /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
         SameCause = "same_cause",
-        /// Any repeat of a text that failed or drew a negative phrase, as `BenchTrace` publishes it.
+        /// Any repeat of a text that failed or drew a negative phrase, as in the rule that `BenchTrace` published.
         Phrases = "phrases",
     }
 }
@@ -47,7 +47,7 @@ pub struct FeedbackBlindnessConfig {
     pub transient: Option<TransientRules>,
     /// How many earlier actions are remembered (`phrases`); `null` for all.
     pub window: Option<u64>,
-    /// Phrases that make an observation negative, ignoring case (`phrases`).
+    /// Phrases that make an observation negative; case is ignored (`phrases`).
     pub patterns: Vec<String>,
 }
 
@@ -129,8 +129,8 @@ impl Rule for FeedbackBlindness {
 /// Evidence of `feedback_blindness`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FeedbackBlindnessEvidence {
-    /// The step of an earlier refusal: usually the latest, under the published rule the earliest that is
-    /// remembered.
+    /// The step of an earlier refusal: usually the latest, but under the published rule the earliest
+    /// that is remembered.
     pub first_attempt: u64,
     /// The beginning of the answer to the repeat; under the published rule, to the earlier attempt.
     pub observation: Option<String>,

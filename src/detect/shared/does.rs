@@ -95,7 +95,7 @@ impl Does {
     }
 }
 
-/// Returns true for an argument of `curl` with which it sends data or asks for a change.
+/// Returns true for an argument that makes `curl` send data or ask for a change.
 fn sends(argument: &str) -> bool {
     let method = argument.strip_prefix("-X").unwrap_or(argument);
     matches!(method, "DELETE" | "PATCH" | "POST" | "PUT")
@@ -152,14 +152,14 @@ pub(super) fn subcommand_of<'c>(command: &'c Command<'_>, meaning: Meaning) -> O
     command.subcommand().filter(|word| meaning.is(Meaning::SUBCOMMANDED) && !runs_file(word))
 }
 
-/// The most bytes in the name of a program; longer words are not names.
+/// The longest name of a program, in bytes; longer words are not names.
 const LONGEST: usize = 60;
 
-/// Returns the program of a simple command as rules name it, with the subcommand if that decides what it
-/// does: `pytest`, `python -m unittest`, `git commit`, `npm test`.
+/// Returns the program of a simple command in the form that rules use, with the subcommand if that decides what
+/// the command does: `pytest`, `python -m unittest`, `git commit`, `npm test`.
 pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &str) -> Cow<'c, str> {
     let name = command.program();
-    // A line that does not parse may have anything in this place.
+    // In a line that does not parse, the first word may be anything.
     if name.len() > LONGEST || name.contains(char::is_whitespace) {
         return "".into();
     }
@@ -185,8 +185,8 @@ pub(crate) fn program_of<'c>(command: &'c Command<'_>, meaning: Meaning, tool: &
     }
 }
 
-/// Returns the base name of the file that a simple command writes, in lower case: `?` if it is not named,
-/// `None` if the command is not known to write one.
+/// Returns the base name of the file that a simple command writes, in lower case: `?` if the command does not
+/// name it, `None` if the command is not known to write one.
 pub(crate) fn written_file(command: &Command<'_>) -> Option<String> {
     let base = |path: &str| last_part(path).to_lowercase();
     if let Some(file) = &command.writes {
@@ -218,8 +218,8 @@ pub(crate) fn patched_file(patch: &str) -> Option<&str> {
     patch.lines().find_map(|line| HEADERS.iter().find_map(|header| line.strip_prefix(header))).map(str::trim)
 }
 
-/// Returns what the commands in a normalized text install: names of packages (their versions cut off), files and
-/// folders, or the installer if none is named.
+/// Returns what the commands in a normalized text install: names of packages (without versions), files and
+/// folders. For a command that names none, returns the installer.
 pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for command in text.split(" ; ") {

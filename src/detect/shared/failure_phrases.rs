@@ -1,4 +1,4 @@
-//! The wordings of failures in answers.
+//! How answers word failures.
 
 use std::sync::LazyLock;
 
@@ -6,7 +6,7 @@ use super::phrases::{Hints, Pattern};
 
 /// A line that begins by stating a failure; `errors: 0` states none.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,5}(?:error|fatal|failed|failure|exception|err!|err_\w+|npm err!|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b",
+    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b|(?:npm )?err!)",
 );
 pub(super) static NONE: Pattern =
     Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");
@@ -28,20 +28,20 @@ pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATE
 pub(super) static RED: Pattern = Pattern::new(
     r"\b[1-9]\d* (?:failed|failures?|errors?)\b|^(?:FAILED?|FAIL:|not ok)\b|^E  +\S|✕|✗|^- [EFW]\d{3} ",
 );
-/// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` of a difference.
+/// A line of a test report that says how a test failed: `Received: 3`, `+ "b"` in a diff.
 pub(super) static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
 pub(super) static COUNTS: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=");
-/// The line with which `go test` ends a package.
+/// The line with which `go test` ends its report on a package.
 pub(super) static PACKAGE: Pattern = Pattern::new(r"^FAIL(?:\s+\S+\s+[\d.]+s)?$");
-/// The time before a line of a log.
+/// The timestamp at the start of a log line.
 pub(super) static TIME: Pattern = Pattern::new(r"^\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d\S* +");
-/// A failed assertion of pytest.
+/// A line of pytest output that shows a failed assertion.
 pub(super) static ASSERTS: Pattern = Pattern::new(r"^E +(?:assert|AssertionError|[-+] )");
-/// A line of a report on files: `src/a.ts(3,7): …`, `src/a.py:3:7: …`, `--> src/a.rs:3:7`.
+/// A line of a report that points to a place in a file: `src/a.ts(3,7): …`, `src/a.py:3:7: …`, `--> src/a.rs:3:7`.
 pub(super) static DIAGNOSTIC: Pattern =
     Pattern::new(r"^--> \S+:\d+:\d+|^[\w./\\\[\]@~+-]*\.[A-Za-z]\w*(?::\d+(?::\d+)?|\(\d+,\d+\)) ?:? ?\D");
-/// A line of a traceback of pytest, which tells no cause.
+/// A line of a pytest traceback, which does not state the cause.
 pub(super) static FRAME: Pattern = Pattern::new(r":\d+: in \S+$");
 /// A line that counts tests that ran.
 pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b|^Ran [1-9]\d* tests?\b");
@@ -49,10 +49,10 @@ pub(super) static RAN: Pattern = Pattern::new(r"\b[1-9]\d* (?:passed|failed)\b|^
 pub(super) static NO_TESTS: Pattern = Pattern::new(
     r"(?i)^\W*(?:no tests? (?:ran|found|collected|files? found)|collected 0 items|ran 0 tests|[1-9]\d* deselected)\b",
 );
-/// A JSON answer of a run of tests that ran none.
+/// A JSON answer from a test run in which no test ran.
 pub(super) static JSON_NO_TESTS: Pattern =
     Pattern::new(r#""no_?tests(?:_\w+)?"|"(?:total|tests|num_tests|numTotalTests)"\s*:\s*0\b"#);
-/// A JSON answer that says that it failed, and its texts that say why.
+/// A JSON answer that states a failure; below, its texts that say why.
 pub(super) static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
 );
@@ -73,32 +73,32 @@ pub(super) static USAGE: Pattern = Pattern::new(
 pub(super) static SHAPE: Pattern = Pattern::new(
     r"(?i)validation error|(?:missing|field) \d* ?required|is a required property|required (?:parameter|property|argument|field)|invalid (?:json|arguments?|parameters?)|InputValidationError|is missing(?:$|[.,;!])",
 );
-/// Answers of a harness that has no tool of this name.
+/// Answers of a harness when it has no tool with the name that was called.
 pub(super) static NO_TOOL: Pattern = Pattern::new(
     r"(?i)\b(?:unknown|no such|invalid) (?:tool|function)\b|\b(?:tool|function) (?:\S+ )?(?:was )?not found|is not a valid tool",
 );
-/// Statements that the wanted state is there already.
+/// Statements that the desired state already exists.
 pub(super) static DONE: Pattern = Pattern::new(
     r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\bno such process\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
 );
-/// Statements of a cause.
+/// Statements of the cause of a failure.
 pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &REFUSED]);
 /// An answer that says that nothing was found.
 pub(super) static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");
 
-/// Every text that states a failure contains one of these. Most answers contain none and are skipped quickly.
+/// Only texts that contain one of these are checked for a failure. Most contain none and are skipped quickly.
 #[rustfmt::skip]
 pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
-    "rror", "RROR", "ERR_", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
+    "rror", "RROR", "ERR_", "ERR!", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
     "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
 
-/// The same for JSON answers, also with escaped quotes.
+/// The same for JSON answers, including those with escaped quotes.
 #[rustfmt::skip]
 pub(super) static JSON_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["rror", "RROR", "ailed", "AILED", "ailure", "AILURE",
     "eject", "EJECT", "efuse", "EFUSE", "enied", "ENIED", "uccess", "UCCESS", "uccee", "UCCEE", "ok\"", "ok\\", "OK\"",

@@ -1,4 +1,4 @@
-//! Looks that bring nothing new: they resemble an earlier one, and what they show has been shown.
+//! Looks that bring nothing new: they resemble an earlier look, and all they show has been shown before.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ struct Look {
     outcome: Option<Digest>,
     bigrams: Option<Bigrams>,
     answer: KeptText,
-    /// The lines of the answer, once they are compared.
+    /// The digests of the lines of the answer, computed when they are first compared.
     lines: Option<Vec<Digest>>,
 }
 
 impl Looks {
     const WINDOW: usize = 8;
-    /// The least likeness of two command lines of one program that look at the same thing.
+    /// The likeness from which two command lines of one program count as looking at the same thing.
     const LIKENESS: f64 = 0.3;
     /// The longest answer, in bytes, that says next to nothing.
     const SHORT: usize = 24;
     /// The longest answer, in bytes, whose lines are remembered.
     const LONGEST: usize = 16_384;
 
-    /// Takes a look and returns whether it resembles earlier ones and shows nothing that they did not.
+    /// Records a look, and returns whether it resembles earlier ones and shows nothing that they did not.
     pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
         let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
         let call = &attempt.call.call;
@@ -62,7 +62,8 @@ impl Looks {
             _ => {
                 let text = answer.to_str();
                 let mut told = lines(&text).filter(|line| line.len() >= 3);
-                // A search that finds nothing is news once, even in words of its own: `grep … || echo none`.
+                // That a search finds nothing is news the first time, even if the command supplies the words for it:
+                // `grep … || echo none`.
                 let says_something =
                     lines(&text).any(|line| line.len() >= 3 && !call.text.contains(&line.to_lowercase()));
                 let known: DigestSet =
@@ -118,7 +119,7 @@ fn line_digests(answer: &str) -> Vec<Digest> {
 struct Bigrams(DigestSet);
 
 impl Bigrams {
-    /// How many words are compared.
+    /// The greatest number of words compared.
     const MOST: usize = 2_000;
 
     fn of(text: &str) -> Self {
@@ -141,10 +142,11 @@ impl Bigrams {
     }
 }
 
-/// The lines of files that reads have shown, to tell a read that shows nothing new.
+/// The lines of files that reads have shown, to recognise a read that shows nothing new.
 #[derive(Debug, Default)]
 pub(crate) struct ShownLines {
-    /// By file: what was shown first, as it is spelled, until the file is read again; and all lines, by their digests.
+    /// By file: what was shown first, kept verbatim until the file is read again, and the digests of all lines shown
+    /// once it has been.
     files: DigestMap<ShownFile>,
 }
 
@@ -152,17 +154,17 @@ pub(crate) struct ShownLines {
 struct ShownFile {
     first: Option<KeptText>,
     lines: DigestSet,
-    /// The numbers of the user's last request and of the action when it was last shown.
+    /// The numbers of the user's last request and of the action when the file was last shown.
     seen: (u64, u64),
-    /// Whether it was changed since.
+    /// Whether the file has been changed since then.
     changed: bool,
 }
 
 impl ShownLines {
-    /// How many files are remembered.
+    /// The greatest number of files remembered.
     const FILES: usize = 64;
 
-    /// Notes that a file was changed, by its name without folders.
+    /// Notes that a file was changed. Files are identified by name, without folders.
     pub(crate) fn changed(&mut self, file: &str) {
         if let Some(known) = self.files.get_mut(&Self::key(file)) {
             known.changed = true;
@@ -173,10 +175,10 @@ impl ShownLines {
         Digest::of_text(&last_part(file).to_lowercase())
     }
 
-    /// Takes a read, and returns whether all that it shows of a file had been shown since the user's last
-    /// request, or a short while ago. `now` holds the numbers of that request and of the action. The first
-    /// read after a change of the file looks at the change. Answers of a few words, and those of more than 16
-    /// KiB, are not compared.
+    /// Records a read, and returns whether all that it shows of a file had already been shown since the user's last
+    /// request, or a short while ago. `now` holds the numbers of that request and of the action. After a change of
+    /// the file, the first read that shows only known lines counts as a look at the change. Answers of at most 24
+    /// bytes, and those of more than 16 KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>, now: (u64, u64)) -> bool {
         let call = &attempt.call.call;
         let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {

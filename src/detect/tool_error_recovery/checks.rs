@@ -14,8 +14,8 @@ use crate::trace::{Action, Status, UnknownReason};
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// Since any check passed, and since one of the work passed: a test, build or linter, or a script that
-    /// the agent wrote.
+    /// What failed and changed since any check last passed, and since a check of the work last passed: a test,
+    /// build or linter, or a script that the agent wrote.
     all: Since,
     work: Since,
     pub(super) any_failed: bool,
@@ -84,7 +84,7 @@ impl Checks {
             match failure {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
-                // A script may report by its exit code alone.
+                // A script may use its exit code alone to report a result.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
                 Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);

@@ -13,20 +13,20 @@ use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
 const LINES: usize = 5;
 /// The fewest bytes of a line that counts: shorter ones are too common.
 const LINE_BYTES: usize = 12;
-/// A change counts as sent again if a later call contains one in this many of its lines.
+/// A change counts as sent again if a later call contains at least one in this many of its lines.
 const ONE_IN: usize = 10;
 
 /// The mark that begins and ends a block of code in a message.
 static FENCE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```"));
 
-/// Follows the changes of files that were refused for their format.
+/// Follows the changes to files that were refused for their format.
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
     no_call: NoCall,
     /// The agent's message, if it holds a block of code and is the last step.
     said: Option<String>,
     changes: Vec<Change>,
-    /// How many changes were refused, sent again or not.
+    /// How many changes were refused, whether or not they were sent again.
     pub(super) all: u64,
 }
 

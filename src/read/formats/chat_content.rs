@@ -8,14 +8,14 @@ use crate::read::outcome::{broken_off, never_ran};
 /// The value of `content`.
 #[derive(Debug)]
 pub(in crate::read) enum Body<'a> {
-    /// Usually a string.
+    /// The value as it was written, usually a string.
     Value(Raw<'a>),
     /// The texts and blocks of a list, in a message that is not a result.
     Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
 }
 
 impl<'a> Body<'a> {
-    /// Reads a content. `role` is the role of the message, if it came before the content.
+    /// Reads the content of a message. `role` is the message's role, if it came before the content.
     pub(super) fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
         let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
         if is_message && json.kind()? == Kind::List {
@@ -60,7 +60,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Reads the parts of a content: a list, or a single object.
+/// Reads the parts of a message's content, which is a list or a single object.
 fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
     match json.kind()? {
@@ -85,11 +85,11 @@ const CALL_KINDS: [&str; 6] =
 /// Types of result blocks.
 const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
 
-/// The suffix of the types of results that the provider writes into the message of the model
+/// The suffix of the types of results that the provider writes into the model's message
 /// (`web_search_tool_result`).
 const OF_SERVER: &str = "_tool_result";
 
-/// Reads a part of a content: a text, a block, or something else.
+/// Reads a part of a message's content: a text, a block, or something else.
 fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
     if json.kind()? == Kind::String {
         texts.push(Text::from(json.text()?).into());
@@ -113,7 +113,7 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
     Ok(())
 }
 
-/// A part of a content that is being read.
+/// A part that is being read.
 #[derive(Default)]
 struct Part<'a> {
     is_call: Option<bool>,
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
                 self.is_call = if is_one(&CALL_KINDS) { Some(true) } else { is_result.then_some(false) };
                 self.is_text = wire::is_kind_of_text(kind);
             }
-            // Bedrock and Haystack name a block by its key.
+            // Bedrock and Haystack put a block under a key that gives its type.
             b"toolUse" | b"toolResult" | b"tool_call" | b"tool_call_result"
                 if value.kind()? == Kind::Object =>
             {
@@ -215,7 +215,7 @@ impl<'a> Part<'a> {
 #[derive(Debug, Default)]
 pub(in crate::read) struct Block<'a> {
     pub(in crate::read) is_call: bool,
-    /// True for a result that the provider wrote into the message of the model.
+    /// True for a result that the provider wrote into the model's message.
     pub(in crate::read) is_of_server: bool,
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,

@@ -1,4 +1,4 @@
-//! Items of OpenAI's Responses: calls, their outputs, and calls that contain their results.
+//! Items of OpenAI's Responses API: calls, their outputs, and calls that contain their results.
 
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
@@ -11,13 +11,13 @@ use crate::read::outcome::never_ran;
 pub(in crate::read) enum Item {
     /// A function call.
     Function,
-    /// A call of a tool whose input is free text.
+    /// A call to a tool whose input is free text.
     Custom,
-    /// A call of a tool of OpenAI, which the type names.
+    /// A call to one of OpenAI's own tools, which the type names.
     Tool(&'static str),
     /// The same, run on the server. Its status is its outcome.
     Server(&'static str),
-    /// A call of a remote tool: it contains its result.
+    /// A call to a remote tool. The item contains the result.
     Mcp,
     /// The output of a call.
     Output,
@@ -103,8 +103,8 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally its
-/// success. `stated` is the outcome that is recorded elsewhere. With `nested`, a result inside the text may
+/// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
+/// `success`. `stated` is the outcome that is recorded elsewhere. With `nested`, a result inside the text may
 /// decide the outcome.
 pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, nested: bool) -> Answer<'_> {
     let success = output.and_then(|output| output.member("success")?.boolean());
@@ -118,13 +118,13 @@ pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, 
     }
     let inner = if nested { nested_outcome(&text.text().to_str()) } else { None };
     let (by_text, observation) = codex_text::split(text);
-    // A text that says that the call still runs or was interrupted takes precedence.
+    // A text that says that the call is still running or was interrupted takes precedence.
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
     let outcome = unfinished.or(stated).or(by_text).or(inner).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
 }
 
-/// Returns the outcome of a JSON result that contains the real one, as MCP writes it: by its flag, or by its
+/// Returns the outcome of a JSON result that wraps the actual result, as MCP writes it: from its flag or its
 /// text.
 pub(in crate::read) fn nested_outcome(text: &str) -> Option<Outcome> {
     const MOST_NESTED: usize = 4;

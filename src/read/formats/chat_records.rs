@@ -1,5 +1,5 @@
-//! Data sets of chats: a list of objects with a conversation each, or one object with a conversation.
-//! Messages have `role` and `content`, or `from` and `value` as ShareGPT writes them.
+//! Data sets of chats: a list of objects that each hold a conversation, or one object that holds one.
+//! Messages have `role` and `content`, or, as ShareGPT writes them, `from` and `value`.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ const TOP: &[&str] = &["conversations", "conversation"];
 
 fn has_conversations(document: &Document<'_>) -> bool {
     match document {
-        // Each of several lines is a document.
+        // Each line is a document of its own.
         Document::Lines(_) => false,
         Document::Object(members) => held(members, TOP).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
@@ -179,7 +179,7 @@ impl<'a> Spoken<'a> {
         self.is_asked = true;
     }
 
-    /// Adds the calls `{name, arguments}` that a text consists of, or returns false.
+    /// If a text consists of calls `{name, arguments}`, adds them; otherwise returns false.
     fn call(&mut self, turn: u64, text: &str) -> bool {
         if Json::new(text.as_bytes()).check().is_err() {
             return false;

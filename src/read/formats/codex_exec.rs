@@ -30,7 +30,7 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
     })
 }
 
-/// Returns the answer of a completed call. The output of file changes, web searches and calls to other agents
+/// Returns the answer to a completed call. The output of file changes, web searches and calls to other agents
 /// is not recorded.
 fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
     let observation = match item.name("type").as_deref() {

@@ -1,4 +1,5 @@
-//! The log in which VS Code stores a chat as a snapshot and changes, and the outcomes of its calls.
+//! The log in which VS Code stores a chat as a snapshot followed by changes; also the outcomes of the chat's
+//! calls.
 
 use serde_json::Value;
 
@@ -39,8 +40,8 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     chats.iter().map(Value::to_string).collect()
 }
 
-/// Applies a change at a path: sets, deletes, or appends to a list after its first `at` items. `None` if the
-/// change does not apply.
+/// Applies a change at a path: sets or deletes a value, or appends to a list, of which only the first `at`
+/// items are kept. Returns `None` if the change does not apply.
 fn change(chat: &mut Value, kind: u64, path: &[Value], value: Option<Value>, at: Option<u64>) -> Option<()> {
     if kind == 2 {
         let list = path.iter().try_fold(chat, child)?.as_array_mut()?;
@@ -79,7 +80,7 @@ fn child<'v>(value: &'v mut Value, key: &Value) -> Option<&'v mut Value> {
     }
 }
 
-/// Returns the text of a tool result: strings, or trees of elements with text leaves.
+/// Returns the text of a tool result, whose parts are strings or trees of elements with text leaves.
 pub(super) fn text_of(result: Raw<'_>) -> Option<TextCow<'_>> {
     let mut texts = Vec::new();
     for part in result.member("content")?.items()? {
@@ -94,7 +95,7 @@ pub(super) fn text_of(result: Raw<'_>) -> Option<TextCow<'_>> {
     Some(wire::joined(texts).unwrap_or_else(|| "".into()))
 }
 
-/// Appends the texts of the leaves below an element.
+/// Appends the text of an element and the texts below it.
 fn leaves(element: Raw<'_>, to: &mut String) {
     if let Some(text) = element.member("text").and_then(Raw::string) {
         let breaks = element.member("lineBreakBefore").and_then(Raw::boolean) == Some(true);
@@ -158,7 +159,7 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
     }
 }
 
-/// Returns the parts of a response that are tool invocations, or, without `tools`, the other parts.
+/// Returns the parts of a response that are tool invocations, or, if `tools` is false, the other parts.
 pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Item = Members<'a>> {
     let parts = request.list("response");
     let parts = parts.into_iter().filter(|part| part.kind() == Kind::Object);

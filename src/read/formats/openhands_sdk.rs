@@ -7,7 +7,7 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Document(read) };
 
-/// An event. The first versions wrote its class with the module.
+/// An event. The first versions wrote its class name with the module.
 pub(super) const EVENT: Mark = All(&[
     Is(Kind::String, &["id", "source"]),
     Says(
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
                 }
             }
             "LLMCompletionLogEvent" => self.run.model(event.name("model_name")),
-            // The state of a conversation is next to its events.
+            // This is the state of the conversation, which is stored next to its events.
             "" if event.has("agent") => {
                 let model = event.object("agent").object("llm").name("model");
                 self.run.metadata.model = model.map(|model| model.as_ref().into());
@@ -133,7 +133,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Begins the turn of an event, or continues that of its response.
+    /// Begins a turn for an event, or continues the turn of the response that it belongs to.
     fn begin_turn(&mut self, event: &Members<'a>) {
         let turn = match event.name("llm_response_id") {
             Some(response) => *self.turns.entry(response).or_insert(self.turn),
@@ -220,7 +220,7 @@ fn answer_of(observation: Raw<'_>) -> Answer<'_> {
         let value = present(key).filter(|value| value.kind() != Kind::Bool)?;
         words::result(value).filter(|text| !wire::is_blank(text.text()))
     };
-    // The first versions had `output` and `error` for `content` and `is_error`.
+    // The first versions had `output` and `error` instead of `content` and `is_error`.
     let error = present("error").and_then(Raw::string).filter(|error| !error.trim().is_empty());
     let text: Option<TextCow<'_>> = ["content", "output", "error", "message"]
         .into_iter()

@@ -1,5 +1,5 @@
-//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, in
-//! lines.
+//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, as
+//! JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,8 +82,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns for each line the index of the first line of its abandoned branch. `None` for lines of no
-/// abandoned branch.
+/// Returns, for each line, the index of the first line of its abandoned branch, or `None` if the line is in
+/// no abandoned branch.
 fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     let mut places = BTreeMap::new();
     let mut parents = Vec::with_capacity(lines.len());
@@ -115,7 +115,7 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
 /// A branch of a session that is being read.
 struct Branch<'a> {
     run: Recording<'a>,
-    /// Number of calls per id that another kind of line may repeat.
+    /// For each id, the number of calls that another kind of line may repeat.
     called: BTreeMap<Cow<'a, str>, u64>,
     /// The same, for answers.
     answered: BTreeMap<Cow<'a, str>, u64>,
@@ -235,7 +235,7 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// Returns true if a call or answer with this id was read before. Each counts once.
+/// Returns true if a call or answer with this id was read before. Each earlier one accounts for one repetition.
 fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
     counts.get_mut(id).is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0)
 }
@@ -257,7 +257,7 @@ fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Opti
     outcome.answer(text.into())
 }
 
-/// Returns the outcome of a call that was skipped or interrupted, by its text.
+/// Returns the outcome of a call that was skipped or interrupted, as the text of its result tells it.
 fn not_run(text: Text<'_>) -> Option<Outcome> {
     let text = text.to_str();
     if text.starts_with("Skipped due to queued user message") {

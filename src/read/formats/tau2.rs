@@ -59,7 +59,7 @@ fn has_runs(look: &Look<'_, '_>) -> bool {
 /// The class of an object.
 enum Likeness {
     Run,
-    /// A run or a transcript, without messages.
+    /// A run or a transcript without messages; which of the two is not known.
     Empty,
     /// A transcript of another kind.
     Transcript,
@@ -87,8 +87,8 @@ fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
-/// Classifies messages by marks of tau2. A call with `name` but no `function` is a mark only if no message
-/// has a `tool_call_id` or a list of parts, as in other chats.
+/// Classifies messages by marks of tau2. A call with `name` but no `function` is a mark only if no message has
+/// a `tool_call_id` or a list of parts, which are signs of other chat formats.
 fn likeness_of_messages(list: Raw<'_>) -> Likeness {
     const MARKS: [&str; 3] = ["requestor", "tool_messages", "turn_idx"];
     let items = list.items().unwrap_or_default();
@@ -139,7 +139,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
     Ok(())
 }
 
-/// Reads a member with a string that all runs share. Null for the member or for the object is none.
+/// Reads a string that all runs share from a member of an object. A null member or object gives no name.
 fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
     json.object_or_null(|key, value| {
         if key == member {
@@ -150,7 +150,7 @@ fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) 
     Ok(())
 }
 
-/// Reads the value of `model` or `domain` next to the runs. `None` if it is not a string.
+/// Reads the value of a `model` or `domain` key next to the runs. Returns `None` if it is not a string.
 fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
 }
@@ -166,7 +166,7 @@ fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     Ok(listed.then(|| Arc::new(tasks)))
 }
 
-/// Reads a task, and returns the digest of its id and its route. Sets `looks_inside` if the route compares
+/// Reads a task, and returns its route with the digest of its id. Sets `looks_inside` if the route compares
 /// only some arguments.
 fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStatus)> {
     let mut id = None;
@@ -230,7 +230,7 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     })
 }
 
-/// Returns the route of the task of a run.
+/// Returns the route of a run's task, or why there is none.
 fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, RouteStatus> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
@@ -298,7 +298,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
             }
             b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
             b"messages" => {
-                // The last of several counts.
+                // If the key is repeated, its last value counts.
                 (found.has_messages, found.is_run) = (true, true);
                 if task_known || run.has_begun() {
                     run.begin(&routing(header, run.ending.metadata.task.as_deref()));

@@ -12,8 +12,8 @@ const LATEX_LABEL: usize = 24;
 const LATEX_LONG: usize = 30;
 
 impl Table {
-    /// Returns the table as LaTeX, for the packages `booktabs`, `longtable` and `array`. It fits a page of
-    /// the class `article`: texts are wrapped, columns that do not fit follow in another table, and long
+    /// Returns the table as LaTeX, which needs the packages `booktabs`, `longtable` and `array`. It fits a page
+    /// of the class `article`: texts are wrapped, columns that do not fit follow in another table, and long
     /// tables continue on further pages.
     #[must_use]
     pub fn latex(&self) -> String {

@@ -50,14 +50,14 @@ impl Reading {
     }
 }
 
-/// Metadata of the runs from other files.
+/// Metadata of the runs, taken from other files.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Metadata {
     /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`,
-    /// `trial` or labels, which fill what the runs do not record
+    /// `trial` or labels, which fill in what the runs do not record
     #[arg(long, value_name = "FILE.csv|jsonl")]
     meta: Option<PathBuf>,
-    /// Let the table of --meta replace what the runs record
+    /// Let the --meta table replace what the runs record
     #[arg(long, requires = "meta")]
     meta_override: bool,
     /// Rename a model (gpt-4.1-2025-04-14=gpt-4.1); can be repeated
@@ -71,7 +71,7 @@ fn alias(text: &str) -> Result<(String, String), String> {
 }
 
 impl Metadata {
-    /// Returns the table of metadata and aliases, or `None` if neither was requested.
+    /// Returns the table of metadata and aliases, or `None` if neither was given.
     pub(crate) fn table(&self) -> Result<Option<Arc<RunTable>>, Failure> {
         if self.meta.is_none() && self.model_alias.is_empty() {
             return Ok(None);
@@ -125,10 +125,10 @@ impl Scanning {
     }
 }
 
-/// The filter of findings.
+/// The filter for findings.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Surety {
-    /// Report only findings that are at least this sure (likely, certain)
+    /// Report only findings of at least this confidence (likely, certain)
     #[arg(long, default_value = "likely", value_name = "CONFIDENCE")]
     pub(crate) min_confidence: Confidence,
 }
@@ -138,7 +138,7 @@ pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
     detector_info(text.trim()).map(|info| info.id.to_owned())
 }
 
-/// How many threads work.
+/// How many threads to use.
 #[derive(clap::Args, Debug, Clone, Copy)]
 pub(crate) struct Threads {
     /// Number of threads; default: one per core
@@ -161,7 +161,7 @@ impl Threads {
 /// The options of resampling.
 #[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Resamples {
-    /// Resamples of each bootstrap and permutation test
+    /// Number of resamples for each bootstrap and permutation test
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) resamples: u32,
     #[command(flatten)]
@@ -175,10 +175,10 @@ impl Resamples {
     }
 }
 
-/// Where drawing begins.
+/// Where the sequence of random draws begins.
 #[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Seed {
-    /// Seed of random draws
+    /// Seed for random draws
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) seed: u64,
 }

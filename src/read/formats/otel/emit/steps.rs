@@ -12,15 +12,15 @@ use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
 impl<'s> TraceContext<'_, 's> {
-    /// Returns the steps of a run from its requests and actions. `replies` has, for each action, the answer
-    /// that no span holds.
+    /// Returns the steps of a run from its requests and actions. `replies` has, for each action, its
+    /// answer if no span holds it.
     pub(super) fn steps(
         &self,
         requests: &[Request<'s>],
         actions: Vec<Action<'s>>,
         replies: Vec<Option<Reply<'s>>>,
     ) -> Assembler<'static> {
-        // The first and last turn of each request: unrecorded requests have turns as well.
+        // The first and last turns of each request. They differ where unrecorded requests take turns as well.
         let mut turns = vec![(0, 0); requests.len().max(1)];
         for action in &actions {
             if let Some((_, unseen)) = turns.get_mut(action.turn) {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::model::{Data, Members};
 
-/// Limit of nesting.
+/// Limit on the depth of nesting.
 const MAX_DEPTH: u32 = 64;
 
-/// Limit of parentheses in the name of an enum member. A search may begin at each of them and scan the whole
-/// name.
+/// Limit on the opening parentheses in the name of an enum member, as a search may begin at each of them and
+/// scan the whole name.
 const MOST_OPENED: u32 = 64;
 
 /// Parses a text as a value.
@@ -28,8 +28,8 @@ pub(crate) fn list_after(text: &str, name: &str) -> Option<Data<'static>> {
     Reader { rest }.value(0)
 }
 
-/// Finds all calls of this name in a text, as objects of their arguments. The key of an unnamed argument is
-/// its index among those.
+/// Finds all calls with this name in a text, each as an object of its arguments. The key of an unnamed
+/// argument is its index among the unnamed ones.
 pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
     let opening = format!("{name}(");
     let mut found = Vec::new();
@@ -139,7 +139,7 @@ impl Reader<'_> {
             self.rest = self.rest.get(colon + 1..)?;
             self.value(depth)?
         } else {
-            // With too many parentheses, the search stops at one of them, where no `>` follows.
+            // If there are too many parentheses, the search stopped at one of them, so there is no `>` here.
             self.rest = self.rest.get(colon..)?;
             Data::Null
         };
