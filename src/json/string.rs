@@ -48,7 +48,7 @@ impl<'a> JsonString<'a> {
         })
     }
 
-    /// Returns the text as bytes, for comparisons. Bytes that are not UTF-8 are kept if there are no escapes,
+    /// Returns the text as bytes, for comparisons. Bytes that are not UTF-8 are kept if it has no escapes,
     /// and become U+FFFD otherwise.
     #[inline]
     pub(crate) fn bytes(self) -> Cow<'a, [u8]> {
@@ -256,7 +256,7 @@ fn unescape(inner: &str) -> String {
     text
 }
 
-/// Copies the text before the first escape and returns the rest, or `None` if there is no escape.
+/// Copies the text before the first escape and returns the rest, or `None` if it has no escape.
 #[inline]
 fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
     // Escapes often come close together. Copying a whole block is faster than copying part of it.

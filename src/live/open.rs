@@ -225,7 +225,7 @@ impl OpenTrace {
         monitor
     }
 
-    /// Judges all pieces and spans. Returns the number of findings, or `None` if there is no run.
+    /// Judges all pieces and spans. Returns the number of findings, or `None` if the trace holds no run.
     pub(super) fn close(
         mut self,
         trace: &Arc<str>,

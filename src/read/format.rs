@@ -70,7 +70,7 @@ pub(super) struct RecordReader {
     pub(super) header_keys: &'static [&'static str],
     /// Reads a member of the object around the runs into the header.
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
-    /// Returns true if the header is complete, so that no member after the runs can add to it.
+    /// Returns true if the header is complete and no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
     /// Reads a run.
     pub(super) run: ReadRun,

@@ -53,7 +53,7 @@ pub struct SimulationRow {
     pub errors: u64,
     /// Failed calls whose tool succeeded later, as `tool_error_recovery` counts them.
     pub recovered: u64,
-    /// `recovered / errors`; 1 if there are no errors.
+    /// `recovered / errors`; 1 if the run has no errors.
     pub recovery_rate: f64,
     /// Whether `tool_error_recovery` was detected.
     pub detected: bool,

@@ -158,7 +158,7 @@ where
     }
 
     /// Takes the oldest queued piece that meets a condition, if any. Panics if another thread has panicked,
-    /// so that waiting threads end.
+    /// which ends waiting threads.
     pub(super) fn take_job(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {

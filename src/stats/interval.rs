@@ -44,7 +44,7 @@ impl From<Interval> for [f64; 2] {
 ///
 /// # Errors
 ///
-/// [`StatsError::TooFew`] if there are no trials, [`StatsError::SuccessesExceedTrials`] if there are more successes
+/// [`StatsError::TooFew`] if `trials` is 0, [`StatsError::SuccessesExceedTrials`] if there are more successes
 /// than trials, and [`StatsError::InvalidArgument`] if `confidence` is not strictly between 0 and 1.
 pub fn wilson(successes: u64, trials: u64, confidence: f64) -> Result<Interval, StatsError> {
     if trials == 0 {

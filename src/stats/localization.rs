@@ -32,7 +32,7 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
 
 /// Returns the mean over `predicted` of the best Jaccard index with a labelled range.
 ///
-/// Returns `None` if there are no predicted ranges, and 0 if there are predicted but no labelled ranges.
+/// Returns `None` if no range is predicted, and 0 if ranges are predicted but none is labelled.
 ///
 /// ```
 /// use wrongturn::stats::{localization_recall, localization_similarity};
@@ -51,7 +51,7 @@ pub fn localization_similarity(
 
 /// Returns the mean over `labelled` of the best Jaccard index with a predicted range.
 ///
-/// Returns `None` if there are no labelled ranges, and 0 if there are labelled but no predicted ranges.
+/// Returns `None` if no range is labelled, and 0 if ranges are labelled but none is predicted.
 /// [`localization_similarity`] has an example of both.
 #[must_use]
 pub fn localization_recall(

@@ -37,7 +37,7 @@ pub struct TaskTrials {
 ///
 /// # Errors
 ///
-/// Checked in this order: [`StatsError::TooFew`] if there are no tasks,
+/// Checked in this order: [`StatsError::TooFew`] without tasks,
 /// [`StatsError::SuccessesExceedTrials`] if a task has more successes than trials,
 /// [`StatsError::InvalidArgument`] if `k` is 0, and [`StatsError::KTooLarge`] if a task has fewer than `k`
 /// trials.

@@ -76,7 +76,7 @@ pub struct TargetFailure {
 }
 
 impl TargetFailure {
-    /// Returns the part of the mode before the slash, or the whole mode if there is no slash.
+    /// Returns the part of the mode before the slash, or the whole mode if it has no slash.
     #[must_use]
     pub fn class(&self) -> &str {
         self.mode.split_once('/').map_or(self.mode.as_str(), |(class, _)| class)

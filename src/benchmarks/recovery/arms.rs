@@ -103,7 +103,7 @@ pub(super) fn share(trials: &[&ComparedTrial]) -> f64 {
 }
 
 impl Arm {
-    /// Returns the figures over tasks, each with at least one trial; `None` if there are no tasks.
+    /// Returns the figures over tasks, each with at least one trial; `None` if no task is given.
     pub(super) fn of(tasks: &[&[&ComparedTrial]], bootstrap95: Option<Interval>) -> Option<Self> {
         let trials = || tasks.iter().flat_map(|trials| trials.iter());
         let count = |holds: fn(&ComparedTrial) -> bool| trials().filter(|trial| holds(trial)).count() as u64;

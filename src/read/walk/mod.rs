@@ -76,7 +76,7 @@ pub(super) struct Walk<'w, 's, 'p> {
     pub(super) header_only: Option<Header>,
     /// True if an object without a list of runs is valid, because its runs are elsewhere.
     pub(super) may_hold_none: bool,
-    /// The key of the list that is being read; empty if it has none, `None` if there is no list or its place is not
+    /// The key of the list that is being read; empty if it has none, `None` if no list is read or its place is not
     /// known.
     pub(super) list: Option<&'static str>,
     /// Opens the input again at an offset, if possible.

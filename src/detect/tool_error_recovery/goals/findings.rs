@@ -1,0 +1,93 @@
+//! The findings on the goals that are open at the end of a run.
+
+use super::{Goal, Goals};
+use crate::detect::finding::Finding;
+use crate::detect::shared::after_colon;
+use crate::detect::tool_error_recovery::{OpenReason, finding};
+
+/// Open goals that together form one finding. `goal` is the latest of them.
+struct Group<'g> {
+    goal: &'g Goal,
+    place: (u64, u64),
+    failures: u64,
+}
+
+impl<'g> Group<'g> {
+    fn add(&mut self, other: &Group<'g>) {
+        let place = (self.place.0.min(other.place.0), self.place.1.max(other.place.1));
+        let failures = self.failures + other.failures;
+        let goal = if other.goal.place.1 >= self.goal.place.1 { other.goal } else { self.goal };
+        *self = Self { goal, place, failures };
+    }
+}
+
+impl Goals {
+    /// Returns the findings on open goals. The vain look-ups with one tool form one finding, as do the failures before
+    /// a hand-over, and the failures at the end of the run. `failing` is the step of the last failed check.
+    pub(in crate::detect::tool_error_recovery) fn findings(
+        &self,
+        asked: u64,
+        failing: Option<u64>,
+    ) -> Vec<Finding> {
+        let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
+        for goal in &self.all {
+            let Some(reason) = self.open_reason(goal, asked) else { continue };
+            let joins = |group: &&mut (OpenReason, Group<'_>)| {
+                group.0 == reason
+                    && match reason {
+                        OpenReason::InVain => group.1.goal.program == goal.program,
+                        OpenReason::HandedOver | OpenReason::EndsFailing => true,
+                        _ => false,
+                    }
+            };
+            let group = Group { goal, place: goal.place, failures: goal.failures };
+            match groups.iter_mut().find(joins) {
+                Some((_, other)) => other.add(&group),
+                None => groups.push((reason, group)),
+            }
+        }
+        // If a failed check or another open goal is among the last failures, its finding says more than
+        // one about the end.
+        let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
+            *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
+        };
+        if groups.iter().any(ends_with) || failing.is_some_and(|step| self.tail.contains(&step)) {
+            groups.retain(|(reason, _)| *reason != OpenReason::EndsFailing);
+        }
+        groups.iter().map(|(reason, group)| self.finding(*reason, group)).collect()
+    }
+
+    fn finding(&self, reason: OpenReason, group: &Group<'_>) -> Finding {
+        let most = group.goal.lines.iter().max_by_key(|said| said.times);
+        let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
+        let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
+        let (count, place) = match (reason, self.tail.first()) {
+            (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
+            _ => (group.failures, group.place),
+        };
+        let message = match reason {
+            OpenReason::NeverThrough if group.goal.most_repeated() < count => {
+                format!("{count} calls like {shown} failed, and none went through{line}")
+            }
+            OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
+            OpenReason::InVain if group.goal.most_repeated() < count => {
+                format!("{count} look-ups like {shown} failed{line}")
+            }
+            OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
+            OpenReason::HandedOver => {
+                let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
+                let of = if count == 1 {
+                    String::new()
+                } else {
+                    format!(", the last of {count} failures left open")
+                };
+                format!("{shown} failed{of}{line}; step {step} hands the run over to a human")
+            }
+            OpenReason::PassedOver => {
+                format!("{shown} failed{line}; no later message mentions a failure")
+            }
+            _ => format!("the run ends with {count} failed calls, the last one {shown}{line}"),
+        };
+        finding(place, reason, &group.goal.program, count, message)
+    }
+}
