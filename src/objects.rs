@@ -36,7 +36,7 @@ pub(crate) fn in_order(value: serde_json::Value) -> serde_json::Value {
 /// Wraps a deserializer to demand an object for each struct, at every level.
 pub(crate) struct Objects<T>(pub(crate) T);
 
-/// A visitor that accepts only an object, and expects one without naming a type of this crate.
+/// A visitor that accepts only an object. Its errors expect `an object`, not a struct of this crate by name.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {

@@ -38,8 +38,8 @@ impl DetectorReport {
         }
     }
 
-    /// Describes where the detector falls short of the gate: in F1, precision and number of entries, or, if in none
-    /// of these, in a trial. Empty if it falls short nowhere.
+    /// Describes how the detector falls short of the gate: in F1, precision or number of entries, or else in
+    /// a trial. Empty if it clears the gate.
     #[must_use]
     pub fn lacks(&self, gate: &TierGate) -> Vec<String> {
         let figures = &self.figures;

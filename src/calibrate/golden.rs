@@ -34,7 +34,7 @@ named! {
 /// ```
 /// let line = r##"{"id": "mine-001", "detector": "loop", "difficulty": "hard", "label": true,
 ///     "where": [1, 4], "source": "tau2", "tags": ["retail"],
-///     "description": "The same look-up four times, and nothing is done with what it says.",
+///     "description": "The same look-up four times; its answer is never used.",
 ///     "trace": {"version": 1, "steps": [
 ///         {"actor": "user", "text": "Where is my order?"},
 ///         {"name": "get_order", "arguments": {"id": 7}, "observation": "shipped", "status": "ok"},
@@ -110,8 +110,8 @@ impl GoldenSet {
     ///
     /// # Errors
     /// All violations with file and line: invalid JSON, a duplicate id, an unknown detector, a missing or
-    /// duplicate trace, a `where` outside the trace or without a failure, a reference that cannot be resolved
-    /// or that comes with a trace. Files that cannot be read are errors too.
+    /// duplicate trace, a `where` that is reversed, outside the trace or set although `label` is false, a
+    /// reference that cannot be resolved or comes with a trace. Files that cannot be read are errors too.
     pub fn load(paths: &[PathBuf], known: &[&str]) -> Result<Self, Vec<Error>> {
         let mut loader = Loader::new(known);
         for path in paths {

@@ -10,7 +10,7 @@ use super::tier::tier;
 use crate::detect::Detector;
 use crate::stats::{Confusion, Outcome};
 
-/// Runs the trials of a detector. The first is on the unchanged golden set, with these outcomes.
+/// Runs the trials of a detector. The first trial is the unchanged golden set; `outcomes` are its outcomes.
 pub(super) fn pass_k(
     entries: &[&GoldenEntry],
     outcomes: &[Outcome],
@@ -51,7 +51,7 @@ fn perturbed(
     let seed = entry_seed(&entry.id, trial, seed);
     let fires_under = |perturbations: &[Perturbation]| match perturb(&entry.trace, perturbations, seed) {
         Ok(trace) => fires(&detector.detect(&trace)),
-        // A trace whose step numbers leave no room keeps its verdict.
+        // A trace keeps its verdict if shifted step indices or turns would exceed 64 bits.
         Err(_) => outcome.predicted,
     };
     let every = Perturbation::VARIANTS;

@@ -24,7 +24,8 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Pairs {
     limits: Limits,
-    /// Deadlines, in units, at which pairs become findings unless they end before, and the marks at their ends.
+    /// For each pair, its deadline in the unit of the route, at which it becomes a finding unless it has ended by
+    /// then, and the index of the mark at its end.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Scratch: the pairs past their deadline.
     over: Vec<usize>,
@@ -42,8 +43,8 @@ impl Pairs {
         self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
     }
 
-    /// Adds the pairs that begin with the tracker's last step, whose unit is `now`, and confirms those past
-    /// their deadline.
+    /// Adds the pairs that begin with the tracker's last step, and confirms the findings of all pairs whose
+    /// deadline has passed. `now` is the position of that step in the unit of the route.
     pub(super) fn observe(&mut self, tracker: &Tracker, now: u64) {
         for &end in tracker.begun() {
             let Some(pair) = tracker.pair(end) else { continue };
@@ -64,7 +65,8 @@ impl Pairs {
         self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
-    /// Returns the pairs that have begun, those with the longest way relative to their distance first.
+    /// Returns a near miss for each pair that has begun, those with the most steps relative to the reference
+    /// distance first.
     #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
     pub(super) fn near_misses(&self, tracker: &Tracker) -> Vec<NearMiss> {
         let Limits { ratio: most, min_extra } = self.limits;
@@ -95,7 +97,7 @@ impl Pairs {
 }
 
 impl Limits {
-    /// Returns the smallest number of steps that is too far for this reference distance.
+    /// Returns the smallest number of steps that exceeds the limits for this reference distance.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -1,7 +1,7 @@
 //! Findings and verdicts for other systems.
 //!
-//! [`FindingsWriter`] writes the findings of a scan as CSV, SARIF or annotations of GitHub Actions.
-//! [`EventContext`] makes evaluation events of OpenTelemetry from verdicts, findings and updates;
+//! [`FindingsWriter`] writes the findings of a scan as CSV, SARIF or GitHub Actions annotations.
+//! [`EventContext`] turns verdicts, findings and updates into OpenTelemetry evaluation events;
 //! [`otlp_json`] writes them as an OTLP request. JUnit XML is a [`TestSuite`](crate::report::TestSuite).
 
 mod event;

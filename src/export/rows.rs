@@ -1,4 +1,4 @@
-//! CSV with a row for each finding or each run.
+//! CSV with a row for each finding or for each run.
 
 use crate::detect::{ALL, Finding, Verdict};
 use crate::scan::{TraceRecord, path_text};

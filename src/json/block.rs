@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::inline_always,
-    reason = "code is compiled for an instruction set only where it is inlined into its task"
+    reason = "code is compiled for an instruction set only where it is inlined into a `simd::Task`"
 )]
 
 use wide::u8x16;
@@ -34,7 +34,7 @@ pub(super) fn block_at<'b>(bytes: &'b [u8], at: usize, end: &'b mut [u8; 64]) ->
     Some(end)
 }
 
-/// Returns the bytes that are escaped by a backslash before them. `carried` is 1 if the first byte of the
+/// Returns the bits of the bytes that are escaped by a backslash. `carried` is 1 if the first byte of the
 /// block is escaped, and is set for the next block. The arithmetic is that of simdjson's
 /// `json_escape_scanner`.
 #[inline(always)]

@@ -3,7 +3,7 @@
 use super::block::leading_space;
 use super::fault::{Fault, Read};
 
-/// Returns the offset of the first byte from `at` on that is not white space.
+/// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
 pub(super) fn behind_space(bytes: &[u8], at: usize) -> usize {
     match bytes.get(at) {

@@ -28,7 +28,7 @@ impl Kind {
 /// A number, as exact as possible.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number<'a> {
-    /// An integer that fits, spelled without fraction or exponent.
+    /// An integer that fits an `i128`, spelled without fraction or exponent.
     Integer(i128),
     /// The spelling of an integer that does not fit.
     Large(&'a str),
@@ -37,8 +37,8 @@ pub(crate) enum Number<'a> {
 }
 
 impl Number<'_> {
-    /// Returns the number if it is an integer that fits. Floats must be whole and below 9e15 in magnitude:
-    /// `3.0` is 3.
+    /// Returns the number if it is an integer that fits an `i64`. A float must be whole and below 9e15 in
+    /// magnitude: `3.0` is 3.
     pub(crate) fn integer(self) -> Option<i64> {
         match self {
             Self::Integer(integer) => i64::try_from(integer).ok(),

@@ -1,7 +1,8 @@
 //! Runs detectors over live runs.
 //!
 //! [`Monitor`] takes the steps of one run. [`TraceAssembler`] takes pieces of many runs in any order.
-//! [`Guard`] answers the hooks of coding agents. A finding that grows is a series of [`Update`]s with one id.
+//! [`Guard`] answers the hooks of coding agents. A finding that grows is reported as several [`Update`]s that
+//! share an id.
 
 mod assembler;
 mod assembler_options;

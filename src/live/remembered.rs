@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// The limit for the average size of an id, in bytes.
+/// Bytes allowed per id: the total length of the ids is at most this times `most`.
 const ID_BYTES: usize = 64;
 
 /// The ids of the traces that were closed last, with the number of late pieces of each.
@@ -50,7 +50,7 @@ impl Remembered {
         self.order.iter().map(|trace| (&**trace, self.late.get(trace).copied().unwrap_or_default()))
     }
 
-    /// Returns the traces with late pieces and the number of these, sorted by id.
+    /// Returns the traces with late pieces, each with their number, sorted by id.
     pub(super) fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.late.iter().filter(|(_, count)| **count > 0).map(|(trace, count)| (&**trace, *count))
     }

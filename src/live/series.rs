@@ -8,7 +8,7 @@ use crate::detect::{Finding, Verdict};
 /// An estimate of the size of a finding with its texts, in bytes.
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
-/// The reported findings that stand, as they were last reported.
+/// The reported findings that were neither merged nor withdrawn, as last reported.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     live: BTreeMap<String, Finding>,
@@ -68,7 +68,7 @@ impl Series {
             if self.live.contains_key(&finding.id) {
                 continue;
             }
-            // A finding that was merged before it was reported is not reported by itself.
+            // A finding that was merged before it was reported is never reported on its own.
             if let Some(now) = verdict.findings().iter().find(|other| other.id == finding.id) {
                 self.open(now);
                 updates.push(Update::new(UpdateKind::Opened, now.clone()));

@@ -55,7 +55,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Adds a file or a part of one.
+    /// Adds a file or a part of one. `is_reachable` is false for paths that cannot be read; they come last.
     pub fn add(&mut self, path: &Path, is_reachable: bool, report: &FileReport) {
         self.take(&(!is_reachable, path.to_path_buf()), report);
         self.settle();

@@ -41,15 +41,15 @@ pub(crate) const MOST_IDS: usize = 50_000;
 /// The greatest number of different runs kept for one id.
 const MOST_RUNS: usize = 64;
 
-/// The size of the smallest batch of runs that is counted at once.
+/// The minimum number of waiting runs at which adding one counts them.
 const FEW: usize = 4096;
 
 /// The runs seen with each id, for the ids with the smallest digests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     counted: Settled,
-    /// Runs that are not counted yet, each by the digests of its id and of its content. They are sorted and
-    /// counted in batches, because a search through all ids for each run is slow when runs are short.
+    /// Runs that are not counted yet, each as the digests of its id and content. They are sorted and counted
+    /// in batches, because looking up each run among all ids is slow when runs are short.
     waiting: Vec<(Digest, Digest)>,
 }
 
@@ -112,7 +112,7 @@ impl Ids {
 
     fn wait(&mut self, id: Digest, content: Digest) {
         self.waiting.push((id, content));
-        // Settles rarely enough for the total cost to stay linear up to a logarithmic factor.
+        // Settles rarely enough that n runs cost O(n log n) in total.
         if self.waiting.len() >= FEW.max(self.counted.kept.len()) {
             self.settle();
         }

@@ -1,4 +1,4 @@
-//! Merges more files than the tests of the program write.
+//! Merges more files than the program's tests create.
 
 use std::path::Path;
 

@@ -19,18 +19,18 @@ pub(super) struct Definition {
 pub(super) enum Reader {
     /// Each run is a value of its own.
     Records(RecordReader),
-    /// Runs are found in the whole of an input.
+    /// The whole input is needed to find its runs.
     Document(ReadDocument),
     /// Like `Document`, but a fault ends the reading of the document.
     Fallible(TryReadDocument),
-    /// As `Fallible`, but a document without a run is not an error: its spans may come from other programs.
+    /// Like `Fallible`, but a document without a run is not an error: its spans may come from other programs.
     MayBeEmpty(TryReadDocument),
     /// The lines of a session are added one by one.
     Session(SessionReader),
-    /// As `Fallible`, but the format is tried only if no specific format claims the document. The first
+    /// Like `Fallible`, but the format is tried only if no specific format claims the document. The first
     /// generic format that claims it wins.
     Generic(TryReadDocument),
-    /// As `Generic`, but the format is tried last: only if no other format claims the document or a document
+    /// Like `Generic`, but tried last: only if no other format claims the document or a document
     /// inside it.
     Last(TryReadDocument),
 }

@@ -1,4 +1,4 @@
-//! Facts that one part of a file states about all its runs.
+//! Facts about all runs of a file, from its header.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::trace::{DigestMap, RouteStatus};
 /// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// The routes by the digests of task ids.
+    /// The routes, by the digest of the task id.
     pub(super) routes: DigestMap<RouteStatus>,
     /// True if one of the routes compares single arguments.
     pub(super) looks_inside: bool,

@@ -224,7 +224,7 @@ pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, ReadSumm
 pub(crate) struct InputContext<'b> {
     /// The header of the runs, if it is in another file.
     pub(crate) header: Option<&'b Header>,
-    /// Opens the input again at an offset; `None` if that would take long.
+    /// Opens the input again at an offset; `None` if that fails or would be slow.
     pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
     /// The format, if the path decides it.
     pub(crate) format: Option<Format>,

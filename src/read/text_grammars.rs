@@ -10,7 +10,7 @@ use crate::trace::first_chars;
 #[derive(Debug, PartialEq)]
 pub(super) struct Written {
     pub(super) name: String,
-    /// JSON, or a text that is not JSON.
+    /// JSON or plain text.
     pub(super) arguments: String,
     /// The answer, if it is in the same text.
     pub(super) answer: Option<String>,
@@ -45,7 +45,7 @@ impl Written {
     }
 }
 
-/// Returns the contents of each tag, with the part of the opening between `open` and `end`. A tag with no
+/// Returns the part of each opening tag between `open` and `end`, and the contents of the tag. A tag with no
 /// closing tag anywhere after it ends at the next opening, or at the end of the text.
 fn tags<'t>(
     text: &'t str,
@@ -266,14 +266,14 @@ fn is_cline_tool(name: &str) -> bool {
     is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
 }
 
-/// Returns an opening tag at the start of the text, and the text after it.
+/// Returns the name of the opening tag at the start of the text, and the text after the tag.
 fn opening(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('<')?;
     let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;
     rest.strip_prefix('>').map(|inside| (name, inside))
 }
 
-/// `<tool><parameter>value</parameter></tool>`, of a tool that Cline or Roo has.
+/// `<tool><parameter>value</parameter></tool>`, for the tools of Cline and Roo.
 pub(super) fn cline(text: &str) -> Vec<Written> {
     let (mut calls, mut rest) = (Vec::new(), text);
     while let Some((_, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {

@@ -1,4 +1,4 @@
-//! Points in time in nanoseconds since 1970, from several spellings.
+//! Parses times, written in several ways, into nanoseconds since 1970.
 
 use super::timestamp::nanoseconds;
 use crate::json::{Kind, Number, Raw};

@@ -39,7 +39,8 @@ pub(super) fn actor_of(role: &str) -> Actor {
     }
 }
 
-/// Returns whether the exit code is not 0 in a line of these words and the code; `None` for any other line.
+/// Returns true if a line consists of `words` and an exit code that is not 0, false if the code is 0, and
+/// `None` for any other line.
 pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
     let code = line.strip_prefix(words)?;
     let digits = code.strip_prefix('-').unwrap_or(code);

@@ -18,7 +18,7 @@ impl<R: BufRead> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), in_frame: false }
     }
 
-    /// Moves to the next frame with content, or returns false at the end of the source.
+    /// Begins the next frame that is not skippable, or returns false at the end of the source.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {

@@ -11,8 +11,8 @@ named! {
     #[derive(PartialOrd, Ord, Default)]
     #[non_exhaustive]
     pub enum ClusterBy: "cluster" {
-        /// The task within its domain or, without a domain, among files with the same tasks. A run without a
-        /// task is a cluster of its own.
+        /// The task and its domain. Without a domain, runs of one task are in one cluster if their files have the
+        /// same set of tasks. A run without a task is a cluster of its own.
         #[default]
         Task = "task",
         /// The file.
@@ -33,7 +33,7 @@ impl ClusterBy {
         }
     }
 
-    /// Returns the number of each run's cluster. Numbers start at 0 and follow the order of the names.
+    /// Returns the number of each run's cluster. Numbers start at 0 and follow the order of the keys.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
         numbered(rows.iter().enumerate().map(|(place, row)| {
             match (self, &row.domain, &row.task, &row.model) {
@@ -47,9 +47,9 @@ impl ClusterBy {
     }
 }
 
-/// Returns the number of each run's stratum, within which rewards may be permuted. A stratum holds the runs
-/// of one cluster in one model and domain or, for each model and domain, the runs that are alone in their
-/// cluster.
+/// Returns the number of each run's stratum, within which rewards may be permuted. A stratum holds the
+/// runs of one cluster, model and domain. If that is a single run, it is put in one stratum with the other single
+/// runs of its model and domain.
 pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     let pair = |row: &&SimulationRow| (row.model.clone(), row.domain.clone());
     let keys: Vec<_> = rows.iter().map(pair).zip(cluster).collect();

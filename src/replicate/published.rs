@@ -8,7 +8,8 @@ use super::group::{Direction, Group, ModelGroup, PairGroup};
 use super::row::SimulationRow;
 use crate::stats::grouped;
 
-/// The tables of the note over a corpus: overall, by model, and by model and domain.
+/// The tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama, 2026-05-27), computed for any corpus:
+/// overall, by model, and by model and domain.
 ///
 /// [`SimulationRow`] has an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,8 +26,8 @@ pub struct Replication {
 }
 
 impl Replication {
-    /// Creates the replication of these runs as the note does: every run counts, and runs without a model or
-    /// a domain form groups of their own.
+    /// Computes the tables as the note does: every run counts, and runs without a model or a domain form
+    /// groups of their own.
     #[must_use]
     pub fn of(rows: &[SimulationRow]) -> Self {
         let all: Vec<&SimulationRow> = rows.iter().collect();

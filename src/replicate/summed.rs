@@ -26,7 +26,7 @@ pub struct SummedAssociation {
     pub relation: Relation,
     /// Pearson's r.
     pub pearson: Coefficient,
-    /// Its interval over clusters; `None` unless these are tasks or pairs of model and domain.
+    /// Its interval over clusters; `None` unless clusters are tasks or pairs of model and domain.
     pub clustered: Option<ClusteredInterval>,
 }
 
@@ -47,10 +47,11 @@ pub struct SummedPair {
 ///
 /// Counts are exact, and so is pass^k for runs with a model and a domain. Means are exact to 1e-12, and
 /// correlations to about 1e-12 divided by the standard deviation of the values, because rewards and measures
-/// are rounded to multiples of 2^-42. Intervals over clusters come from the same bootstrap, but if the
-/// clusters are tasks, a run without a task or a domain is clustered by its model and whichever of the two is
-/// known. Every run counts: copies cannot be identified, although the number of different runs can be
-/// estimated. Rank correlations, permutation tests and tables by other groups need the runs.
+/// are rounded to multiples of 2^-42. Intervals over clusters come from the same bootstrap as in
+/// [`ReplicationAnalysis`](super::ReplicationAnalysis), but if the task, domain or model of a run
+/// is unknown, the run is clustered by those that are known. Every run counts: copies cannot be identified,
+/// although the number of different runs can be estimated. Rank correlations, permutation tests and tables by
+/// other groups need the runs and are not computed.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{ReplicationOptions, ReplicationState, SimulationRow, SummedReplication}, scan::ScanOptions};
@@ -60,7 +61,7 @@ pub struct SummedPair {
 ///     {"id": "a", "task_id": "1", "messages": [], "reward_info": {"reward": 1.0}},
 ///     {"id": "b", "task_id": "2", "messages": [], "reward_info": {"reward": 0.0}}]}"#;
 /// let scanned = scanner.scan_slice("runs.json".as_ref(), file);
-/// // A state that keeps at most one run holds sums of two.
+/// // A state that may keep one run holds only sums once it has two.
 /// let mut state = ReplicationState::new(1);
 /// state.extend(scanned.traces.iter().filter_map(SimulationRow::of));
 /// assert_eq!(state.rows(), None);
@@ -77,7 +78,7 @@ pub struct SummedReplication {
     /// The tables as in the note: runs without a model or a domain form groups of their own. Not in JSON.
     #[serde(skip)]
     pub published: Replication,
-    /// The runs without a model or a domain, which are in no pair.
+    /// The runs without a model or a domain, which belong to no pair in `pairs`; `None` if there are none.
     pub unknown: Option<Group>,
     /// Number of runs with a reward that are left out of means and correlations because the reward or a count is
     /// beyond ±2^20.

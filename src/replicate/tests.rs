@@ -3,7 +3,7 @@
 use super::*;
 use crate::stats::Resampling;
 
-/// Returns a run of a task, with one error that was recovered or not.
+/// Returns a run of a task with one error, recovered or not.
 pub(super) fn row(model: &str, task: u32, recovered: bool, reward: f64) -> SimulationRow {
     SimulationRow {
         file: format!("{model}.json"),
@@ -73,7 +73,7 @@ fn few_runs_are_not_ranked_however_strong() {
     assert!(inference.signals.iter().all(|signal| signal.model == "many"));
     let options = ReplicationOptions { min_n: 3, ..ReplicationOptions::default() };
     let all = ReplicationAnalysis::of(&rows, &options).unwrap();
-    // Ranked, but as an effect of at least 0: three clusters give no interval.
+    // Ranked with a lower bound of 0, because three clusters give no interval.
     assert!(all.signals.iter().filter(|signal| signal.model == "few").all(|signal| signal.at_least == 0.0));
 }
 

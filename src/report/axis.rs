@@ -59,7 +59,7 @@ impl Axis {
     }
 }
 
-/// Returns a step of 1, 2 or 5 times a power of ten that divides the range into about five.
+/// Returns a step of 1, 2 or 5 times a power of ten that divides the range into about five parts.
 fn step(from: f64, to: f64) -> f64 {
     let rough = (to - from) / 5.0;
     if !(rough.is_finite() && rough > 0.0) {

@@ -32,7 +32,7 @@ const VALUES: [(&str, &str, &str); 10] = [
     ("warn", "#fff4e0", "#3a2a10"),
 ];
 
-/// The colours of charts on a dark page. Programs without media queries use the attributes, which are light.
+/// CSS for charts on a dark page. Programs without media queries use the SVG attributes, which are light.
 pub(super) static OF_CHARTS: LazyLock<String> = LazyLock::new(|| {
     let mut css = String::from("@media(prefers-color-scheme:dark){");
     for (prefix, property) in [('f', "fill"), ('s', "stroke")] {

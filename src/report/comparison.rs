@@ -25,7 +25,7 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
     document
 }
 
-/// Returns the result in a sentence or two.
+/// Returns the result in a sentence.
 fn verdict(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let Some(success) = &comparison.success else {
@@ -69,7 +69,7 @@ pub fn why_unshared(comparison: &Comparison) -> String {
     format!("no task is in both: the first has {first}; the second {second}.")
 }
 
-/// Returns the interval of a difference. `None` if no task differs, since the resamples are then all equal.
+/// Returns the interval of a difference, if any. `None` if no task differs, as all resamples are then equal.
 fn interval(difference: &MeanDifference) -> Option<Interval> {
     let varies = |interval: &Interval| interval.low < interval.high || difference.difference.abs() > 0.0;
     difference.bootstrap.widened.filter(varies)

@@ -12,7 +12,7 @@ use crate::stats::Correlation;
 /// The number of pairs in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
-/// Renders the tables of a replication as in the published note, as text that fits 80 columns: every run
+/// Renders a replication as text of at most 80 columns, with the tables of the published note: every run
 /// counts, and signals are ranked by |r|.
 #[must_use]
 pub fn render_replication(replication: &Replication) -> String {

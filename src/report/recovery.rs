@@ -38,7 +38,7 @@ fn paired(
 /// Returns a chart of the rates of both sides, and one of their differences.
 fn charts(comparison: &Comparison) -> [Chart; 2] {
     let rates = paired(comparison).flat_map(|(context, _, name, _, found)| {
-        // Fresh starts count for tasks that were also tried in the context.
+        // The fresh rate covers only tasks that were also tried in the context.
         let fresh = format!("fresh, where {context} was tried");
         [(fresh, &found.fresh), (context.to_owned(), &found.recovery)].map(|(side, arm)| {
             let note = Cell::Share(arm.rate).shown();
@@ -99,8 +99,8 @@ fn intervals(comparison: &Comparison) -> Table {
         })
         .grouped()
         .noted(
-            "Percentiles of resampled tasks, as the evaluation defines them: of fewer than 20 \
-             tasks they are too narrow, and the exact p is to be believed. Neither is adjusted \
+            "Percentiles of resampled tasks, as the evaluation defines them: with fewer than 20 \
+             tasks they are too narrow; rely on the exact p instead. Neither is adjusted \
              for the number of rows.",
         )
 }
@@ -187,7 +187,8 @@ pub fn result_document(files: &[(String, Results)]) -> Document {
     Document::of("Results of trials", [], [table])
 }
 
-/// Returns a selection as a document: the outcome of each trial, and the trials kept.
+/// Returns a selection as a document: how many trials were kept or left out and why, and the names of those
+/// kept.
 #[must_use]
 pub fn selection_document(selection: &Selection) -> Document {
     let left_out = selection.left_out.iter();

@@ -51,7 +51,7 @@ pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalR
         range: Some((-1.0, 1.0)),
         ..IntervalChart::differences("r with reward", interval, rows)
     };
-    let caption = "r by model and domain, where clusters are enough for an interval.";
+    let caption = "r by model and domain, with an interval where there are enough clusters.";
     Chart::new(format!("Correlation with reward: {}", relation.label()), caption, rows)
 }
 

@@ -1,4 +1,4 @@
-//! Fits texts into a width in terminal columns. Ideographs and emoji take two.
+//! Fits texts into a number of terminal columns. Ideographs and emoji take two columns each.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -7,7 +7,7 @@ pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Pads a text to a width, on the left or on the right.
+/// Pads a text to a width, on the left if `at_left`, else on the right.
 pub(super) fn padded(text: &str, columns: usize, at_left: bool) -> String {
     let space = " ".repeat(columns.saturating_sub(width(text)));
     if at_left { space + text } else { format!("{text}{space}") }
@@ -34,7 +34,7 @@ fn fitting(text: impl Iterator<Item = char>, columns: usize) -> String {
     .collect()
 }
 
-/// Breaks a text into lines of at most a width, between words if possible.
+/// Breaks a text into lines of at most `columns` columns, between words if possible.
 pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -19,7 +19,7 @@ pub(super) struct Companions(ByFolder<Arc<Companion>>);
 impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
-        // A file that may itself be a sidecar does not share: it is not its own sidecar.
+        // A file that may itself be a sidecar gets a lookup of its own, which excludes that file.
         match run.parent().filter(|_| !reward::is_place(run)) {
             Some(folder) => self.0.of(folder, new),
             None => new(),
@@ -27,7 +27,7 @@ impl Companions {
     }
 }
 
-/// The sidecar files of the runs in a directory, read when a run first lacks something.
+/// The sidecar files of the runs in a directory, read when a run first lacks a value.
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,

@@ -1,6 +1,6 @@
 //! Scans files and directories in parallel.
 //!
-//! [`Scanner`] runs detectors over every run and returns a [`TraceRecord`] for each, in source order.
+//! [`Scanner`] runs detectors over every run and emits a [`TraceRecord`] for each, in source order.
 
 mod by_folder;
 mod companion;

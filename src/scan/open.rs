@@ -13,10 +13,10 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "compression")]
 use crate::read::Frames;
 
-/// The name endings of inputs; if compressed, before `.gz` or `.zst`.
+/// The file extensions of inputs, not counting `.gz` or `.zst`.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
-/// The compression of a file, by the ending of its name.
+/// The compression of a file, by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compression {
     None,
@@ -45,7 +45,7 @@ pub(super) fn is_input(path: &Path) -> bool {
     }
 }
 
-/// Opens a file for reading, decompressed. `-` is standard input, which is read as it is.
+/// Opens a file for reading and decompresses it. `-` is standard input, which is not decompressed.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));

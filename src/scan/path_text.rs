@@ -27,8 +27,8 @@ fn escaped(path: &OsStr) -> String {
     text
 }
 
-/// A path in a partial state. If it is not UTF-8, it is stored as a NUL, which no path contains, and its
-/// bytes in hexadecimal.
+/// A path in a partial state. A path that is not UTF-8 is stored as a NUL, which no path contains, followed
+/// by its bytes in hexadecimal.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredPath<P: AsRef<Path> = PathBuf>(pub(crate) P);
 

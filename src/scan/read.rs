@@ -119,7 +119,7 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
     }
 }
 
-/// Collects traces and errors, and hands each complete trace on at once if there is a receiver.
+/// Collects traces and errors. If `hand_on` is set, passes them on as soon as a trace is complete.
 struct Emitter<'e> {
     collector: TraceCollector,
     file: &'e SourceFile,

@@ -33,7 +33,7 @@ const MOST_THREADS: usize = 1024;
 /// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "ok"}, {"name": "go", "status": "ok"}]}"#;
 /// let file = scanner.scan_slice("run.json".as_ref(), run);
 /// assert!(file.traces[0].fingerprint.as_ref().is_some_and(|fingerprint| !fingerprint.is_empty()));
-/// // A number of threads below 1 or above 1,024 is refused.
+/// // The number of threads must be from 1 to 1,024.
 /// assert!(Scanner::new(Vec::new(), ScanOptions { threads: Some(0), ..ScanOptions::default() }).is_err());
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -104,8 +104,8 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Makes a scanner with these detectors. Unless the options say otherwise, argument texts are kept if a
-    /// detector reads them.
+    /// Creates a scanner with these detectors. If the options do not say whether to keep argument texts, they
+    /// are kept only if a detector reads them.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] if two detectors of the scanner or of one profile share an id, an id is not

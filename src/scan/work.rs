@@ -20,10 +20,10 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 
-/// The greatest number of later pieces that a thread reads, nested in one another, while it waits for an earlier one.
+/// The number of later pieces that a thread may read, nested, while it waits for earlier ones.
 const MOST_AHEAD: usize = 4;
 
-/// Number of piece buffers kept for reuse, per thread. The system clears fresh memory, which takes time.
+/// The number of piece buffers kept for reuse, per thread. Fresh memory is slower: the system clears it.
 const BUFFERS_KEPT: usize = 4;
 
 /// A piece of a file that waits for a thread.
@@ -157,8 +157,8 @@ where
         oldest
     }
 
-    /// Takes the oldest queued piece that meets a condition, if any. Panics if another thread has panicked,
-    /// which ends waiting threads.
+    /// Takes the oldest queued piece that meets a condition, if any. If another thread has panicked, panics
+    /// to end this thread too.
     pub(super) fn take_job(&self, is_wanted: impl Fn(&Job) -> bool) -> Option<Job> {
         let mut queue = self.lock();
         if queue.panic.is_some() {

@@ -107,7 +107,7 @@ pub trait ClusterStatistic: Sync {
 
 /// The result of [`cluster_bootstrap()`]: a statistic with its intervals.
 ///
-/// Without an estimate, nothing is resampled.
+/// Without an estimate, nothing is resampled and every interval is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 pub struct ClusterBootstrap {

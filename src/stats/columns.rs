@@ -33,8 +33,8 @@ pub(super) fn pairs(x: &[f64], y: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     x.iter().copied().zip(y.iter().copied())
 }
 
-/// Returns the values times a power of two that brings the largest magnitude near 1, which keeps squares from
-/// overflowing and the largest from vanishing.
+/// Multiplies the values by a power of two that brings the largest magnitude near 1, which keeps squares from
+/// overflowing and the largest square from underflowing.
 pub(super) fn scaled(values: &[f64]) -> Vec<f64> {
     let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
     let exponent = i32::try_from(largest.to_bits() >> 52).unwrap_or(0) - 1023;

@@ -15,8 +15,8 @@
 //! expansion, `φ(t) (t³ + t) / 4v` (off by 1e-10): NIST Digital Library of Mathematical Functions, 8.18; Fisher,
 //! "Expansion of Student's integral in powers of 1/n", Metron 5 (1925).
 //!
-//! Callers check their arguments: `statrs` panics outside the domain of some functions. A p-value below the
-//! smallest positive float is 0.
+//! Callers must check their arguments, because some functions of `statrs` panic outside their domain. A
+//! p-value below the smallest positive float is 0.
 
 use std::f64::consts::PI;
 

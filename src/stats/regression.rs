@@ -59,7 +59,7 @@ pub struct Regression {
     pub effects: Vec<Effect>,
 }
 
-/// Regresses `y` on the columns of `rows` by least squares. `cluster` numbers the cluster of each row.
+/// Regresses `y` on the columns of `rows` by least squares. `cluster` holds the cluster number of each row.
 ///
 /// No intercept is added; to have one, include a column of ones.
 ///

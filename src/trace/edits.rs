@@ -35,8 +35,8 @@ impl Trace {
         })
     }
 
-    /// Returns the steps, followed by copies of these actions, each in a new turn, with success and without
-    /// observation and progress.
+    /// Returns the steps, followed by copies of these actions, each in a new turn and successful, without
+    /// observation or progress.
     pub(crate) fn with_successes(&self, steps: &[u64]) -> impl Iterator<Item = Step<'_>> {
         let index = self.steps().next_back().map_or(0, |step| step.index);
         let turn = self.steps().map(|step| step.turn).max().unwrap_or(0);

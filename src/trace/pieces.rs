@@ -39,7 +39,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes the step of this call and its answer. A call without an answer is [`UnknownReason::Unanswered`].
+    /// Makes the step of this call and its answer. The reason of a call without an answer is
+    /// [`UnknownReason::Unanswered`].
     #[inline]
     pub(super) fn step<'s>(&'s self, answer: Option<&'s Answer<'_>>) -> StepInput<'s> {
         let mut action = Action::new(&self.name);
@@ -75,7 +76,6 @@ pub(crate) struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Makes an answer with this observation and status.
     pub(crate) fn new(observation: Content<TextCow<'a>>, status: Status, provenance: Provenance) -> Self {
         Self { observation, status, provenance, reason: None, error_type: None }
     }

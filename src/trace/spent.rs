@@ -1,4 +1,4 @@
-//! Tokens of responses without a call, which the messages of the agent carry.
+//! Tokens of responses without a call. The agent's messages carry them.
 
 use super::step::Actor;
 use super::usage::Usage;
@@ -18,7 +18,7 @@ impl TurnUsage {
         self.of_turns.is_empty()
     }
 
-    /// Sets the tokens of a turn. The first value counts.
+    /// Sets the tokens of a turn, unless they were set before.
     pub(super) fn add(&mut self, turn: u64, tokens: Usage) {
         self.of_turns.push((turn, tokens));
     }
@@ -37,10 +37,11 @@ impl TurnUsage {
         self.of_turns.retain(|(_, tokens)| !tokens.is_empty());
     }
 
-    /// Returns the tokens of a message. Requires a call of [`TurnUsage::leave_out`] since the last addition.
+    /// Returns the tokens of a message. Callers must call [`TurnUsage::leave_out`] after the last
+    /// [`TurnUsage::add`].
     #[inline]
     pub(super) fn of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
-        // A message of another actor may have the number of the agent's turn after it.
+        // Another actor's message may share its number with the agent's turn that follows.
         if self.is_empty() || actor != Actor::Agent {
             return None;
         }

@@ -161,8 +161,8 @@ impl<'a> StepInput<'a> {
 
 /// A validated step: indexes strictly increase within its trace and progress is finite.
 ///
-/// Only a [`StepValidator`](crate::trace::StepValidator) makes one, for a whole [`Trace`](crate::Trace) or
-/// live.
+/// Steps come from a [`StepValidator`](crate::trace::StepValidator), live or when a [`Trace`](crate::Trace)
+/// is built.
 ///
 /// ```
 /// use wrongturn::{Action, trace::{Actor, Actors, StepValidator, StepInput}};

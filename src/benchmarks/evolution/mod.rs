@@ -136,7 +136,7 @@ named! {
         NoProducedObservation = "no_produced_observation",
         /// The original made no progress.
         OriginalProgressZero = "original_progress_zero",
-        /// No choice in the failing steps can be compared with a new one.
+        /// No product chosen in the failing steps can be compared with one chosen in the new run.
         ProductUnknown = "product_unknown",
         /// The range contains no step of the original. For the scorers of the public code: it starts
         /// outside the original.

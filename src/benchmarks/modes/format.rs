@@ -9,7 +9,7 @@ const MODE: &str = "system/format";
 const LONG: usize = 120;
 /// Openings of refusals.
 const REFUSALS: [&str; 4] = ["sorry", "i can't", "i cannot", "as an ai"];
-/// Phrases of games in answer to an action that they could not parse.
+/// Phrases with which games answer actions that they cannot parse.
 const PARSER_PHRASES: [&str; 3] = [
     "i only understood you as far as wanting to",
     "i don't understand that.",

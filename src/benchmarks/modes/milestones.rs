@@ -11,7 +11,7 @@ use super::{ModeEpisode, ModeFinding, ModeMilestone, ModeStep, ModeVerdict};
 const PERCEPTION: &str = "operation/perception_error";
 const DECISION: &str = "operation/decision_error";
 
-/// Returns the verdicts of both modes, in this order.
+/// Returns the verdicts on perception errors and decision errors, in this order.
 pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVerdict, ModeVerdict) {
     if let Some(reason) = missing(episode, definition) {
         return (ModeVerdict::not_applicable(reason), ModeVerdict::not_applicable(reason));
@@ -70,8 +70,8 @@ impl Wanted {
             || (self.direction.is_some() && direction_of_action(action) == self.direction)
     }
 
-    /// Compares an action with that of the milestone. By the code, every action that begins with the letters
-    /// of the verb is a variant, and a missing action is an empty one.
+    /// Compares an action with that of the milestone. Under [`Definition::Code`], every action that begins
+    /// with the letters of the verb is a variant, and a missing action counts as empty.
     fn attempt(&self, action: Option<&str>, definition: Definition) -> Attempt {
         let paper = definition == Definition::Paper;
         let Some(action) = action.or((!paper).then_some("")) else { return Attempt::None };
@@ -109,7 +109,7 @@ fn findings(episode: &ModeEpisode, definition: Definition) -> Vec<ModeFinding> {
     let rooms = if paper { episode.current_rooms() } else { episode.headed_rooms() };
     let rooms: Vec<Option<String>> =
         rooms.into_iter().map(|room| room.map(|room| room.to_lowercase())).collect();
-    // Whether each step failed to raise the score; by the code, whether its reward is 0.
+    // Whether each step failed to raise the score or, under `Definition::Code`, had a reward of 0.
     let scores_before = std::iter::once(Some(0.0)).chain(steps.iter().map(|step| step.cum_score));
     let gains = steps.iter().zip(scores_before).map(|(step, before)| step.cum_score.zip(before));
     let in_vain: Vec<bool> = if paper {

@@ -1,5 +1,5 @@
-//! `strategy/unexplored_direction`: exits of a room that were named but never tried, although the room was
-//! visited more than once.
+//! `strategy/unexplored_direction` (`strategy/unexplored_destination` in the public code): exits of a room
+//! that were named but never tried, although the room was visited more than once.
 
 use std::collections::{BTreeMap, BTreeSet};
 

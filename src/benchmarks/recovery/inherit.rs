@@ -43,7 +43,7 @@ impl CheckedCall {
         self.status == Status::Error
     }
 
-    /// Returns true if two actions have the same normalized answer; a missing answer equals no other.
+    /// Returns true if two actions have the same normalized answer. A missing answer is never the same.
     fn same_observation(&self, other: &Self) -> bool {
         let answer = |action: &Self| action.observation.as_deref().map(|text| norm(Some(text)));
         answer(self).is_some_and(|own| answer(other) == Some(own))
@@ -87,7 +87,7 @@ named! {
 pub struct InheritanceReport {
     /// Id of the pair.
     pub id: String,
-    /// The result, or the reason why there is none.
+    /// The result, or the reason it is missing.
     #[serde(flatten)]
     pub answer: Inherited,
 }
@@ -131,7 +131,8 @@ pub struct Inheritance {
     pub pairs: Vec<InheritanceReport>,
     /// Number of pairs whose failed run has a failing action.
     pub applicable: u64,
-    /// Share of these whose action recurs, with any answer. Use it for terminals, whose answers are screens.
+    /// Share of these whose action recurs, with any answer. Use it for terminals: their answers are screens,
+    /// which rarely repeat exactly.
     pub same_action_rate: Option<f64>,
     /// Share of these whose action recurs with the same answer.
     pub same_observation_rate: Option<f64>,

@@ -22,7 +22,7 @@ use super::read::{Lines, Record, StepRange, null_as_default, ordered};
 use crate::names::named;
 use crate::stats::{float, grouped};
 
-/// Number of predicted ranges that count; the others are ignored.
+/// The maximum number of predicted ranges that count; further ones are ignored.
 const MAX_RANGES: usize = 3;
 
 named! {
@@ -51,7 +51,7 @@ pub struct GoldEpisode {
 }
 
 impl GoldEpisode {
-    /// Returns the correct answer to whether the episode contains a failure.
+    /// Returns whether the episode contains a failure.
     #[must_use]
     pub fn answer(&self) -> Answer {
         self.detection.unwrap_or(if self.failures.is_empty() { Answer::No } else { Answer::Yes })
@@ -208,7 +208,7 @@ pub struct Reflection {
     pub unknown_predictions: Vec<String>,
     /// Means over tasks, weighted by their number of episodes.
     pub episode_weighted: Averages,
-    /// Plain means over tasks.
+    /// Unweighted means over tasks.
     #[serde(rename = "macro")]
     pub macro_average: Averages,
 }

@@ -16,7 +16,7 @@ use wrongturn::trace::Unpaired;
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "runs of any format; directories are searched.",
-    "the runs, one JSON object per line, on standard output or in a file, which replaces no input.",
+    "the runs, one JSON object per line, on standard output or in a file that is not an input.",
     "wrongturn convert golden/tau2 --out traces.jsonl",
 ))]
 pub(crate) struct Arguments {

@@ -17,10 +17,10 @@ use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
 use crate::common::{self, terminal};
 
-/// The most files named for each problem.
+/// The maximum number of files named for each problem.
 const NAMED: usize = 3;
 
-/// Lists what was read of files and what was not, with remedies.
+/// Reports what was read and what was not, with remedies.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "runs of any format; directories are searched.",
@@ -86,7 +86,7 @@ impl Kind {
         let (title, remedy) = match self {
             Self::Unreadable => (
                 "paths that could not be read",
-                "Check the path, its permissions and the endings of its files.",
+                "Check the path, its permissions and the extensions of its files.",
             ),
             Self::UnknownFormat => (
                 "files of unknown format",

@@ -1,7 +1,7 @@
 //! `wrongturn merge`: merges partial states of `check` or of `replicate`, and reports the result.
 //!
-//! The output equals that of one process over all inputs byte for byte, however the inputs were divided and
-//! in whichever order the states come.
+//! The output is byte for byte that of one process over all inputs, however the inputs were divided and
+//! whatever the order of the states.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Partial states, or directories of them (*.json); `-` is standard input
     #[arg(required_unless_present = "list")]
     states: Vec<PathBuf>,
-    /// A file with the paths of further states, one a line; `-` is standard input
+    /// A file with the paths of further states, one per line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     list: Option<PathBuf>,
     /// Write the merged state to this file, and no report
@@ -94,7 +94,7 @@ fn merged(paths: &[PathBuf]) -> Result<PartialState, common::Failure> {
             }
         }
     }
-    all.ok_or_else(|| "there is no state to merge".into())
+    all.ok_or_else(|| "expected at least one partial state, found none".into())
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, common::Failure> {

@@ -1,9 +1,9 @@
-//! `wrongturn replicate`: tests whether recovery from tool errors tracks the reward better than making few
+//! `wrongturn replicate`: tests whether recovery from tool errors predicts reward better than a low number of
 //! errors does.
 //!
 //! Reads tau2-bench result files and prints the tables of the note "Tool-error recovery replicates on
-//! tau2-bench", with intervals that allow for the likeness of runs of one task. Without a path, it reads the
-//! bundled runs of scripted policies in `golden/tau2`.
+//! tau2-bench", with intervals that account for the similarity of runs of one task. Without a path, it reads
+//! the bundled runs of scripted policies in `golden/tau2`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::detect::shared::{Attempt, Failure, FailureKind};
 use crate::trace::DigestMap;
 
-/// How many programs the harness refuses in the same words before a further one is blind.
+/// The number of programs refused in the same words after which trying a further one is blind.
 pub(super) const PROGRAMS: usize = 2;
-/// The fewest bytes of a line that counts as the harness's own words.
+/// The minimum length in bytes of a line that counts as the harness's own words.
 const OWN_WORDS: usize = 40;
 
 /// The refusals of the harness, by wording.
@@ -23,7 +23,7 @@ struct Refused {
 }
 
 impl Barred {
-    /// Returns the step at which the harness first refused a program in these words, if it now refuses the third.
+    /// Returns the step of the first refusal in these words, if this is the third program refused so.
     pub(super) fn refused(&mut self, attempt: &Attempt, failure: &Failure) -> Option<u64> {
         let is_own = failure.kind == FailureKind::Refused && failure.line.len() >= OWN_WORDS;
         if !is_own || !failure.recorded {

@@ -107,7 +107,7 @@ impl Blindness {
         let earlier_turns = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
         let unchanged = |earlier: &&Refusal| {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
-            // A change elsewhere does not lift a refusal.
+            // If the same file or command is refused again, no change in between counts.
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
                 || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
         };
@@ -222,7 +222,8 @@ impl Refusal {
         self.writes_as(now) || same_command && self.wording == now.wording
     }
 
-    /// Returns true if a later call is the same, or meets a cause that does not depend on the call.
+    /// Returns true if a later call is the same, meets a cause that does not depend on the call, or fails with the
+    /// same wording on the same file or command.
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // A different view of the same failure is news: `pytest | tail` after `pytest`.
@@ -319,7 +320,8 @@ impl Fold for Blindness {
         }
     }
 
-    /// Returns all findings so far; each is final as soon as it is made.
+    /// Returns all findings so far, or none while no arguments have been recorded. Each is final as soon as it is
+    /// made.
     fn certain(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }

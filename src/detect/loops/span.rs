@@ -22,7 +22,7 @@ pub(super) struct Span {
     pub(super) confidence: Confidence,
     /// The call or tool that repeats.
     pub(super) call: Option<Arc<Facts>>,
-    /// The call and the answer as shown; of failures, the most frequent ones.
+    /// The call and its answer, as shown in the message; for failures, the most frequent ones.
     pub(super) shown: Option<Shown>,
     pub(super) said: String,
     /// The number of ways in which it failed, and whether the calls differ.

@@ -149,8 +149,8 @@ impl Segment {
     }
 }
 
-/// Returns the length of the cycle that a sequence repeats at least twice, by the prefix function of Knuth, Morris and
-/// Pratt (SIAM J. Comput. 6, 1977), in linear time.
+/// Returns the length of the shortest cycle that a sequence repeats at least twice. Takes linear time, by the
+/// prefix function of Knuth, Morris and Pratt (SIAM J. Comput. 6, 1977).
 fn period(sequence: &[usize]) -> Option<u64> {
     let mut borders: Vec<usize> = vec![0];
     let mut border = 0;

@@ -1,5 +1,5 @@
-//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that failed or drew a negative
-//! phrase before.
+//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that earlier failed or got an
+//! answer with a negative phrase.
 
 use crate::detect::detector::Fold;
 use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};
@@ -10,7 +10,7 @@ use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Remembers, by the text of the command, which attempts were refused. Success does not exempt a repeat.
+/// Remembers, by the text of the command, which attempts were refused. A repeat counts even if it succeeds.
 #[derive(Debug)]
 pub(in crate::detect) struct RefusedBefore {
     actors: Actors,
@@ -46,7 +46,7 @@ impl RefusedBefore {
             || action.observation.present().is_some_and(|text| self.phrases.occur_in(&text.to_str()))
     }
 
-    /// Returns the earliest refused attempt that is still remembered.
+    /// Returns the earliest refused attempt within the window.
     fn refused_before(&mut self, name: Digest) -> Option<&Attempt> {
         let attempts = self.refused.get_mut(&name)?;
         if let Some(window) = self.window {

@@ -6,17 +6,17 @@ use super::does::Does;
 use super::failure::Report;
 use crate::trace::{Digest, DigestSet};
 
-/// Follows whether changes were taken back, and what fails without them.
+/// Tracks whether changes were reverted, and which checks fail without them.
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
-    /// Whether changes were taken back, and nothing was changed since.
+    /// Whether changes were reverted and nothing has been changed since.
     reverted: bool,
-    /// The failures at that time, by program and line.
+    /// The failures of checks while `reverted` was set, by program and line.
     known: DigestSet,
 }
 
 impl Baseline {
-    /// How many failures are remembered.
+    /// The maximum number of failures remembered.
     const MOST: usize = 256;
 
     /// Takes an attempt, and returns true if it is a check that also fails without the changes.

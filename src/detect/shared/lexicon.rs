@@ -62,7 +62,7 @@ lists! {
     ASIDE: "account card customer method pay payment session timeout user";
     /// A program that reads.
     READS: "Get-ChildItem Get-Command Get-Content Get-Item Select-String Test-Path [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
-        id jq less ls lsof more nl od printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
+        id jq less ls lsof more nl od pgrep pidof printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
         tree type uname uniq wc whereis which whoami xxd";
     /// A program that changes something. A program in neither list runs something.
     WRITES: "Add-Content Copy-Item Move-Item New-Item Out-File Remove-Item Set-Content Stop-Process apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
@@ -103,7 +103,7 @@ lists! {
     /// A program that runs a script or code that it is given.
     INTERPRETER: "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx";
     /// A program or tool that fails, or answers nothing, if it finds nothing.
-    SEARCHES: "Select-String Test-Path [ ag cmp command diff egrep fd fgrep find glob grep ls pgrep rg test type which";
+    SEARCHES: "Select-String Test-Path [ ag cmp command diff egrep fd fgrep find glob grep ls pgrep pidof rg test type which";
 }
 
 /// All words of the lists, and the lengths of words by first byte, which rule out most other words without a look-up.

@@ -1,5 +1,5 @@
-//! Facts about an action, shared by all rules: the effect of its call, the key that equal calls have in common,
-//! the normal form of its answer, and its failure.
+//! Facts about an action, shared by all rules: the effect of its call, the key that equal calls share, the
+//! normal form of its answer, and its failure.
 //!
 //! The facts of a step are computed once, when the first rule asks, and shared by all rules of a scan or monitor.
 
@@ -71,12 +71,12 @@ pub(crate) struct Facts {
     pub(crate) failure: Option<Box<Failure>>,
     /// The digest of the command line as given, if the action failed or is still running.
     pub(crate) line: Option<Digest>,
-    /// Equal for actions with the same result: failures with one signature, or answers that differ only in
-    /// what varies by chance. `None` if the answer is not known.
+    /// Equal for actions with the same result: failures with one signature, or answers that differ at most in
+    /// times, durations, ids or temporary paths. `None` if the answer is unknown.
     pub(crate) outcome: Option<Digest>,
     /// Whether the answer is final, and if not, why.
     pub(crate) state: AnswerState,
-    /// Whether the failure is transient by the default rules, once a rule asks.
+    /// Whether the failure is transient by the default rules, computed on first use.
     transient: OnceLock<bool>,
 }
 
@@ -138,7 +138,8 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Shows the tool and the beginning of the command that failed, else of the main one, or what the call is about.
+    /// Shows the tool and the beginning of the command that failed, else of the main one, or the
+    /// target of the call.
     pub(crate) fn of(call: &Arc<Facts>) -> Self {
         Self { call: Arc::clone(call), part: None, given: None, line: None }
     }
@@ -232,7 +233,7 @@ fn sole_text(json: &str) -> Option<String> {
     sole.filter(|text| read.is_ok() && count == 1 && text.trim().contains(char::is_whitespace))
 }
 
-/// Returns a path, cut to about `longest` characters: of a longer one, only the end is kept.
+/// Shortens a path to about `longest` characters, keeping its end.
 fn short_path(path: &str, longest: usize) -> String {
     let start = path.len().saturating_sub(longest);
     let end =

@@ -36,12 +36,13 @@ const OF_CONTAINER: &[&str] = &[
 ];
 
 #[rustfmt::skip]
-const WRAPPERS: [Wrapper; 11] = [
+const WRAPPERS: [Wrapper; 12] = [
     Wrapper {
         names: &["builtin", "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
-            "time", "xvfb-run"],
+            "xvfb-run"],
         subcommand: &[], valued: VALUED, words: 0,
     },
+    Wrapper { names: &["time"], subcommand: &[], valued: &["-f", "-o", "--format", "--output"], words: 0 },
     Wrapper { names: &["cmd", "cmd.exe"], subcommand: &["/c"], valued: &[], words: 0 },
     Wrapper { names: &["timeout"], subcommand: &[], valued: VALUED, words: 1 },
     Wrapper {

@@ -1,4 +1,4 @@
-//! The facts that follow from the name of a tool.
+//! Derives facts from the name of a tool.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::does::Does;
 use super::lexicon::{Meaning, words};
 use crate::trace::{Digest, DigestMap, fold_name};
 
-/// The facts that follow from the name of a tool. Each thread remembers those of the names that it met.
+/// The facts that follow from the name of a tool. Each thread caches them by name.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     /// The name, trimmed.
@@ -28,7 +28,7 @@ thread_local! {
 }
 
 impl Tool {
-    /// The most names that are remembered.
+    /// The maximum number of names cached per thread.
     const MOST: usize = 256;
 
     pub(crate) fn of(name: &str, digest: Digest) -> Self {
@@ -54,7 +54,8 @@ impl Tool {
     }
 }
 
-/// Returns true if a name is made up of the words of a shell, or of words that run and words of command lines.
+/// Returns true if a name has only words such as `bash`, `run` and `command`: one that names a shell, or both
+/// one that runs something and one for a command line.
 fn is_shell(name: &str) -> bool {
     let mut all = Meaning::of_words(name);
     let any = Meaning::of_any(words(name));

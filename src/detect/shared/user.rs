@@ -9,7 +9,7 @@ static COURTESY: Pattern = Pattern::new(
     r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
 );
 
-/// How many bytes of a message are remembered.
+/// The maximum number of bytes of a message that are kept.
 const REMEMBERED: usize = 2_000;
 
 /// The messages of the user so far.
@@ -24,7 +24,7 @@ pub(crate) struct UserSays {
     pub(crate) resumes: bool,
 }
 
-/// How such a message begins.
+/// The beginning of a message that sums up an earlier session.
 const RESUMES: &str = "This session is being continued from a previous conversation";
 
 impl UserSays {

@@ -7,7 +7,7 @@ use crate::trace::Digest;
 pub(super) const CHANGE: &str = "change";
 /// The key of goals to install something, by any installer.
 pub(super) const INSTALL: &str = "install";
-/// Returns the key of goals with one purpose.
+/// Returns the key of goals that share the purpose of this part of a call.
 pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
     if is_install(part) {
         return key_of("", INSTALL);

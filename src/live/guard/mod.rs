@@ -71,8 +71,8 @@ pub struct Guard {
 pub enum Advice {
     /// No warning, and the call may run.
     None,
-    /// A finding that has not been reported before. At the end of a turn, the run is judged as if it were over,
-    /// and there may be several findings: this is the first, and its message holds those of all.
+    /// A finding that has not been reported before. At the end of a turn, the run is judged as if it were
+    /// over. If that gives several findings, this is the first, with the messages of all.
     Warn(Box<Finding>),
     /// The call would extend a reported finding, and is blocked.
     Block(Box<Finding>),
@@ -211,8 +211,7 @@ impl Guard {
         runs
     }
 
-    /// Returns the lines up to `cut`, extended through the last of the
-    /// next lines that answer one of their calls.
+    /// Returns the lines up to `cut`, and those after it through the last that answers one of their calls.
     fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
         // The added lines may hold calls with later answers, so this repeats. Four rounds are nearly always
         // enough.

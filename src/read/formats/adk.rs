@@ -1,5 +1,5 @@
-//! Sessions and evaluation sets of the Agent Development Kit (ADK): events around contents of the Gemini API,
-//! and conversations with the tool uses of each invocation.
+//! Sessions and evaluation sets of the Agent Development Kit (ADK): events that wrap contents of the Gemini
+//! API, and conversations with the tool uses of each invocation.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -73,7 +73,6 @@ fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
     conversation(case, actual.collect(), domain, reward, runs);
 }
 
-/// Reads a session.
 fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, runs: &mut Runs<'_>) {
     let mut contents = Contents::of_agent("adk");
     let name = |names: [&str; 2]| either(members, names).and_then(common::name);

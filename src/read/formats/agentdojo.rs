@@ -44,7 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 struct Task<'a> {
     run: Recording<'a>,
     turn: u64,
-    /// Unanswered calls with their ids, which may be missing, and names.
+    /// Unanswered calls, each with its id, if any, and its name.
     open: VecDeque<(Option<Cow<'a, str>>, Cow<'a, str>, CallNumber)>,
 }
 
@@ -68,7 +68,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Answers the open call with the id of a message, or else the oldest one of its name.
+    /// Answers the open call with the message's id or, if either has no id, the oldest call of the same
+    /// name.
     fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
         let call = message.object("tool_call");
         let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);

@@ -1,5 +1,5 @@
-//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call has its state and
-//! its result.
+//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call includes its state
+//! and result.
 
 use super::prelude::*;
 

@@ -63,7 +63,7 @@ fn step<'a>(step: &Members<'a>, time: Option<u64>, run: &mut Recording<'a>) {
     }
     if step.is("observation", Kind::Object) {
         observe(&step.object("observation"), run);
-        // The next response follows.
+        // The model responds next, in a new turn.
         run.turn(time);
     }
 }
@@ -120,7 +120,7 @@ fn call<'a>(given: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>
     Some((format!("{group}{function}").into(), common::arguments_of_text(Cow::Owned(arguments))))
 }
 
-/// Answers the oldest open call with a failure, or adds the failure as a message.
+/// Answers the oldest open call with a failure. Adds the failure as a message if no call is open.
 fn fail<'a>(reason: TextCow<'a>, run: &mut Recording<'a>) {
     run.metadata.termination = Some("failure".to_owned());
     match run.oldest(None) {

@@ -92,7 +92,7 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Returns the calls that a text consists of, as in `[cd(folder='a'), ls()]`.
+/// Returns the calls in a text such as `[cd(folder='a'), ls()]`; empty if it holds anything else.
 fn calls_in(text: &str) -> Vec<&str> {
     let list = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let (mut depth, mut quote) = (0_u32, None);
@@ -132,7 +132,7 @@ fn add_code(code: &str, run: &mut Recording<'_>) -> CallNumber {
     call
 }
 
-/// Adds a decoded call: code such as `cd(folder='a')`, or an object with the arguments under the name.
+/// Adds a decoded call: code such as `cd(folder='a')`, or an object that maps the name to the arguments.
 fn add<'a>(call: Raw<'a>, run: &mut Recording<'a>) -> CallNumber {
     if let Some(code) = call.string() {
         return add_code(&code, run);

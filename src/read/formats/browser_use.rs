@@ -29,7 +29,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));
     let mut calls: Vec<CallNumber> = Vec::new();
     for action in output.objects("action") {
-        // An action has one name; other names that older versions list are null.
+        // The key of an action is its name. Older versions also list the other names, with null values.
         let named =
             action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
         if let Some((name, arguments)) = named {

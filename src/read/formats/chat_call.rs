@@ -6,7 +6,7 @@ use super::prelude::*;
 pub(in crate::read) struct ToolCall<'a> {
     /// `None` if it is not a call. The caller sets its turn.
     pub(in crate::read) call: Option<Call<'a>>,
-    /// True if it is of Inspect (`function` is a name) or of tau2 (`requestor`).
+    /// True if the entry is in the form of Inspect (`function` is a name) or tau2 (it has a `requestor`).
     pub(in crate::read) is_foreign: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Cline and Roo Code: the messages in their views (`ui_messages.json`). A call is in the text of a message;
-//! its result is in the next request.
+//! Cline and Roo Code: the messages of their user interface (`ui_messages.json`). A call is in the text of a
+//! message; its result is in the next request.
 
 use super::prelude::*;
 

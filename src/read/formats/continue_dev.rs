@@ -18,7 +18,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             run.turn(None);
             message(&item, &mut states, &mut run);
         }
-        // Results that no message repeats are only in the states.
+        // A result without a message is only in the state of its call.
         for (id, state) in states {
             let observed = items(state.member("output")).first().and_then(|item| item.member("content"));
             if let Some(outcome) = outcome(state) {
@@ -58,7 +58,7 @@ fn message<'a>(item: &Members<'a>, states: &mut TextMap<Cow<'a, str>, Raw<'a>>, 
     }
 }
 
-/// Returns the outcome of a call by its state; `None` if it has not ended.
+/// Returns the outcome of a call from its state, or `None` if the call has not ended.
 fn outcome(state: Raw<'_>) -> Option<Outcome> {
     Outcome::of_word(&state.member("status")?.string()?)
 }

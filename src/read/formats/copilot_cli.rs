@@ -68,7 +68,6 @@ impl<'a> Open<'a> {
         place
     }
 
-    /// Reads a line.
     fn line(&mut self, line: &Members<'a>) {
         let data = line.object("data");
         let kind = line.name("type").unwrap_or_default();

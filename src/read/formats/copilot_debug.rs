@@ -47,7 +47,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.give(runs);
 }
 
-/// Adds the texts of a response: a list of messages, as JSON in a string. Its calls are entries of their own.
+/// Adds the texts of a response: a string with a JSON list of messages, or plain text. Calls are separate
+/// entries.
 fn respond<'a>(attributes: &Members<'a>, run: &mut Recording<'a>) {
     let Some(response) = attributes.get("response").and_then(Raw::string) else { return };
     let Some(messages) = json(&response).and_then(Raw::items) else {

@@ -78,7 +78,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Answers the oldest open call of a tool, which is added if its start was not recorded.
+/// Answers the oldest open call of a tool. Adds the call first if its start was not recorded.
 fn answer<'a>(data: &Members<'a>, observed: Option<Raw<'a>>, outcome: Outcome, run: &mut Recording<'a>) {
     let name = data.name("tool_name");
     let call = run.oldest(name.as_ref()).unwrap_or_else(|| run.call(None, name, data.get("tool_args")));

@@ -1,4 +1,4 @@
-//! Kinds of events of agents, by the words for their types and roles.
+//! Classifies the events of agents by type or role.
 
 use super::prelude::*;
 
@@ -8,7 +8,7 @@ pub(in crate::read) enum What {
     Message(Actor),
     Call,
     Result,
-    /// A call or a result, as its members decide.
+    /// A call or a result, depending on its members.
     Tool,
     /// A step of an agent: its thought, the call, and the answer.
     Step,

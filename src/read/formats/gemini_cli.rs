@@ -1,4 +1,4 @@
-//! Sessions of the Gemini CLI: one document, or lines that change it. Each call contains its result.
+//! Sessions of the Gemini CLI: one document, or JSON lines that build it up. Each call contains its result.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -36,9 +36,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the first header and the messages of all lines. A message that is written again under its id
-/// replaces the earlier one, and `$set` may write all of them again. Messages that `$rewindTo` took back stay
-/// in the run.
+/// Returns the first header and the messages of all lines. A message with a known id replaces the earlier
+/// one; `$set` may repeat all messages. Messages undone by `$rewindTo` stay in the run.
 fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<Members<'a>>) {
     let (mut header, mut messages, mut places) = (Members::default(), Vec::new(), HashMap::new());
     for line in lines.iter().map(|line| Members::from(*line)) {

@@ -1,4 +1,4 @@
-//! Output of `gemini --output-format stream-json`: message chunks, tool uses and results, in lines.
+//! Output of `gemini --output-format stream-json`: message chunks, tool uses and results, one per line.
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
@@ -20,7 +20,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 /// The session that is being read. Several sessions may follow one another.
 struct Open<'a> {
     run: Recording<'a>,
-    /// Collected chunks of the model.
+    /// The model's text since the last flush, joined from chunks.
     said: String,
     /// True if the last line belonged to the model's response.
     responds: bool,

@@ -1,4 +1,4 @@
-//! Goose: sessions in lines, exported sessions, and rows of `sessions.db`. A message has parts; some are
+//! Goose: sessions as JSON lines, exported sessions, and rows of `sessions.db`. A message has parts; some are
 //! calls and some are answers.
 
 use super::prelude::*;
@@ -48,7 +48,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.give(runs);
 }
 
-/// Reads a part of a message.
 fn read_part<'a>(value: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) {
     let part = Members::from(value);
     match part.name("type").as_deref() {

@@ -46,7 +46,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the text of a result and its outcome. A command has its exit code in a text such as
+/// Returns the text of a result and its outcome. Commands report their exit code as text such as
 /// `exit status: 1`.
 fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let parts: Vec<_> = result.objects("content").filter_map(|part| part.get("data")).collect();

@@ -29,7 +29,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     inner.unwrap_or_default()
 }
 
-/// Returns the type of a message, if it is one.
+/// Returns the type of a message, or `None` if the object is not a message.
 fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     if message.has("lc") && message.is("kwargs", Kind::Object) {
         let id = message.list("id");
@@ -95,7 +95,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Adds the calls of a message: parsed and invalid ones, or else those in the model's form.
+/// Adds the calls of a message: parsed and invalid ones, or else the raw ones in `additional_kwargs`.
 fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let mut calls = message.list("tool_calls");
     calls.extend(message.list("invalid_tool_calls"));

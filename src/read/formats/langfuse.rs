@@ -1,4 +1,4 @@
-//! Traces of Langfuse, from its API and exports: observations of models, tools and other spans.
+//! Traces of Langfuse, from its API and exports: observations, each a model call, tool call or other span.
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
@@ -13,7 +13,7 @@ const OBSERVATION: Mark =
 const OBSERVATIONS: Mark = Holds("observations", &OBSERVATION);
 const DATA: Mark = Holds("data", &OBSERVATION);
 const HOLDER: Mark = Any(&[OBSERVATIONS, DATA]);
-/// The lists of observations in a trace of the API, next to a trace, or in a page.
+/// The lists of observations: in a trace of the API or next to one, or in a page of results.
 const LISTS: [(&str, Mark); 2] = [("observations", OBSERVATIONS), ("data", DATA)];
 
 fn has_type(observation: &Members<'_>) -> bool {
@@ -44,7 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Takes the observations in an object, each with the id of its session.
+/// Collects the observations in an object, each with the id of its session.
 fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
     let trace = members.object("trace");
     let session = if trace.whole().is_some() { &trace } else { members }.name("sessionId");
@@ -136,7 +136,8 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
     Ok(span)
 }
 
-/// Returns the kind of a span by the type of an observation. For a `SPAN`, attributes or the name decide.
+/// Returns the span kind for the type of an observation. `None` for other types, such as `SPAN`: attributes
+/// or the name then decide.
 fn kind(kind: Option<&str>) -> Option<&'static str> {
     Some(match kind? {
         "GENERATION" => "LLM",

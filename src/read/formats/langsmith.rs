@@ -34,7 +34,7 @@ struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Takes a run, or the runs in an object.
+    /// Adds a run, or the runs listed in an object.
     fn take(&mut self, members: &Members<'a>) {
         let mut held = LISTS.iter().filter_map(|key| members.get(key)).filter_map(Raw::items).peekable();
         if held.peek().is_some() && !members.is("run_type", Kind::String) {
@@ -125,8 +125,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Returns the ids in an order such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`. The first is
-/// that of the trace, and the last that of the run.
+/// Returns the ids in a `dotted_order` such as `20240101T000000000000Z<id>.20240101T000000000001Z<id>`. The
+/// first is that of the trace, and the last that of the run.
 fn ids_in(order: &str) -> impl DoubleEndedIterator<Item = &str> {
     order.split('.').filter_map(|part| part.split_once('Z')).map(|(_, id)| id)
 }

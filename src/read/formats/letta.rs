@@ -23,7 +23,7 @@ const MESSAGE: Mark = Says(
 const SAMPLE: Mark =
     Test("`sample` and a `trajectory` of lists of such messages", |object| evaluated(object).is_some());
 
-/// Returns the sample of letta-evals in an object: a result in a file, or in a line of its own.
+/// Returns the letta-evals result in an object: the object itself, or `result` in a line of type `result`.
 fn evaluated<'a>(object: &Members<'a>) -> Option<Members<'a>> {
     let result = match object.get("result") {
         Some(result) if object.name("type").as_deref() == Some("result") => Members::from(result),

@@ -50,8 +50,8 @@ pub(super) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     }
 }
 
-/// Returns the language and code of the first fenced block of a text. An unclosed block ends with the text.
-/// `None` if the block has no language.
+/// Returns the language and code of the first fenced block of a text, or `None` if the block names no
+/// language. An unclosed block ends with the text.
 fn block(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once("```")?;
     let (language, code) = rest.split_once('\n')?;
@@ -61,7 +61,7 @@ fn block(text: &str) -> Option<(&str, &str)> {
     is_word.then_some((language, common::trim(code)))
 }
 
-/// Returns the outcome of code, by its output.
+/// Returns the outcome of code, judged by its output.
 fn outcome(text: &TextCow<'_>) -> Outcome {
     let text = text.text().to_str();
     let text = text.trim_start_matches("Output:").trim_start_matches(common::SPACE).trim_start_matches("```");

@@ -11,7 +11,7 @@ pub(super) fn response(text: &str) -> Option<String> {
     for data in text.lines().filter(|_| is_stream).filter_map(|line| line.strip_prefix("data:")) {
         let Ok(event) = serde_json::from_str(data) else { continue };
         match at(&event, "/type").as_str() {
-            // The last event of OpenAI's Responses has the whole response.
+            // The last event of OpenAI's Responses API contains the whole response.
             Some("response.completed") => return Some(at(&event, "/response").to_string()),
             Some(_) => response.add(&event),
             None => response.add_chunk(&event),
@@ -39,14 +39,14 @@ struct Response {
 }
 
 impl Response {
-    /// Adds an event of Anthropic's models.
+    /// Adds an event of Anthropic's Messages API.
     fn add(&mut self, event: &Value) {
         let start = at(event, "/message");
         if start.is_object() {
             self.model = at(start, "/model").clone();
             self.add_usage(at(start, "/usage"));
         }
-        // The last event before the end counts the output.
+        // The event before the last one has the final count of output tokens.
         self.add_usage(at(event, "/usage"));
         append(&mut self.text, at(event, "/delta/text"));
         let (block, input) = (at(event, "/content_block"), at(event, "/delta/partial_json"));
@@ -55,7 +55,7 @@ impl Response {
         }
     }
 
-    /// Adds a chunk of OpenAI's chat.
+    /// Adds a chunk of OpenAI's Chat Completions API.
     fn add_chunk(&mut self, chunk: &Value) {
         if at(chunk, "/model").is_string() {
             self.model = at(chunk, "/model").clone();
@@ -69,7 +69,7 @@ impl Response {
         }
     }
 
-    /// Takes over the counts of an event; later ones replace earlier ones.
+    /// Copies the counts of an event over earlier ones; null is ignored.
     fn add_usage(&mut self, usage: &Value) {
         let counts = usage.as_object().into_iter().flatten().filter(|(_, count)| !count.is_null());
         self.usage.extend(counts.map(|(key, count)| (key.clone(), count.clone())));
@@ -80,7 +80,7 @@ impl Response {
         call.iter_mut().zip(parts).for_each(|(text, part)| append(text, part));
     }
 
-    /// Returns the message, in the form of OpenAI's chat.
+    /// Returns the message in the form of OpenAI's Chat Completions API; `None` if it is empty.
     fn message(self) -> Option<String> {
         if self.text.is_empty() && self.calls.is_empty() {
             return None;

@@ -41,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let is_over = span.present("endedAt").is_some() || observed.is_some();
                 run.answer_call(call, observed.and_then(words::result), Outcome::of_span(failed, is_over));
             }
-            // Runs of other agents are inside a call.
+            // An agent run with a parent span is part of a call.
             Some("agent_run") if span.present("parentSpanId").is_none() => {
                 run.turn(start);
                 run.say(Actor::User, span.get("input").and_then(asked));

@@ -1,5 +1,5 @@
 //! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next
-//! message of the user. (Version 1.1 is a chat.)
+//! message of the user. (Version 1.1 is read as a chat.)
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! Sessions of `MiniMax` Agent (Mavis): one document of messages. A call has its result.
+//! Sessions of `MiniMax` Agent (Mavis): one document of messages. Each call contains its result.
 
 use super::prelude::*;
 
@@ -25,7 +25,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let messages: Vec<_> = members.objects("messages").collect();
     let of_agent = Says("role", &["assistant"]);
     let responses = messages.iter().filter(|message| of_agent.fits(message)).count();
-    // Token counts have no ids: they are in the order of the responses, unless some are missing.
+    // Token counts have no ids. They are matched to responses by order, if there are as many of both.
     let counts = Some(members.list("tokenUsage")).filter(|counts| counts.len() == responses);
     let mut usage = counts.into_iter().flatten().map(|count| usage(&Members::from(count)));
     for message in &messages {

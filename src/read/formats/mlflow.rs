@@ -71,7 +71,8 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     Ok(span)
 }
 
-/// Returns the text of an attribute, which may be a JSON string within a text. Other values stay JSON.
+/// Returns the text of an attribute, unwrapping a string that holds a JSON string. Other values except null
+/// stay JSON.
 fn text(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(outer) = value.string() else {
         return (value.kind() != Kind::Null).then(|| value.spelling());

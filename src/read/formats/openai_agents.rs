@@ -28,7 +28,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             runs.pass_over("objects of other types", 1);
         }
     }
-    // Spans are exported in the order of their ends.
+    // Spans are exported in the order in which they ended.
     let started = |span: &Members<'_>| span.time("started_at");
     spans.sort_by_key(started);
     for span in &spans {

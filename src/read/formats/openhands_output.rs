@@ -1,4 +1,4 @@
-//! Output of OpenHands evaluations, a line for each instance: its `history` and its `test_result`.
+//! Output of OpenHands evaluations: one line per instance, with its `history` and `test_result`.
 
 use super::prelude::*;
 use super::{openhands, openhands_sdk};
@@ -30,8 +30,7 @@ fn is_output(members: &Members<'_>) -> bool {
     }
 }
 
-/// Returns true if a history begins with a pair of an action and an observation, as the first versions wrote
-/// it.
+/// Returns true if a history begins with an action-observation pair, as in the first versions of OpenHands.
 fn is_pairs(history: Raw<'_>) -> bool {
     let is_pair = |pair: &Raw<'_>| {
         let has = |place: usize, key| pair.items().and_then(|pair| pair.get(place)?.member(key)).is_some();
@@ -86,7 +85,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the reward in a result: a number or boolean, itself or under a verdict key.
+/// Returns the reward in a result: a number or a boolean, or one of these nested under a verdict key.
 fn reward(result: Raw<'_>, depth: u8) -> Option<f64> {
     const VERDICTS: [&str; 9] =
         ["resolved", "success", "correct", "passed", "reward", "score", "result", "report", "test_result"];

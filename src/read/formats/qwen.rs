@@ -1,5 +1,5 @@
-//! Sessions of Qwen Code: contents of the Gemini API in lines, with a record of the outcome next to each
-//! response.
+//! Sessions of Qwen Code: one content of the Gemini API per line, with a record of the outcome next to each
+//! tool response.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         });
         let is_agent = line.name("type").as_deref() == Some("assistant");
         let time = line.get("timestamp").and_then(time::of_string);
-        // The text of a call that succeeded may have an exit code.
+        // A recorded success does not count: the text of the call may have a nonzero exit code.
         let outcome =
             line.object("toolCallResult").outcome("status").filter(|known| known.status != Status::Ok);
         let role = if is_agent { "model" } else { "user" };

@@ -70,7 +70,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Adds a call: `{name, arguments, id}`, or the same under `function`.
+/// Adds a call: `{id, name, arguments}`, or `{id, function: {name, arguments}}`.
 fn add<'a>(call: &Members<'a>, run: &mut Recording<'a>) -> CallNumber {
     let function = if call.has("function") { call.object("function") } else { call.clone() };
     run.call(call.ident("id"), function.name("name"), function.get("arguments"))

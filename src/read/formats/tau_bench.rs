@@ -29,7 +29,6 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// Reads a run.
 fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
     let start = json.offset();
     let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
@@ -186,8 +185,8 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
     }
 }
 
-/// Returns the call after the agent's last `Action:`, or in the whole text. `None` if it is not a call, or
-/// calls `respond`.
+/// Returns the call after the last `Action:`, or in the whole text if it has none. `None` if this is not a
+/// call, or a call of `respond`.
 fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     let action =
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
@@ -217,7 +216,7 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// Makes the route of a run from its expected actions. Actions without a name do not count.
+/// Makes the route of a run from its expected actions. Skips actions without a name, but keeps their numbers.
 fn routing(actions: Option<Vec<Raw<'_>>>) -> RouteStatus {
     let Some(actions) = actions else {
         return RouteStatus::Unknown("the run lists no expected actions".into());

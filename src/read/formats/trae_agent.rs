@@ -29,7 +29,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
     // The Rust port keeps each step in its interaction with the model.
     steps.extend(trajectory.list("llm_interaction").into_iter().filter_map(|step| step.member("steps")));
     steps.extend(trajectory.list("steps"));
-    // The TypeScript port has the task in each step, and only the last one in the trajectory.
+    // The TypeScript port records the task in each step; the trajectory itself names only the last task.
     let asked =
         |step: Option<Raw<'a>>| step.and_then(|step| step.member("task")).or_else(|| trajectory.get("task"));
     let mut task = asked(steps.first().copied());

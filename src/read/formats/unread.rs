@@ -1,9 +1,9 @@
-//! Formats that are recognised but not read. Such an input is an error that names the format.
+//! Formats that are recognised but not read. The error for such an input names the format.
 
 use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
-/// Formats of JSON, by the marks of an object: of the document, one of its items, or one of its lines.
+/// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
 const OF_JSON: [(&str, Mark); 21] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
@@ -28,7 +28,7 @@ const OF_JSON: [(&str, Mark); 21] = [
     ("Weave call", Has(&["op_name", "trace_id", "inputs"])),
 ];
 
-/// Formats of text, by their beginning and a part of their first line.
+/// Text formats, each with the beginning of the text and a part of its first line.
 const OF_TEXT: [(&str, &str, &str); 3] = [
     ("Aider history", "\n# aider chat started at ", ""),
     ("Aider history", "# aider chat started at ", ""),

@@ -2,9 +2,9 @@
 //! the decisive mistake, and those of Magentic-One. The turn of a step is its place in the history, to which
 //! the labels refer.
 //!
-//! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent: it is a call, and
-//! the next message of that agent is its answer. In conversations of AutoGen, the code blocks of a message
-//! are a call if the next message has their exit code.
+//! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent. The request is
+//! read as a call, and the agent's next message as its answer. In conversations of AutoGen, the code blocks
+//! of a message are read as a call if the next message reports their exit code.
 
 use super::prelude::*;
 

@@ -94,7 +94,7 @@ impl Walk<'_, '_, '_> {
                         }
                         assembler = Assembler::default();
                         let Some(end) = end else { return (bytes.len(), Stop::Lost) };
-                        // A bracket that closes nothing is skipped alone.
+                        // An unmatched closing bracket is skipped by itself.
                         json = reader_at(bytes, end + usize::from(end == start), 2);
                     }
                     *at = At::Behind;

@@ -1,4 +1,4 @@
-//! Lines of runs.
+//! Reads inputs with one value per line.
 
 use super::{Assembler, Class, Fault, Header, Json, Result, Walk, Window, cut_lines, reader_at};
 
@@ -45,7 +45,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads the value of one line, which begins at `json` and ends with `line`.
+    /// Reads the value of one line. `json` is at its start; `line` holds the unread bytes up to its end.
     fn line<'a>(
         &mut self,
         window: &Window<'_>,

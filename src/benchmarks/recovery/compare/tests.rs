@@ -14,7 +14,7 @@ fn solved(model: &str, context: &str, count: usize) -> Vec<ComparedTrial> {
     (0..89).map(|task| trial(model, context, task, task < count)).collect()
 }
 
-/// Each published percentage corresponds to exactly one number of the 89 tasks.
+/// Each published percentage corresponds to exactly one count of solved tasks out of 89.
 #[test]
 fn the_published_figure_follows_from_its_counts() {
     for (percent, count) in [(34.8, 31), (27.0, 24), (23.6, 21), (12.4, 11)] {

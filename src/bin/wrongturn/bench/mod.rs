@@ -1,11 +1,11 @@
-//! `wrongturn bench`: the measures of published benchmarks.
+//! `wrongturn bench`: the metrics of published benchmarks.
 
 pub(crate) mod benchtrace;
 pub(crate) mod recovery;
 
 use crate::common;
 
-/// Computes the measures of BenchTrace and of Recovery-Bench.
+/// Computes the metrics of BenchTrace and Recovery-Bench.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

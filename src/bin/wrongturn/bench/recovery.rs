@@ -23,7 +23,7 @@ use wrongturn::report::{
     transcript_document,
 };
 
-/// Computes Recovery-Bench: what it costs to continue from where a failed trial ended.
+/// Computes Recovery-Bench: whether continuing a failed trial does better than a fresh start.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "result files are results.json of Terminal-Bench v1 (a run or a trial) and result.json of Harbor; trajectories are \
@@ -113,8 +113,8 @@ struct Commands {
 struct Compare {
     /// Trials
     trials: Option<PathBuf>,
-    /// A result file or a folder of them, of trials of MODEL in CONTEXT (fresh, env, env+summary, env+full); SOURCE is
-    /// the model of the failed trials, which may be another; may be given several times
+    /// A result file or a folder of them, of trials of MODEL in CONTEXT (fresh, env, env+summary, env+full);
+    /// SOURCE is the model of the failed trials, if known; may be given several times
     #[arg(long, value_name = "MODEL:CONTEXT[@SOURCE]=PATH", value_parser = side, conflicts_with = "trials")]
     results: Vec<Side>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) struct FailOn {
 enum Limit {
     /// The most runs that may be flagged.
     Runs(u64),
-    /// The largest share that may be flagged of the runs to which the detector applies, in per cent.
+    /// The largest percentage of the applicable runs that may be flagged.
     Percent(f64),
 }
 

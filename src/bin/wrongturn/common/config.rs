@@ -159,7 +159,7 @@ impl Config {
             configured.extend(detectors);
             let mut judging =
                 build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
-            // Profiles share detectors that have the same configuration.
+            // A profile reuses the project's detectors where the configuration is the same.
             for detector in &mut judging {
                 let id = detector.id();
                 if let Some(same) = own.iter().find(|known| known.id() == id)
@@ -197,7 +197,7 @@ impl Config {
         });
     }
 
-    /// Reports `ignore` entries that left nothing out.
+    /// Warns about ignore rules that matched no finding.
     pub(crate) fn report_unused(&self) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
             super::note(&format!("warning: {NAME}: this ignore rule matched no finding: {}", ignore.reason));
@@ -205,8 +205,8 @@ impl Config {
     }
 }
 
-/// Removes findings of a run, and returns their number. A detector that loses all its findings no longer
-/// flags the run.
+/// Removes the findings of a run for which `goes` returns true, and returns their number. A detector that
+/// loses all its findings no longer flags the run.
 pub(crate) fn remove(record: &mut TraceRecord, goes: impl Fn(&TraceRecord, &Finding) -> bool) -> u64 {
     let gone = record.findings().filter(|finding| goes(record, finding)).map(|finding| finding.id.clone());
     let gone: BTreeSet<String> = gone.collect();
@@ -331,7 +331,7 @@ pub(crate) fn schema() -> Value {
     })
 }
 
-/// Returns the schema of a key from its default. A key without a default takes any value.
+/// Returns the schema of a key from its default. A key whose default is null takes any value.
 fn key_schema(default: &Value) -> Value {
     let name = match default {
         Value::Null => return json!({}),

@@ -31,7 +31,7 @@ pub(crate) struct Inputs {
     /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories, each with the number of files skipped because of their names, by extension.
+    /// Directories, each with the numbers of files skipped because of their extensions.
     not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn tell(inputs: &[Inputs]) {
     tell_skipped(inputs);
 }
 
-/// Reports on stderr the files that were skipped because of their names.
+/// Reports on stderr the files that were skipped because of their extensions.
 pub(crate) fn tell_skipped(inputs: &[Inputs]) {
     for (directory, endings) in inputs.iter().flat_map(|inputs| &inputs.not_read) {
         let files: u64 = endings.values().sum();
@@ -231,7 +231,7 @@ fn without_wants(error: &str, hinted: &mut bool) -> String {
     }
 }
 
-/// The faults of inputs that are read whole.
+/// The errors of inputs that a command reads without a scan.
 #[derive(Default)]
 pub(crate) struct Faults(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Makes golden entries of labelled runs.
+//! Makes golden entries from labelled runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Returns a trace in the native form without its names, labels, reward, termination and recorded failures.
+/// Returns a trace in the native form without its ids, task, trial, model, source, labels, reward, failures
+/// and termination.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {

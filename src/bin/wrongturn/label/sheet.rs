@@ -1,4 +1,4 @@
-//! Samples runs for a sheet, and makes entries from a filled sheet.
+//! Samples runs into a sheet, and makes golden entries from a filled sheet.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,7 +128,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     Ok(inputs.status())
 }
 
-/// Makes entries from the rows with a label.
+/// Makes golden entries from the rows with a label.
 pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure> {
     let rows = labelled(sheet)?;
     if rows.is_empty() {
@@ -146,7 +146,7 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
         };
         let trace = run_of(runs, &row.run).map_err(|error| place(&error))?;
         if trace_digest(trace) != row.digest {
-            return Err(place(&"the file holds something else than was read").into());
+            return Err(place(&"the run has changed since the sheet was written").into());
         }
         let out = arguments.out.clone();
         let out = out.unwrap_or_else(|| PathBuf::from(format!("{}.jsonl", label.detector)));

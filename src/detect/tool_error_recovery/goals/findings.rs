@@ -22,8 +22,9 @@ impl<'g> Group<'g> {
 }
 
 impl Goals {
-    /// Returns the findings on open goals. The vain look-ups with one tool form one finding, as do the failures before
-    /// a hand-over, and the failures at the end of the run. `failing` is the step of the last failed check.
+    /// Returns the findings on open goals. Failed look-ups with the same tool form one finding, as do the
+    /// failures before a hand-over and those at the end of the run. `asked` is the step of the user's latest
+    /// request, and `failing` that of the last failed check.
     pub(in crate::detect::tool_error_recovery) fn findings(
         &self,
         asked: u64,
@@ -46,8 +47,8 @@ impl Goals {
                 None => groups.push((reason, group)),
             }
         }
-        // If a failed check or another open goal is among the last failures, its finding says more than
-        // one about the end.
+        // If a failed check or another open goal is among the last failures, its finding is more specific
+        // than one about the end of the run.
         let ends_with = |(reason, group): &(OpenReason, Group<'_>)| {
             *reason != OpenReason::EndsFailing && self.tail.contains(&group.place.1)
         };

@@ -1,4 +1,4 @@
-//! Goals: groups of failed attempts at the same thing. In the end, each goal is reached, dropped or open.
+//! Goals: groups of failed attempts at the same thing. At the end of a run, each is reached, open or neither.
 
 mod findings;
 
@@ -138,7 +138,7 @@ impl Goals {
         known
     }
 
-    /// Marks all goals with this key as reached: `CHANGE`, `INSTALL`, or the name of a tool.
+    /// Marks all goals with a key as reached. The key is `CHANGE`, `INSTALL` or the name of a tool.
     pub(super) fn reach_all(&mut self, key: &str) {
         for goal in self.by_key.get(&key_of("", key)).cloned().unwrap_or_default() {
             self.reach(goal, GoalState::Reached);

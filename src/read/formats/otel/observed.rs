@@ -1,4 +1,4 @@
-//! Spans of tracing products with forms of their own, converted to the form of OpenInference.
+//! Converts spans of tracing products with their own formats to the attributes of OpenInference.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl<'a> Observed<'a> {
         }
     }
 
-    /// Adds the attributes that the product has kept of an OpenTelemetry span.
+    /// Adds the attributes of the original OpenTelemetry span, as the product recorded them.
     pub(in crate::read) fn attributes(&mut self, object: Raw<'_>) -> Read<()> {
         crate::read::wire::object(&mut object.json(), |key, value| {
             if let Some(key) = Key::of(String::from_utf8_lossy(key)) {

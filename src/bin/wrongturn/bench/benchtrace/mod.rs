@@ -1,4 +1,4 @@
-//! `BenchTrace`'s evaluations: reflection, evolution, agreement, failure modes of episodes.
+//! `wrongturn bench benchtrace`: computes the evaluations of `BenchTrace`.
 
 mod arguments;
 
@@ -79,7 +79,7 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::F
     arguments.out.report(&document, &WithIntervals { report: &report, intervals }, true)
 }
 
-/// Annotated episodes and the predictions of a model.
+/// Annotated episodes and the predictions for them.
 type Annotated = (Vec<GoldEpisode>, Vec<Prediction>);
 
 fn annotated(
@@ -108,8 +108,7 @@ fn by_detectors(path: &Path, faults: &mut Faults) -> Result<Annotated, common::F
             predictions.push(predict(trace, &episode, &detectors));
             gold.push(episode);
         } else {
-            faults
-                .push(format!("{}: episode {position} lacks an id, or a failure its place", path.display()));
+            faults.push(format!("{}: episode {position} lacks an id or a failure's range", path.display()));
         }
     }
     if gold.is_empty() {

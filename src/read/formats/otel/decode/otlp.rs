@@ -8,8 +8,8 @@ use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::wire::{list, member};
 
-/// Reads the next value whole. Returns `None` and reads nothing if it is damaged or cut off: the part before
-/// that is then read at once.
+/// Reads the next value whole. Returns `None` and consumes nothing if it is damaged or cut off; callers then
+/// read it at once, up to the damage.
 fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
     let here = json.mark();
     let whole = json.raw().ok();
@@ -86,7 +86,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => {
                 has_items |= value.kind()? != Kind::Null;
-                // Its name may still follow.
+                // The name of the scope may still follow.
                 let later = if name.is_some() { None } else { whole(value) };
                 match later {
                     Some(list) => waiting.push(list),

@@ -1,4 +1,4 @@
-//! OTLP as protobuf, whether this build can read it or not.
+//! Recognises OTLP in protobuf, also in builds that cannot read it.
 
 use super::model::Collection;
 use crate::error::Result;
@@ -41,7 +41,7 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Returns true if the bytes are a sequence of resources up to their end, the first with a scope.
+/// Returns true if the bytes are nothing but a sequence of resources, and the first has a scope.
 fn looks_like_request(mut bytes: &[u8]) -> bool {
     let mut first = None;
     while !bytes.is_empty() {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn only_requests_look_like_requests() {
-        // One resource with an empty resource and one empty scope.
+        // A `ResourceSpans` with an empty `resource` and an empty scope.
         assert!(looks_like_request(&[0x0a, 4, 0x0a, 0, 0x12, 0]));
         for other in [
             &b"\n{\"a\": 1}"[..],

@@ -5,7 +5,7 @@ use crate::trace::{Assembler, Entry, Metadata, UnknownReason};
 /// The label whose value is the id of the span that identifies a run.
 pub(crate) const SPAN_LABEL: &str = "span_id";
 
-/// The prefix of the labels of a run that are attributes of the service that sent its spans.
+/// The prefix of a run's labels that are copied from the resource attributes of its spans.
 pub(crate) const RESOURCE_LABEL: &str = "resource.";
 
 /// The run of one agent within a trace.

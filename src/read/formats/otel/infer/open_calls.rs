@@ -16,7 +16,7 @@ pub(crate) enum By<'r> {
     Name(bool, &'r str),
 }
 
-/// The open calls of requests. The requests are in the order of their starts.
+/// The open calls of requests, which are sorted by start.
 pub(crate) struct OpenCalls<'r, 's> {
     requests: &'r [Request<'s>],
     /// May hold places that were taken.
@@ -38,7 +38,7 @@ impl<'r, 's> OpenCalls<'r, 's> {
         let began = self.requests.partition_point(|request| request.start <= time);
         let places = self.places.get_mut(by)?;
         let last = loop {
-            // Clocks of several machines differ: if none began before, take the first.
+            // Clocks may differ between machines: if no such request began by then, take the first.
             let before = places.range(..(began, 0)).next_back();
             let last = *before.or(places.first())?;
             if !self.taken.contains(&last) {

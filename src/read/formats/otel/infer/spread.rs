@@ -7,10 +7,10 @@ use super::dialects::blocks_of_spread;
 use super::message::{Block, Role};
 use super::model::{Data, Span, Spread};
 
-/// Limit of the parts of a name.
+/// The maximum number of parts of a name. Further parts are ignored.
 const MAX_DEPTH: usize = 24;
 
-/// Rebuilds messages from the attributes that they are spread over. Texts stay texts.
+/// Rebuilds messages from the attributes that they are spread over. Text that holds JSON is not parsed.
 pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block<'s>>> {
     let mut root = Node::default();
     let mut is_empty = true;
@@ -31,7 +31,7 @@ pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block
 #[derive(Default)]
 struct Node<'s> {
     value: Option<Data<'s>>,
-    /// By parts of names. Numbers are in numerical order, after words.
+    /// Keyed by name part: words first, then numbers in numerical order.
     members: BTreeMap<(Option<u64>, &'s str), Node<'s>>,
 }
 

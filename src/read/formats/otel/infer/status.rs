@@ -16,7 +16,6 @@ pub(crate) fn refused() -> Verdict {
     verdict(Status::Error, Provenance::ErrorType)
 }
 
-/// Returns an unknown status.
 pub(crate) fn unknown(reason: UnknownReason) -> Verdict {
     Verdict { reason: Some(reason), ..verdict(Status::Unknown, Provenance::None) }
 }
@@ -73,7 +72,7 @@ fn is_refusal(text: Text<'_>) -> bool {
         || has(&["unknown tool", "unknown function", "not a valid tool"])
         || has(&["tool", "function", "action"])
             && has(&[" not found", "does not exist", "don't exist", "is not available"]);
-    // "order 7 not found" is an answer, as is the answer of a tool that searches for functions.
+    // "order 7 not found" is an ordinary answer, and so is that of a tool that searches for functions.
     let names_tool = ["tool ", "tool:", "tool'", "function ", "function:", "error", "unknown", "not a valid"]
         .iter()
         .any(|start| text.starts_with(start) || has(&[&format!(": {start}")]))

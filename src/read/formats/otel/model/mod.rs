@@ -1,4 +1,4 @@
-//! Spans and log records in memory, the form into which all encodings are read. Values borrow from the input.
+//! The in-memory spans and log records that all encodings are decoded into. Values borrow from the input.
 
 mod attributes;
 mod collection;
