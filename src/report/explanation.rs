@@ -9,7 +9,7 @@ use super::wrap::wrapped;
 use crate::detect::{Condition, Counterfactual, Explanation, NearMiss};
 
 /// Renders an explanation: the verdict on one line, then near misses and counterfactuals, at most 80 columns
-/// wide.
+/// wide. The findings themselves are not part of it.
 #[must_use]
 pub fn render_explanation(explanation: &Explanation) -> String {
     let Explanation { detector, detected, not_applicable, near_misses, counterfactuals } = explanation;
@@ -19,7 +19,7 @@ pub fn render_explanation(explanation: &Explanation) -> String {
         _ => "not detected".to_owned(),
     };
     let other = if *detected == Some(true) { "would pass" } else { "would be detected" };
-    let near = near_misses.iter().map(ToString::to_string);
+    let near = near_misses.iter().map(|near| format!("near miss: {near}"));
     let sentences = near.chain(counterfactuals.iter().map(|change| format!("{other} {change}")));
     let mut text = format!("{detector}: {verdict}\n");
     for sentence in sentences {

@@ -71,7 +71,7 @@ fn left_over(counts: &ReadCounts, without_action: &str) -> String {
         text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
     }
     for (reason, count) in &counts.passed_over {
-        text += &format!("  passed over: {count} {reason}\n");
+        text += &format!("  skipped: {count} {reason}\n");
     }
     for (count, what, which) in [
         (counts.unread_calls, "call", "not read"),

@@ -1,6 +1,7 @@
 //! `wrongturn doctor`: reports how much of the inputs was understood, and what to do about the rest.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,7 +75,7 @@ enum Kind {
     NoObservations,
     UnknownStatus(UnknownReason),
     StatusOfText,
-    Skipped(String),
+    Skipped,
     NoModel,
     NoTask,
     NoReward,
@@ -126,9 +127,11 @@ impl Kind {
             }
             Self::StatusOfText => (
                 "failures known only by their text",
-                "The source records no status; findings on them are likely, not certain.",
+                "The source records no status. A finding is certain only if equal calls had equal answers.",
             ),
-            Self::Skipped(reason) => return (format!("{reason} (skipped)").into(), ""),
+            Self::Skipped => {
+                ("skipped records", "Harmless, unless a kind is one that you expected to be judged.")
+            }
             Self::NoModel => ("runs without a model", GROUPING),
             Self::NoTask => ("runs without a task", GROUPING),
             Self::NoReward => ("runs without a reward", GROUPING),
@@ -142,6 +145,8 @@ impl Kind {
 struct Diagnosis {
     formats: BTreeMap<&'static str, [u64; 3]>,
     problems: BTreeMap<Kind, Problem>,
+    /// The skipped records by kind.
+    skipped: BTreeMap<String, u64>,
     runs: u64,
     calls: u64,
 }
@@ -186,6 +191,10 @@ impl Diagnosis {
         ] {
             self.problem(kind, file, count, "");
         }
+        // Calls without an answer have a paragraph of their own.
+        if unpaired.calls > 0 {
+            unknown.remove(&UnknownReason::Unanswered);
+        }
         for (reason, count) in unknown {
             self.problem(Kind::UnknownStatus(reason), file, count, "");
         }
@@ -221,6 +230,16 @@ impl Diagnosis {
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
             if !remedy.is_empty() {
                 text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
+            }
+            if *kind == Kind::Skipped {
+                let mut kinds: Vec<_> =
+                    self.skipped.iter().map(|(kind, count)| (Reverse(count), kind)).collect();
+                kinds.sort();
+                for (Reverse(count), kind) in kinds {
+                    text +=
+                        &format!("    {}\n", terminal::wrapped(&format!("{count:>7} {kind}"), width - 4, 8));
+                }
+                continue;
             }
             for (file, detail) in &problem.named {
                 let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
@@ -265,7 +284,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     *counts = [counts[0] + 1, counts[1] + summary.runs, counts[2] + calls];
                 }
                 for (reason, count) in &summary.passed_over {
-                    diagnosis.problem(Kind::Skipped(reason.to_string()), &file, *count, "");
+                    *diagnosis.skipped.entry(reason.to_string()).or_default() += count;
+                    diagnosis.problem(Kind::Skipped, &file, *count, "");
                 }
                 let is_empty = summary.runs == 0 && summary.errors == 0;
                 diagnosis.problem(Kind::NoRuns, &file, u64::from(is_empty), "");

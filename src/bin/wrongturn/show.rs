@@ -1,7 +1,7 @@
 //! `wrongturn show`: shows recorded runs as numbered steps with their findings, and explains the verdict of a
 //! detector.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::common;
@@ -13,12 +13,17 @@ use clap::Parser;
 use wrongturn::{
     Detector, Finding, Trace,
     detect::Preset,
+    read::Format,
     report::{render_explanation, render_run, render_step},
     scan::ScanEvent,
     trace::Actors,
 };
 
 /// Shows a recorded run, step by step.
+///
+/// A line begins with the letters of the findings that include the step. Then come its number, its turn, who acted,
+/// and for a call its status with the source: `flag` (recorded), `exit_code`, `text` (read from the answer), or why
+/// it is unknown. Findings follow, each named by its detector and the step at which it was confirmed.
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "a file or directory of runs of any format.",
@@ -73,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         });
         profile.map_or(&*own, |profile| &profile.detectors)
     };
-    let shown = show(arguments, &runs, &judges);
+    let shown = show(arguments, &runs, &sources, &judges);
     inputs.tell();
     shown?;
     Ok(inputs.status())
@@ -83,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
 fn show<'d>(
     arguments: &Arguments,
     runs: &[Trace],
+    files: &[(Arc<Path>, Option<Format>)],
     judges: &dyn Fn(&Trace) -> &'d [Arc<dyn Detector>],
 ) -> Result<(), common::Failure> {
     let width = arguments.width.map_or_else(common::width, usize::from);
@@ -91,7 +97,7 @@ fn show<'d>(
     };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {
-            return common::print(&list(runs, width));
+            return common::print(&list(runs, files, width));
         }
         None => first,
         Some(name) => find_run(runs, &arguments.path, name)?,
@@ -117,10 +123,15 @@ fn show<'d>(
     Ok(())
 }
 
-/// Lists the runs of a file, one per line.
-fn list(runs: &[Trace], width: usize) -> String {
+/// Lists runs, one per line, below the names of their files if these are several.
+fn list(runs: &[Trace], files: &[(Arc<Path>, Option<Format>)], width: usize) -> String {
     let mut text = String::new();
-    for (place, trace) in runs.iter().enumerate() {
+    let mut last = files.first().filter(|(first, _)| files.iter().all(|(file, _)| file == first));
+    for ((place, trace), file) in runs.iter().enumerate().zip(files) {
+        if last.is_none_or(|(last, _)| *last != file.0) {
+            text += &format!("{}\n", file.0.display());
+            last = Some(file);
+        }
         let line = format!("#{place:<5} {:>5} steps  {}", trace.steps().len(), heading(trace));
         text += &common::wrapped(&line, width, 20);
         text.push('\n');

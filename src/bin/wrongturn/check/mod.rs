@@ -45,51 +45,51 @@ pub(crate) struct Arguments {
     scanning: Scanning,
     /// Detectors, separated by commas; default: those that the settings select, or all but opt-in ones without an entry
     /// in the settings
-    #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
+    #[arg(help_heading = "Detectors", long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
-    #[arg(long, default_value = "agent")]
+    #[arg(help_heading = "Detectors", long, default_value = "agent")]
     actors: Actors,
     /// Which defaults the detectors start from (default, bench-trace)
-    #[arg(long, default_value = "default")]
+    #[arg(help_heading = "Detectors", long, default_value = "default")]
     preset: Preset,
     /// Settings; default: the nearest wrongturn.toml. A .json file holds configurations by detector
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Detectors", long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Do not look for wrongturn.toml
-    #[arg(long, conflicts_with = "config")]
+    #[arg(help_heading = "Detectors", long, conflicts_with = "config")]
     no_config: bool,
     #[command(flatten)]
     surety: Surety,
-    /// Take a fingerprint of each run
-    #[arg(long)]
+    /// Add fingerprints of how each model acts, as of `wrongturn fingerprint`
+    #[arg(help_heading = "Output", long)]
     fingerprints: bool,
     /// Stream files larger than this many MiB instead of loading them
-    #[arg(long, default_value_t = 4, value_name = "MIB")]
+    #[arg(help_heading = "Input", long, default_value_t = 4, value_name = "MIB")]
     stream_above: u64,
-    /// Write to this file; its ending decides the format: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
-    /// .json, .md, .tex, .html, .txt, .otlp.jsonl; or write FORMAT=FILE. May be given several times
-    #[arg(long, short, alias = "out", value_name = "FILE")]
+    /// Write to this file, in the format of its extension: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
+    /// .json, .md, .tex, .html, .txt, .otlp.jsonl; or FORMAT=FILE. Repeatable
+    #[arg(help_heading = "Output", long, short, alias = "out", value_name = "FILE")]
     output: Vec<FormattedFile>,
     /// Format of standard output: text, json (figures), jsonl (a record per run), csv (findings), runs-csv, sarif, junit,
     /// github (annotations), otlp (evaluation events), markdown, latex, html
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT", hide_possible_values = true)]
+    #[arg(help_heading = "Output", long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT", hide_possible_values = true)]
     output_format: OutputFormat,
-    /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any. May be given
-    /// several times
-    #[arg(long, value_name = "CONDITION")]
+    /// Exit with status 1 if a detector flags too many runs: loop, 'loop>5', 'loop>5%', any.
+    /// Repeatable
+    #[arg(help_heading = "Gate", long, value_name = "CONDITION")]
     fail_on: Vec<FailOn>,
     /// Leave out the findings that this file lists as known
-    #[arg(long, value_name = "BASELINE.json")]
+    #[arg(help_heading = "Gate", long, value_name = "BASELINE.json")]
     baseline: Option<PathBuf>,
     /// Replace the baseline with all findings of this check
-    #[arg(long)]
+    #[arg(help_heading = "Gate", long)]
     update_baseline: bool,
     /// Add a line for each value of this: model, agent, domain, task, format, or the name of a label
-    #[arg(long, value_name = "WHAT", conflicts_with = "path")]
+    #[arg(help_heading = "Output", long, value_name = "WHAT", conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 even if some inputs could not be read
-    #[arg(long)]
+    #[arg(help_heading = "Gate", long)]
     allow_unread: bool,
     #[command(flatten)]
     text: TextOptions,

@@ -16,6 +16,7 @@ use super::{Failure, inputs::Inputs, note, output};
 
 /// How the inputs are read.
 #[derive(clap::Args, Debug, Clone, Copy, Default, Deserialize)]
+#[command(next_help_heading = "Input")]
 pub(crate) struct Reading {
     /// Format of the inputs, as in `wrongturn formats`; default: recognised by their content
     #[arg(long)]
@@ -52,6 +53,7 @@ impl Reading {
 
 /// Metadata of the runs, taken from other files.
 #[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Input")]
 pub(crate) struct Metadata {
     /// Table of metadata: CSV or JSON lines with `file`, `run` or `task`, and `model`, `domain`, `task`, `reward`,
     /// `trial` or labels, which fill in what the runs do not record
@@ -127,6 +129,7 @@ impl Scanning {
 
 /// The filter for findings.
 #[derive(clap::Args, Debug, Clone, Copy)]
+#[command(next_help_heading = "Detectors")]
 pub(crate) struct Surety {
     /// Report only findings of at least this confidence (likely, certain)
     #[arg(long, default_value = "likely", value_name = "CONFIDENCE")]
@@ -140,6 +143,7 @@ pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
 
 /// How many threads to use.
 #[derive(clap::Args, Debug, Clone, Copy)]
+#[command(next_help_heading = "Input")]
 pub(crate) struct Threads {
     /// Number of threads; default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

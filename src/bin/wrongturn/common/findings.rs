@@ -1,20 +1,26 @@
 //! Renders the text of a check: the worst runs with their findings, then a paragraph about all runs.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::path::Path;
 
 use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 
 use super::terminal::{Style, cut, name, styled, wrapped};
 
-/// The most findings shown for a run.
+/// The maximum number of findings shown for a run.
 const FINDINGS_OF_A_RUN: usize = 4;
 
-/// The most lines of a message.
+/// The maximum number of lines of a message.
 const LINES_OF_A_MESSAGE: usize = 3;
 
 /// Renders the flagged runs and totals of a scan, in lines of at most `width` columns.
 pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> String {
-    let mut text: String = runs.iter().map(|run| render_run(run, width)).collect();
+    let listed = part.files.listed().unwrap_or_default();
+    let alone: HashSet<&Path> =
+        listed.into_iter().filter(|(_, report)| report.counts.runs == 1).map(|(path, _)| path).collect();
+    let is_alone = |run: &FlaggedRun| alone.contains(&*run.file);
+    let mut text: String = runs.iter().map(|run| render_run(run, is_alone(run), width)).collect();
     let shown = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let flagged = part.summary.flagged();
     if flagged > shown && shown > 0 {
@@ -29,12 +35,14 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
-/// Renders the heading of a run, and a line for each finding.
-fn render_run(run: &FlaggedRun, width: usize) -> String {
+/// Renders the heading of a run, and its findings. The id of a run that is `alone` in its file may be left out.
+fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
     let file = run.file.display().to_string();
     let stem = run.file.file_stem().unwrap_or_default().to_string_lossy();
-    let named = run.run.as_str();
-    let is_named = named == stem || named == format!("{stem}#0") || file.contains(named);
+    // A run without an id is called by the name of its file and its position.
+    let position = run.run.strip_prefix(&*stem).filter(|rest| rest.starts_with('#'));
+    let named = position.unwrap_or(&run.run);
+    let is_named = alone && (position.is_some() || file.contains(named));
     let mut facts: Vec<String> = run.model.as_deref().map(name).into_iter().collect();
     facts.push(format!("{} steps", thousands(run.steps)));
     facts.extend(run.reward.map(|reward| format!("reward {reward}")));
@@ -56,7 +64,7 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     for finding in findings.iter().take(FINDINGS_OF_A_RUN) {
         let room = width.saturating_sub(indent + 2).max(30);
         let message = super::terminal::printable(&finding.message).replace('\n', " ");
-        let message = wrapped(&message, room, 0);
+        let message = wrapped(&shortened(message, room), room, 0);
         let mut lines: Vec<String> = message.lines().map(|line| fitted(line, room)).collect();
         if lines.len() > LINES_OF_A_MESSAGE {
             lines.truncate(LINES_OF_A_MESSAGE);
@@ -75,6 +83,21 @@ fn render_run(run: &FlaggedRun, width: usize) -> String {
     heading + "\n"
 }
 
+/// Shortens the first quoted call of a message that is too long, but not below a line, to make room for what follows.
+fn shortened(message: String, room: usize) -> String {
+    let excess = message.chars().count().saturating_sub(room * LINES_OF_A_MESSAGE);
+    let mut parts = message.splitn(3, '`');
+    match [parts.next(), parts.next(), parts.next()] {
+        [Some(before), Some(call), Some(after)] if excess > 0 => {
+            let length = call.chars().count();
+            // Lines end before whole words, so some of their room is not used.
+            let kept = length.saturating_sub(excess + 24).max(room);
+            format!("{before}`{}`{after}", cut(call, kept))
+        }
+        _ => message,
+    }
+}
+
 /// Cuts a line that is too long, but keeps the backtick that ends a quoted call.
 fn fitted(line: &str, room: usize) -> String {
     let is_cut = line.chars().count() > room;
@@ -89,9 +112,10 @@ fn totals(part: &ScanPart, width: usize) -> String {
     let fired = fired(part.summary.detectors());
     text += &if fired.is_empty() { ".".to_owned() } else { format!(": {fired}.") };
     let (inside, all) = part.summary.steps();
-    if inside > 0 {
-        text += &format!(" Findings span {} of all steps.", percent(inside, all));
-    }
+    text += &match inside {
+        0 => format!(" They have {}.", counted(all, "step")),
+        _ => format!(" Findings span {} of all steps.", percent(inside, all)),
+    };
     if part.summary.has_other_models() {
         text += " Of more than 1,000 models, the first by name are counted one by one.";
     }
@@ -119,8 +143,11 @@ pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64)
     detectors.retain(|(_, (flagged, _))| *flagged > 0);
     detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
     let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
-        let of =
-            if applicable < most { format!(" of {} judged", thousands(*applicable)) } else { String::new() };
+        let of = if applicable < most {
+            format!(" of {} applicable", thousands(*applicable))
+        } else {
+            String::new()
+        };
         format!("{name} {}{of} ({})", thousands(*flagged), percent(*flagged, *applicable))
     };
     detectors.iter().map(detector).collect::<Vec<_>>().join(", ")

@@ -63,8 +63,9 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
 }
 
 /// The options that `-h` leaves out, to fit on a screen. `--help` lists them.
-const RARE: [&str; 20] = [
+const RARE: [&str; 22] = [
     "actors",
+    "allow_unread",
     "alignment",
     "csv",
     "exact_runs",
@@ -81,6 +82,7 @@ const RARE: [&str; 20] = [
     "preset",
     "resamples",
     "seed",
+    "sort",
     "split",
     "stream_above",
     "threads",

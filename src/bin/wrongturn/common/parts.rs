@@ -23,6 +23,7 @@ use super::terminal::printable;
 
 /// The path of a partial state and the name of its part.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct PartialFile {
     /// Write a partial state, which `merge` combines with those of other parts
     #[arg(long = "partial", value_name = "OUT.json")]
@@ -74,6 +75,7 @@ pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure
 
 /// How much a scan prints.
 #[derive(clap::Args, Debug, Clone)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct TextOptions {
     /// Runs that are shown with their findings, at most 50
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(..=50))]

@@ -11,6 +11,7 @@ use super::output::{Output, create_folder, is_stdout, write_json, write_text};
 
 /// Outputs for tables and figures, in addition to the terminal.
 #[derive(clap::Args, Debug, Clone)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct TableFiles {
     /// Write the figures as JSON to this file (`-`: to standard output, instead of the tables)
     #[arg(long, alias = "summary", value_name = "OUT.json")]
