@@ -109,6 +109,12 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
+/// Returns true if OpenClaw's `process` tool says that it stops a session. The status next to this text is that of the
+/// session, not of the call.
+pub(super) fn stops_session(text: Text<'_>) -> bool {
+    ["Termination requested for session ", "Killed session "].iter().any(|start| text.starts_with(start))
+}
+
 /// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     if code.kind() != Kind::Number {

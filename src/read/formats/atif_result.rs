@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran};
+use crate::read::outcome::{broken_off, never_ran, stops_session};
 
 /// A parsed result of a step.
 #[derive(Default)]
@@ -83,12 +83,13 @@ pub(in crate::read) fn answer(
         let failed = result.marks.failed().or_else(|| step.failed())?;
         Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
     });
+    let exec_status = step.exec_status.filter(|_| !stops_session(text));
     let outcome = first
         .or_else(|| result.marks.status.filter(is_decisive))
-        .or_else(|| step.exec_status.filter(is_decisive))
+        .or_else(|| exec_status.filter(is_decisive))
         .or_else(|| result.success.map(|success| Outcome::flag(!success)))
         .or_else(|| step.has_exec_failed.map(Outcome::exit_code))
-        .or(step.exec_status)
+        .or(exec_status)
         .or(marks.outcome)
         .or_else(|| {
             let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::prelude::*;
+use crate::read::outcome::stops_session;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
@@ -245,12 +246,13 @@ fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Opti
     let text = content.and_then(words::result);
     let detail = |key: &str| details.and_then(|details| details.member(key));
     let status = detail("status").and_then(common::name);
+    let stops = text.as_ref().is_some_and(|text| stops_session(text.text()));
     let outcome = match (is_error.and_then(Raw::boolean), status.as_deref()) {
         (Some(true), _) => text.as_ref().and_then(|text| not_run(text.text())).unwrap_or(Outcome::flag(true)),
         (_, Some("running")) => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
         (flag, status) => match detail("exitCode").and_then(is_failure_code) {
             Some(failed) => Outcome::exit_code(failed),
-            None if matches!(status, Some("error" | "failed")) => Outcome::flag(true),
+            None if matches!(status, Some("error" | "failed")) && !stops => Outcome::flag(true),
             None => Outcome::of_flag(flag),
         },
     };
