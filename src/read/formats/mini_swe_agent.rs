@@ -74,6 +74,11 @@ fn step<'a>(
         return None;
     }
     let text = message.message("content")?;
+    if role == "user" && text.text().starts_with("<returncode>") {
+        let outcome = outcome(text.text());
+        run.steps.answer(turn, None, outcome.answer(Content::Present(text)));
+        return None;
+    }
     let extra = Extra::of(&message.object("extra"));
     let actor = words::actor_of(&role);
     let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
@@ -96,7 +101,7 @@ fn sole(mut blocks: Blocks<'_>) -> Option<String> {
 }
 
 /// The contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest
-/// text, a line feed, three backticks.
+/// text, a line feed, three backticks. The closing backticks may be indented if the opening ones are.
 struct Blocks<'t> {
     text: &'t str,
     opening: &'static Finder<'static>,
@@ -108,10 +113,21 @@ impl<'t> Iterator for Blocks<'t> {
     fn next(&mut self) -> Option<&'t str> {
         static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\n```"));
         loop {
-            let (_, rest) = split_at_part(self.text, self.opening)?;
+            let (before, rest) = split_at_part(self.text, self.opening)?;
             self.text = rest;
+            let is_indented = before.ends_with([' ', '\t'])
+                && before.trim_end_matches([' ', '\t']).rsplit('\n').next() == Some("");
             if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
-                let (inside, rest) = split_at_part(inside, &CLOSING)?;
+                let (inside, rest) = if is_indented {
+                    let end = inside.match_indices("```").find(|(at, _)| {
+                        let line = inside.get(..*at).unwrap_or_default().trim_end_matches([' ', '\t']);
+                        line.ends_with('\n')
+                    });
+                    let (at, fence) = end?;
+                    (inside.get(..at)?.trim_end(), inside.get(at + fence.len()..)?)
+                } else {
+                    split_at_part(inside, &CLOSING)?
+                };
                 self.text = rest;
                 return Some(inside);
             }
