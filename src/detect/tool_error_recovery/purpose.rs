@@ -1,7 +1,12 @@
 //! The purpose of a call, which groups failures into goals.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use crate::detect::shared::{Check, Part, installs, words};
-use crate::trace::Digest;
+use crate::trace::{Action, Digest};
 
 /// The key of goals to change a file.
 pub(super) const CHANGE: &str = "change";
@@ -35,4 +40,16 @@ pub(super) fn is_install(part: &Part) -> bool {
 
 pub(super) fn key_of(shell: &str, key: &str) -> Digest {
     Digest::of_text(shell).and(Digest::of_text(key))
+}
+
+/// Returns the base names of the files in a diff that an answer shows.
+pub(super) fn files_in_diff(action: &Action<'_>) -> BTreeSet<String> {
+    const START: &str = "diff --git a/";
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(START));
+    let Some(answer) = action.observation.present().filter(|answer| answer.may_hold(&FINDER)) else {
+        return BTreeSet::new();
+    };
+    let text = answer.to_str();
+    let paths = text.lines().filter_map(|line| line.strip_prefix(START));
+    paths.filter_map(|paths| paths.rsplit('/').next()).map(|name| name.trim().to_lowercase()).collect()
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use super::OpenReason;
-use super::purpose::{finds_files, is_install, key, key_of};
+use super::purpose::{files_in_diff, finds_files, is_install, key, key_of};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
     Attempt, Does, FailureKind, Lines, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
@@ -61,6 +61,8 @@ pub(super) struct Goals {
     waiting: usize,
     /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
+    /// The files that were changed.
+    changed: BTreeSet<String>,
     /// The keys of look-ups that were answered.
     looked_up: DigestSet,
     /// The step of the latest new look-up.
@@ -93,6 +95,7 @@ impl Goals {
             all: Vec::new(),
             waiting: 0,
             by_key: DigestMap::default(),
+            changed: BTreeSet::new(),
             looked_up: DigestSet::default(),
             new_look: None,
             handed_over: None,
@@ -145,6 +148,15 @@ impl Goals {
         }
     }
 
+    /// Marks the goals that fit as reached.
+    fn reach_where(&mut self, fits: impl Fn(&Goal) -> bool) {
+        for goal in 0..self.all.len() {
+            if self.all.get(goal).is_some_and(&fits) {
+                self.reach(goal, GoalState::Reached);
+            }
+        }
+    }
+
     fn reach(&mut self, goal: usize, state: GoalState) {
         if let Some(goal) = self.all.get_mut(goal).filter(|goal| goal.is_waiting()) {
             goal.state = state;
@@ -153,20 +165,22 @@ impl Goals {
     }
 
     pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
+        let call = &attempt.call.call;
+        self.changed.extend(call.parts.iter().filter_map(|part| part.file.clone()));
         if self.waiting == 0 {
             return;
         }
-        let call = &attempt.call.call;
+        // A diff shows that a failed command changed the file after all, if no other call did.
+        let mut shown = files_in_diff(action);
+        shown.retain(|file| !self.changed.contains(file));
+        if !shown.is_empty() {
+            self.reach_where(|goal| goal.is_shell && !goal.targets.is_disjoint(&shown));
+        }
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         // A search in the shell, such as `find`, does what the file search tool could not.
         let finds = call.is_shell && call.parts.iter().any(|part| is_search(&part.program));
         if finds && !found_nothing(call, action) {
-            let is_done = |goal: &Goal| goal.is_waiting() && !goal.is_shell && finds_files(&goal.program);
-            let done: Vec<_> =
-                (0..self.all.len()).filter(|at| self.all.get(*at).is_some_and(is_done)).collect();
-            for goal in done {
-                self.reach(goal, GoalState::Reached);
-            }
+            self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
         for part in &call.parts {
             // Earlier calls of the tool that named no file were malformed; this one is the correct form.
