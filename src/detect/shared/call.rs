@@ -313,7 +313,9 @@ impl Call {
         let mut deciding: Vec<&Part> = self.deciding().collect();
         deciding.reverse();
         let named = deciding.into_iter().chain(self.parts.iter().rev()).find(|part| blames(part));
-        let named = named.or_else(|| self.parts.first().filter(|_| is_unparsed(line)));
+        // A shell runs the lines before the one that it cannot parse.
+        let is_first = || is_unparsed(line) && line.contains(" line 1: ");
+        let named = named.or_else(|| self.parts.first().filter(|_| is_first()));
         // `Main.java:3: error: …` of `javac Main.java; java Main`
         let file = line.split([':', '(']).next().filter(|file| is_path(file)).map(str::to_lowercase);
         let compiles = |part: &&Part| {
