@@ -34,7 +34,7 @@
 //! |---|---|
 //! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
 //! | [`read`] | Reads bytes in any of the known formats into traces |
-//! | [`detect`] | The detectors, and the traits for detectors of your own |
+//! | [`detect`] | The detectors, and the traits for detectors of your own. What their rules share (failures, what calls do, when two answers are equal) is in `detect/shared` |
 //! | [`live`] | The same detectors over unfinished runs, and the guard that answers hooks of coding agents |
 //! | [`scan`] | Files and directories, in parallel; metadata from a table |
 //! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |

@@ -194,7 +194,7 @@ a{color:var(--a)}nav a{display:inline-block;padding:.2rem .4rem .2rem 0}
 table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;font-weight:600;padding:.25rem 0;min-width:min(20rem,80vw)}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;font-weight:400;overflow-wrap:normal}
-thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}td.text{max-width:min(24rem,60vw);overflow-wrap:break-word}tbody .long{min-width:min(18rem,65vw)}#runs tbody th{max-width:min(40rem,60vw)}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
+thead th{font-weight:600;background:var(--shade)}.number{text-align:right;white-space:nowrap}tbody th{max-width:22rem;overflow-wrap:break-word;min-width:9rem}td.text{max-width:min(24rem,60vw);overflow-wrap:break-word}tbody .long{min-width:min(18rem,65vw)}#runs tbody th{max-width:min(56rem,70vw);font-weight:400}#runs tbody a{font-weight:600}tbody .group{max-width:none;font-weight:600;padding-top:.6rem}
 svg.chart{width:100%;height:auto}
 figure{margin:0;min-width:0;max-width:36rem}.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:1.5rem 2rem;margin:1.25rem 0}
 article{border-top:1px solid var(--rule);padding:.75rem 0}

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::html::{scrolled_table, text_class};
 use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
-use crate::trace::{Actor, Status};
+use crate::trace::{Actor, Status, first_chars};
 
 /// The number of bytes after which no further step of a run is drawn. Keeps 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
@@ -19,7 +19,10 @@ const LANES: usize = 6;
 /// The most characters shown of a raw step.
 const STEP_CHARS: usize = 1_200;
 
-/// The most characters shown of a message or of evidence.
+/// The maximum number of findings in the table of runs, for each run, and of characters of each.
+const SUMMARIES: usize = 4;
+const SUMMARY_CHARS: usize = 160;
+/// The maximum number of characters shown of a message or of evidence.
 const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
@@ -55,7 +58,7 @@ pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let more = order.len().saturating_sub(RUNS);
     order.truncate(RUNS);
     left_out(markup, more, "runs");
-    let headings = [("run", false), ("steps", true), ("inside findings", true), ("findings", false)];
+    let headings = [("run and findings", false), ("steps", true), ("inside findings", true)];
     let titles = ("Flagged runs", "Flagged runs, the worst first");
     scrolled_table(markup, titles, &[("id", "runs")], headings.into_iter(), |rows| {
         for (number, run) in order.iter().enumerate() {
@@ -78,13 +81,20 @@ fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
     let title = cut(&run.title, 200);
     row.element("th", &[("scope", "row"), ("class", text_class(&title))], |cell| {
         cell.leaf("a", &[("href", &format!("#run-{number}"))], &title);
+        // The first finding of each detector. Findings of one detector follow one another.
+        let mut findings: Vec<&StripFinding> = run.findings.iter().collect();
+        findings.dedup_by_key(|finding| &finding.detector);
+        for finding in findings.iter().take(SUMMARIES) {
+            cell.element("div", &[], |line| {
+                line.leaf("strong", &[], &cut(&finding.detector, 80));
+                let message = first_chars(&finding.message, SUMMARY_CHARS);
+                let more = if message.len() < finding.message.len() { "…" } else { "" };
+                line.text(&format!(": {message}{more}"));
+            });
+        }
     });
     row.leaf("td", &[("class", "number")], &run.steps.len().to_string());
     row.leaf("td", &[("class", "number")], &run.covered().to_string());
-    let mut detectors: Vec<&str> = run.findings.iter().map(|finding| finding.detector.as_str()).collect();
-    detectors.dedup();
-    let detectors = cut(&detectors.join(", "), 200);
-    row.leaf("td", &[("class", text_class(&detectors))], &detectors);
 }
 
 fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
