@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Baseline, Check, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
+    Attempt, Baseline, Check, Does, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
     is_blank,
 };
 use crate::trace::{Action, Status, UnknownReason};
@@ -71,6 +71,18 @@ impl Checks {
                 }
             }
             self.scripts.extend(part.script.clone());
+        }
+        // A snippet that also writes a file is no check, but if it succeeds, so would others.
+        if told.check.is_none()
+            && told.does == Does::Write
+            && failure.is_none()
+            && action.status == Status::Ok
+        {
+            let is_settled =
+                |failed: &FailedCheck| failed.check == Check::Snippet && failed.program == told.program;
+            for since in [&mut self.all, &mut self.work] {
+                since.failed.retain(|failed| !is_settled(failed));
+            }
         }
         // A check that the user refused did not run.
         let ran = action.reason != Some(UnknownReason::Refused);
