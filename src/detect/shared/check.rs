@@ -21,6 +21,13 @@ impl Check {
     /// Returns the kind of check that a command of [`Does::Run`](super::does::Does::Run) makes, and the base name of
     /// the script that it runs, in lower case.
     pub(crate) fn of_command(command: &Command<'_>, meaning: Meaning) -> (Option<Self>, Option<String>) {
+        let only_tells = |option: &str| {
+            matches!(option, "--collect-only" | "--dry-run" | "--help" | "--just-print" | "--version")
+                || option == "-n" && command.program() == "make"
+        };
+        if command.arguments().any(only_tells) {
+            return (None, None);
+        }
         let mut options = command.arguments().take(3);
         let is_interpreter = meaning.is(Meaning::INTERPRETER)
             && !options.clone().any(|option| option == "-m")

@@ -72,9 +72,11 @@ impl Checks {
             }
             self.scripts.extend(part.script.clone());
         }
-        // A snippet that also writes a file is no check, but if it succeeds, so would others.
+        // A snippet that writes files is not a check, unless it also asserts something or ends with a status.
+        let text = &attempt.call.call.text;
         if told.check.is_none()
             && told.does == Does::Write
+            && (text.contains("assert ") || text.contains("sys.exit("))
             && failure.is_none()
             && action.status == Status::Ok
         {
