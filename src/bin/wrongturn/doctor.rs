@@ -127,10 +127,10 @@ impl Kind {
             }
             Self::StatusOfText => (
                 "failures known only by their text",
-                "The source records no status. A finding is certain only if equal calls had equal answers.",
+                "The source records no status. Findings that rest on them alone are likely, not certain.",
             ),
             Self::Skipped => {
-                ("skipped records", "Harmless, unless a kind is one that you expected to be judged.")
+                ("skipped records", "They are not judged. Most are bookkeeping; look for kinds that you need.")
             }
             Self::NoModel => ("runs without a model", GROUPING),
             Self::NoTask => ("runs without a task", GROUPING),

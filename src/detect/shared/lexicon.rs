@@ -62,8 +62,8 @@ lists! {
     ASIDE: "account card customer method pay payment session timeout user";
     /// A program that reads.
     READS: "Get-ChildItem Get-Command Get-Content Get-Item Select-String Test-Path [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
-        id jq less ls lsof more nl od pgrep pidof printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail test tr \
-        tree type uname uniq wc whereis which whoami xxd";
+        id jq less ls lsof more nl od pgrep pidof printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail \
+        test tr tree type uname uniq wc whereis which whoami xxd";
     /// A program that changes something. A program in neither list runs something.
     WRITES: "Add-Content Copy-Item Move-Item New-Item Out-File Remove-Item Set-Content Stop-Process apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
         systemctl tar taskkill tee touch truncate unzip useradd";

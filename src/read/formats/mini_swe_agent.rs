@@ -115,16 +115,14 @@ impl<'t> Iterator for Blocks<'t> {
         loop {
             let (before, rest) = split_at_part(self.text, self.opening)?;
             self.text = rest;
-            let is_indented = before.ends_with([' ', '\t'])
-                && before.trim_end_matches([' ', '\t']).rsplit('\n').next() == Some("");
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            let is_indented = !line.is_empty() && line.trim().is_empty();
             if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
                 let (inside, rest) = if is_indented {
-                    let end = inside.match_indices("```").find(|(at, _)| {
-                        let line = inside.get(..*at).unwrap_or_default().trim_end_matches([' ', '\t']);
-                        line.ends_with('\n')
-                    });
-                    let (at, fence) = end?;
-                    (inside.get(..at)?.trim_end(), inside.get(at + fence.len()..)?)
+                    let begins_line = |before: &str| before.trim_end_matches([' ', '\t']).ends_with('\n');
+                    let mut fences = inside.match_indices("```").map(|(at, _)| inside.split_at(at));
+                    let (inside, fence) = fences.find(|(before, _)| begins_line(before))?;
+                    (inside, fence.strip_prefix("```")?)
                 } else {
                     split_at_part(inside, &CLOSING)?
                 };

@@ -61,8 +61,8 @@ pub(super) struct Goals {
     waiting: usize,
     /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
-    /// The files that were changed.
-    changed: BTreeSet<String>,
+    /// The names of the files that were changed.
+    changed: DigestSet,
     /// The keys of look-ups that were answered.
     looked_up: DigestSet,
     /// The step of the latest new look-up.
@@ -95,7 +95,7 @@ impl Goals {
             all: Vec::new(),
             waiting: 0,
             by_key: DigestMap::default(),
-            changed: BTreeSet::new(),
+            changed: DigestSet::default(),
             looked_up: DigestSet::default(),
             new_look: None,
             handed_over: None,
@@ -166,13 +166,13 @@ impl Goals {
 
     pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
         let call = &attempt.call.call;
-        self.changed.extend(call.parts.iter().filter_map(|part| part.file.clone()));
+        self.changed.extend(call.parts.iter().filter_map(|part| part.file.as_deref().map(Digest::of_text)));
         if self.waiting == 0 {
             return;
         }
         // A diff shows that a failed command changed the file after all, if no other call did.
         let mut shown = files_in_diff(action);
-        shown.retain(|file| !self.changed.contains(file));
+        shown.retain(|file| !self.changed.contains(&Digest::of_text(file)));
         if !shown.is_empty() {
             self.reach_where(|goal| goal.is_shell && !goal.targets.is_disjoint(&shown));
         }
@@ -337,6 +337,7 @@ impl Goals {
 
     /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
-        self.all.len() * 1_024 + self.looked_up.len() * 2 * size_of::<Digest>() + self.tail.len() * 8
+        let digests = self.looked_up.len() + self.changed.len();
+        self.all.len() * 1_024 + digests * 2 * size_of::<Digest>() + self.tail.len() * 8
     }
 }
