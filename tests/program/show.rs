@@ -51,3 +51,15 @@ fn show_lists_many_runs_and_takes_a_number_for_an_id() {
         "error: several runs have the id `0`; name one by `#` and its position\n"
     );
 }
+
+#[test]
+fn runs_of_a_directory_are_listed_by_file() {
+    let folder = Folder::new("show-directory");
+    for name in ["a.jsonl", "b.jsonl"] {
+        folder.write(name, &two_looks());
+    }
+    let (out, _) = ends("show", &[&folder.path("")], 0);
+    // The name of a file, then its run.
+    let [first, _, second, ..] = out.lines().collect::<Vec<_>>()[..] else { panic!("{out}") };
+    assert!(first.ends_with("a.jsonl") && second.ends_with("b.jsonl"), "{out}");
+}

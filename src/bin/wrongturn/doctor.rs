@@ -129,9 +129,10 @@ impl Kind {
                 "failures known only by their text",
                 "The source records no status. Findings that rest on them alone are likely, not certain.",
             ),
-            Self::Skipped => {
-                ("skipped records", "They are not judged. Most are bookkeeping; look for kinds that you need.")
-            }
+            Self::Skipped => (
+                "skipped records",
+                "They are not judged. Most are bookkeeping; look for kinds that you need.",
+            ),
             Self::NoModel => ("runs without a model", GROUPING),
             Self::NoTask => ("runs without a task", GROUPING),
             Self::NoReward => ("runs without a reward", GROUPING),
