@@ -77,6 +77,13 @@ impl Random {
         length.unwrap_or_default() as usize
     }
 
+    /// Returns a command line with about this many characters. Two thirds of the recorded commands above 300 characters
+    /// hold a script, and so do all of these.
+    fn command(&mut self, length: usize) -> String {
+        let text = self.text(length);
+        if length > 300 { format!("python3 - <<'EOF'\n{text}\nEOF") } else { text.replace('\n', " ") }
+    }
+
     /// Returns words in lines, some indented and some quoted, with this many characters in all.
     fn text(&mut self, length: usize) -> String {
         const WORDS: [&str; 16] = [
@@ -129,7 +136,7 @@ pub(crate) fn session(seed: u64, bytes: usize) -> Vec<Event> {
             let (command, output) = (random.length(&OF_COMMANDS), random.length(&OF_OUTPUTS));
             let call = Call {
                 id: format!("call_{:016x}{:08x}", random.draw(), events.len()),
-                command: random.text(command),
+                command: random.command(command),
                 output: random.text(output),
                 failed: random.one_in(8),
             };

@@ -10,8 +10,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part, ProgressTracker,
-    Report, Shown, UserSays, after_colon, installed, no_call, shell,
+    Attempt, Attempts, Baseline, Check, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part,
+    ProgressTracker, Report, Shown, UserSays, after_colon, installed, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
@@ -32,8 +32,8 @@ pub(super) struct Blindness {
     barred: Barred,
     /// The number of the latest attempt that ran something.
     ran: u64,
-    /// By tool that writes, the number of the latest call that succeeded.
-    written: DigestMap<u64>,
+    /// By tool that writes and by program that checks, the number of the latest call that succeeded.
+    went_through: DigestMap<u64>,
     user: UserSays,
     baseline: Baseline,
     findings: Vec<Finding>,
@@ -68,6 +68,9 @@ const REMEMBERED: usize = 16;
 /// The most turns without a call that a message names.
 const NAMED: usize = 3;
 
+/// After more calls than this, another failure of the same cause is not held against the agent if something changed.
+const FAR: u64 = 30;
+
 /// After more calls than this, the agent cannot be expected to remember an earlier turn without a call.
 const NEAR: u64 = 8;
 
@@ -83,7 +86,7 @@ impl Blindness {
             refused: DigestMap::default(),
             barred: Barred::default(),
             ran: 0,
-            written: DigestMap::default(),
+            went_through: DigestMap::default(),
             user: UserSays::default(),
             baseline: Baseline::default(),
             findings: Vec::new(),
@@ -127,15 +130,23 @@ impl Blindness {
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
             let by_user = action.reason == Some(UnknownReason::Refused);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
-            let written = self.written.get(&Digest::of_text(program));
+            let success = self.went_through.get(&Digest::of_text(program));
             // After a change, a different answer to the same call or to a check is news.
             let changed = last.is_some_and(|last| {
                 (is_equal(last) || failure.report.is_some())
                     && last.form != now.form
                     && self.changes.front().is_some_and(|(at, _)| *at > last.number)
             });
-            let went_through = written.is_some_and(|number| last.is_some_and(|last| last.number < *number));
-            refused.turns = if given || changed || went_through { 1 } else { refused.turns + 1 };
+            let went_through = success.is_some_and(|number| last.is_some_and(|last| last.number < *number));
+            let is_far = last.is_some_and(|last| now.number - last.number > FAR);
+            refused.turns = if given || changed || is_far || went_through && !call.is_shell {
+                1
+            } else if went_through {
+                // A check that passed in between may have overcome the cause.
+                (refused.turns + 1).min(self.config.max_failures)
+            } else {
+                refused.turns + 1
+            };
         }
         if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
@@ -310,8 +321,9 @@ impl Fold for Blindness {
         }
         if attempt.failure().is_none() && matches!(does, Does::Run | Does::Write) {
             self.barred = Barred::default();
-            if does == Does::Write && !attempt.call.call.is_shell {
-                self.written.insert(Digest::of_text(&attempt.call.call.program), self.number);
+            let checks = attempt.call.call.parts.iter().any(|part| part.check > Some(Check::Snippet));
+            if does == Does::Write && !attempt.call.call.is_shell || checks {
+                self.went_through.insert(Digest::of_text(&attempt.call.call.program), self.number);
             }
         }
         if attempt.changes {

@@ -209,7 +209,10 @@ impl Stuck {
             self.confirmed.push(span.finding());
         }
         for (number, mut other) in inside.into_iter().enumerate() {
-            if other.kind == span.kind && span.count > LOOK_BACK as u64 {
+            let key = |span: &Span| span.call.as_ref().and_then(|call| call.call.key);
+            let is_same =
+                other.kind == span.kind && (span.kind != LoopKind::RepeatedCall || key(&other) == key(&span));
+            if is_same && span.count > LOOK_BACK as u64 {
                 span.count = span.count.max(other.count + u64::from(span.own.1 > other.own.1));
                 span.own.0 = span.own.0.min(other.own.0);
             }

@@ -23,8 +23,9 @@ const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpa
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
 /// Arguments that say how a call is made, not what it does.
 #[rustfmt::skip]
-const ASIDE: [&str; 17] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
-    "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login"];
+const ASIDE: [&str; 19] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
+    "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login", "toolaction",
+    "toolsummary"];
 
 /// The longest value that messages show, in characters.
 const VALUE: usize = 32;
@@ -33,7 +34,7 @@ const VALUE: usize = 32;
 /// skip most arguments quickly.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
     const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
-        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin";
+        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin toolAction toolSummary";
     let endings = ENDINGS.split(' ').flat_map(|ending| [ending.to_owned(), ending.to_uppercase()]);
     let mut names: Vec<String> = endings.map(|ending| ending + "\"").collect();
     names.sort();
@@ -59,7 +60,8 @@ pub(super) struct Given<'a> {
     pub(super) target: Option<Cow<'a, str>>,
     /// A text that begins like a patch.
     pub(super) patch: Option<Cow<'a, str>>,
-    /// The digest of the arguments without those that only say how the call is made, if there are any.
+    /// The digest of the arguments without those that only say how the call is made; `None` if there are none of these,
+    /// or no others.
     pub(super) without_asides: Option<Digest>,
 }
 
@@ -84,6 +86,7 @@ impl<'a> Given<'a> {
         let (mut lines, mut targets) =
             ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
         let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
+        let mut others = false;
         let read = reader.members(|key, value| {
             let spelled = String::from_utf8_lossy(&key);
             let name = folded(&spelled);
@@ -107,6 +110,8 @@ impl<'a> Given<'a> {
             }
             if is_aside {
                 asides.push(spelled.into_owned());
+            } else {
+                others = true;
             }
             Ok(())
         });
@@ -125,7 +130,8 @@ impl<'a> Given<'a> {
         given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
-        if !asides.is_empty() {
+        // A thought is all that `think` is given.
+        if others && !asides.is_empty() {
             let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
             given.without_asides = Some(Members::of(json).without(&asides));
         }

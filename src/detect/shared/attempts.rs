@@ -75,6 +75,9 @@ pub(crate) struct Attempts {
     running: VecDeque<Running>,
     /// Changes that were made, by the keys of their calls.
     changes: DigestSet,
+    /// The number of the latest action that waited, and by key, those of the latest looks that failed.
+    waited: u64,
+    missed: DigestMap<u64>,
     /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
     /// The latest action, if it was not answered, and the form in which messages show it.
@@ -102,6 +105,8 @@ impl Attempts {
             comparable: false,
             running: VecDeque::new(),
             changes: DigestSet::default(),
+            waited: 0,
+            missed: DigestMap::default(),
             excused: DigestMap::default(),
             unpaired: None,
         }
@@ -126,6 +131,7 @@ impl Attempts {
             self.running.truncate(Self::RUNNING - 1);
             let (step, turn, session) = (step.index(), step.turn(), session(action));
             self.running.push_front(Running { step, turn, call: answer, session });
+            self.waited = self.actions;
             return None;
         }
         if answer.state == AnswerState::NeverRan {
@@ -144,6 +150,13 @@ impl Attempts {
         } else {
             (answer.state == AnswerState::Waiting).then_some(Excuse::Waiting)
         };
+        if matches!(excuse, Some(Excuse::Polling | Excuse::Waiting)) {
+            self.waited = self.actions;
+        }
+        let looked = answer.call.key.filter(|_| failed && answer.call.does == Does::Read);
+        let missed = looked.and_then(|key| self.missed.insert(key, self.actions));
+        // A look for what a command in the background is to make.
+        let excuse = excuse.or(missed.filter(|missed| *missed < self.waited).map(|_| Excuse::Waiting));
         let own = Running { step: step.index(), turn: step.turn(), call: Arc::clone(&answer), session: None };
         let Running { step: origin, turn, call, .. } = brought.unwrap_or(own);
         let outcome = answer.outcome;
@@ -192,7 +205,7 @@ impl Attempts {
 
     /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
-        (self.changes.len() + self.excused.len()) * 2 * size_of::<(Digest, u64)>()
+        (self.changes.len() + self.excused.len() + self.missed.len()) * 2 * size_of::<(Digest, u64)>()
             + self.running.len() * 1_024
     }
 

@@ -312,7 +312,10 @@ impl Call {
         let is_silent = |part: &&Part| line.is_empty() && (part.silenced || part.does == Does::Run);
         let mut deciding: Vec<&Part> = self.deciding().collect();
         deciding.reverse();
-        let named = deciding.into_iter().chain(self.parts.iter().rev()).find(|part| blames(part));
+        let candidates = deciding.into_iter().chain(self.parts.iter().rev());
+        let named: Vec<&Part> = candidates.filter(|part| blames(part)).collect();
+        // In `make clean && make`, the check is more likely to have failed.
+        let named = named.iter().find(|part| part.check.is_some()).or(named.first()).copied();
         // A shell runs the lines before the one that it cannot parse.
         let is_first = || is_unparsed(line) && line.contains(" line 1: ");
         let named = named.or_else(|| self.parts.first().filter(|_| is_first()));

@@ -74,6 +74,13 @@ impl Does {
                 return Self::Read;
             }
         }
+        // `docker compose logs web`
+        let inspects = |word: &str| Meaning::of(word).is(Meaning::INSPECTS);
+        if meaning.is(Meaning::MANAGES)
+            && (inspects(subcommand()) || subcommand() == "compose" && command.arguments().any(inspects))
+        {
+            return Self::Read;
+        }
         if program == tool {
             return match Self::of_tool(subcommand()) {
                 Self::Run => Self::of_tool(tool),

@@ -111,8 +111,11 @@ impl Failure {
         }
         let answer = without_colours(answer.map(|answer| answer.to_str()).unwrap_or_default());
         // A line of dashes says nothing, nor does `[object Object]`, which a JavaScript harness prints in place of an
-        // error.
-        let says = |line: &&str| line.contains(char::is_alphanumeric) && *line != "[object Object]";
+        // error, nor the time at which a call was made.
+        let is_stamp = |line: &str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
+        let says = |line: &&str| {
+            line.contains(char::is_alphanumeric) && *line != "[object Object]" && !is_stamp(line)
+        };
         let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));
         let has_code = code.is_some() || action.provenance == Provenance::ExitCode;

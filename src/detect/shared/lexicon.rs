@@ -91,6 +91,10 @@ lists! {
     INSTALLS: "add ci get i install remove sync uninstall update upgrade";
     /// A subcommand of installers that reads.
     LISTS: "freeze list search show";
+    /// A program that manages services or containers.
+    MANAGES: "docker kubectl nerdctl podman systemctl";
+    /// A subcommand of these that reads.
+    INSPECTS: "describe get images inspect is-active logs ls port ps status top";
     /// A program, script or subcommand that checks code.
     CHECKS: "check clippy compileall ctest django doctest eslint flake8 jest karma lint mocha mypy nose \
         nosetests nox pest phpunit py_compile pyright pytest rspec ruff runtests spec test tests tox tsc \

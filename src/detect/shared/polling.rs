@@ -68,6 +68,7 @@ impl PollingCall {
             Self::tool("TaskOutput"),
             Self::tool("BashOutput"),
             Self::tool("AgentOutputTool"),
+            Self::with("manage_task", "Action", [Some("status"), Some("list")]),
         ]
     }
 
