@@ -95,6 +95,8 @@ struct Running {
 impl Attempts {
     /// The most calls left running that are remembered.
     const RUNNING: usize = 8;
+    /// The most failed looks that are remembered.
+    const MISSED: usize = 64;
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
@@ -154,6 +156,9 @@ impl Attempts {
             self.waited = self.actions;
         }
         let looked = answer.call.key.filter(|_| failed && answer.call.does == Does::Read);
+        if self.missed.len() == Self::MISSED {
+            self.missed.clear();
+        }
         let missed = looked.and_then(|key| self.missed.insert(key, self.actions));
         // A look for what a command in the background is to make.
         let excuse = excuse.or(missed.filter(|missed| *missed < self.waited).map(|_| Excuse::Waiting));
