@@ -9,10 +9,13 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+mod reading;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
+use reading::folder::Folder;
 use serde_json::json;
 use wrongturn::stats::Resampling;
 use wrongturn::{
@@ -244,14 +247,12 @@ fn chromium_logs_nothing() {
         eprintln!("no Chromium here: the page was checked without a browser");
         return;
     };
-    let folder = std::env::temp_dir().join(format!("wrongturn-html-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let page = folder.join("report.html");
-    std::fs::write(&page, hostile_report()).unwrap();
+    let folder = Folder::new("html");
+    let page = folder.write("report.html", hostile_report());
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
         .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!("--user-data-dir={}", folder.path("profile").display()))
         .arg(format!("file://{}", page.display()))
         .output()
         .unwrap();
@@ -260,5 +261,4 @@ fn chromium_logs_nothing() {
     assert!(said.is_empty(), "{said:#?}");
     assert!(dom.contains("&lt;img src=x onerror=alert(1)&gt;"), "the page was not read: {err}");
     assert!(!dom.contains("<img") && !dom.contains("<script"));
-    let _ = std::fs::remove_dir_all(&folder);
 }

@@ -6,10 +6,13 @@
     reason = "helpers of tests say what they expect by failing, and `--nocapture` shows the figures"
 )]
 
+mod reading;
+
 use std::alloc::System;
 use std::io::Read;
 
 use cap::Cap;
+use reading::spans::{request, span};
 use serde_json::json;
 use wrongturn::{
     Action, Monitor, ReadOptions, Status, TraceAssembler, default_detectors,
@@ -53,25 +56,17 @@ fn held(made: Made) -> (usize, usize) {
 /// Returns the number of bytes allocated for the spans of an open trace, and the number that the assembler
 /// reports.
 fn held_spans(count: u64) -> (usize, usize) {
-    let text = |key: &str, value: String| json!({"key": key, "value": {"stringValue": value}});
     let options = AssemblerOptions { min_spans_to_judge: 0, ..AssemblerOptions::default() };
     let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
     let before = ALLOCATOR.allocated();
     for block in 0..count / 100 {
-        let spans = block * 100..block * 100 + 100;
-        let spans = spans.map(|number| {
-            json!({"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": format!("{:016x}", number + 2),
-                "parentSpanId": "0000000000000001", "name": "execute_tool get_order",
-                "startTimeUnixNano": number.to_string(), "endTimeUnixNano": (number + 1).to_string(), "attributes": [
-                    text("gen_ai.operation.name", "execute_tool".to_owned()),
-                    text("gen_ai.tool.name", "get_order".to_owned()),
-                    text("gen_ai.tool.call.id", format!("call-{number}")),
-                    text("gen_ai.tool.call.arguments", format!("{{\"order\": {number}}}")),
-                    text("gen_ai.tool.call.result", "is pending ".repeat(20)),
-                ]})
+        let spans = (block * 100..block * 100 + 100).map(|number| {
+            let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_order",
+                "gen_ai.tool.call.id": format!("call-{number}"), "gen_ai.tool.call.arguments": {"order": number},
+                "gen_ai.tool.call.result": "is pending ".repeat(20)});
+            span("0af7651916cd43dd8448eb211c80319c", number + 2, 1, (number, number + 1), &attributes)
         });
-        let body =
-            json!({"resourceSpans": [{"scopeSpans": [{"spans": spans.collect::<Vec<_>>()}]}]}).to_string();
+        let body = request(&spans.collect::<Vec<_>>());
         let (batch, _) = SpanBatch::read(body.as_bytes(), &ReadOptions::default()).unwrap();
         traces.spans(block, batch);
     }

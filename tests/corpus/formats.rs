@@ -1,23 +1,15 @@
 //! Tests directories with files of all formats.
 
+use super::reading::fixtures::fixtures;
 use super::*;
 
 /// Writes the fixtures of all formats. Returns the name, format and number of runs of each, sorted by name.
 fn write_fixtures(folder: &Folder) -> Vec<(String, Format, usize)> {
     let mut written = Vec::new();
-    for entry in fs::read_dir("tests/formats").unwrap() {
-        let directory = entry.unwrap().path();
-        let Ok(format) = directory.file_name().unwrap().to_str().unwrap().parse::<Format>() else { continue };
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_none_or(|extension| extension == "snap") {
-                continue;
-            }
-            let bytes = fs::read(&path).unwrap();
-            let name = format!("runs/{format}-{}", path.file_name().unwrap().to_str().unwrap());
-            folder.write(&name, &bytes);
-            written.push((name, format, read_traces(&bytes, &ReadOptions::default()).0.len()));
-        }
+    for (format, path, bytes) in fixtures() {
+        let name = format!("runs/{format}-{}", path.file_name().unwrap().to_str().unwrap());
+        folder.write(&name, &bytes);
+        written.push((name, format, read_traces(&bytes, &ReadOptions::default()).0.len()));
     }
     written.sort();
     written

@@ -2,37 +2,29 @@
 
 use std::convert::Infallible;
 
+use super::reading::spans::request;
 use super::*;
 use wrongturn::scan::{TraceRecord, read_joined};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const OTHER: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-fn span(trace: &str, id: u64, parent: u64, name: &str, attributes: &Value) -> Value {
-    let list: Vec<Value> = attributes
-        .as_object()
-        .unwrap()
-        .iter()
-        .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
-        .collect();
-    let parent = if parent == 0 { String::new() } else { format!("{parent:016x}") };
-    json!({"traceId": trace, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": name,
-        "startTimeUnixNano": (1000 * id).to_string(), "endTimeUnixNano": (1000 * id + 500).to_string(),
-        "attributes": list})
+fn span(trace: &str, id: u64, parent: u64, attributes: &Value) -> Value {
+    reading::spans::span(trace, id, parent, (1000 * id, 1000 * id + 500), attributes)
 }
 
 /// Returns the spans and log records of a run with five equal calls. The calls are in log records, their
 /// results in spans.
 fn run(trace: &str, first: u64) -> (Vec<Value>, Vec<Value>) {
     let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"});
-    let mut spans = vec![span(trace, first, 0, "invoke_agent clerk", &agent)];
+    let mut spans = vec![span(trace, first, 0, &agent)];
     let mut records = Vec::new();
     for call in 0..5 {
         let (model, tool, id) = (first + 1 + 2 * call, first + 2 + 2 * call, format!("c{call}"));
-        spans.push(span(trace, model, first, "chat m", &json!({"gen_ai.operation.name": "chat"})));
+        spans.push(span(trace, model, first, &json!({"gen_ai.operation.name": "chat"})));
         let attributes = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
             "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": "a wall"});
-        spans.push(span(trace, tool, first, "execute_tool look", &attributes));
+        spans.push(span(trace, tool, first, &attributes));
         let calls = json!([{"id": id, "function": {"name": "look", "arguments": "{\"at\": 1}"}}]);
         let body = json!({"index": 0, "message": {"role": "assistant", "tool_calls": calls}});
         records
@@ -40,10 +32,6 @@ fn run(trace: &str, first: u64) -> (Vec<Value>, Vec<Value>) {
             "timeUnixNano": (1000 * model).to_string(), "body": {"stringValue": body.to_string()}}));
     }
     (spans, records)
-}
-
-fn spans_of(spans: &[Value]) -> String {
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
 }
 
 fn logs_of(records: &[Value]) -> String {
@@ -62,9 +50,9 @@ fn corpus(folder: &Folder) -> Vec<PathBuf> {
     let mixed = format!("{}{}\n{chat}\n", format!("{chat}\n").repeat(64), logs_of(&logs));
     vec![
         folder.write("a.logs.json", logs_of(&records)),
-        folder.write("b.json", spans_of(&[&spans[..4], &others[..6]].concat())),
+        folder.write("b.json", request(&[&spans[..4], &others[..6]].concat())),
         folder.write("c.json", TAU2),
-        folder.write("d.json", spans_of(&[&spans[4..], &others[6..]].concat())),
+        folder.write("d.json", request(&[&spans[4..], &others[6..]].concat())),
         folder.write("e.jsonl", mixed),
         folder.write("f.json", r#"{"compilerOptions": {}}"#),
     ]

@@ -17,6 +17,8 @@ mod fingerprints;
 mod formats;
 mod joined;
 mod order;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod replication;
 mod run_table;
 
@@ -28,6 +30,7 @@ use std::sync::{Arc, Mutex};
 
 use discovery::split_results;
 use order::mixed_corpus;
+use reading::folder::Folder;
 use serde_json::{Value, json};
 use wrongturn::{
     Detector, ErrorKind, Finding, Fold, Location, ReadOptions, Scanner, Step, ToolErrorRecovery, Verdict,
@@ -40,36 +43,6 @@ use wrongturn::{
     scan::{FileScan, ScanEvent, ScanOptions},
     trace::{Actors, RouteStatus},
 };
-
-/// A temporary directory, removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("wrongturn-corpus-{}-{test}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    /// Writes a file and creates its parent directories.
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/tau2")
@@ -149,6 +122,11 @@ fn names(files: &[FileScan], folder: &Folder) -> Vec<String> {
 
 fn ids(files: &[FileScan]) -> Vec<String> {
     files.iter().flat_map(|file| &file.traces).map(wrongturn::scan::TraceRecord::trace_id).collect()
+}
+
+/// Returns the keys of an object.
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
 /// Scans a text as the content of the file `name`.

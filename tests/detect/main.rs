@@ -4,25 +4,21 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails where it panics")]
 
 mod fixture;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod run;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use reading::fixtures::entries;
 use serde_json::{Value, json};
 use wrongturn::{
     Confidence, Finding, Monitor, Trace, Verdict,
     detect::{DetectorInfo, detector_info},
     trace::Actors,
 };
-
-/// Returns the entries of a directory, sorted.
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
 
 #[test]
 fn verdicts_are_as_pinned() {

@@ -8,8 +8,6 @@
     reason = "a test fails where it panics"
 )]
 
-#[cfg(feature = "inspect")]
-mod alike;
 mod archives;
 mod growing;
 mod large;
@@ -21,43 +19,16 @@ mod spans;
 mod unread_calls;
 
 use std::fmt::Write as _;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use reading::{Drip, stream};
+use reading::{Drip, fixtures::fixtures, stream};
 use wrongturn::{
     ReadOptions, Step, Trace,
     read::{Format, ReadSummary},
     read_traces,
     trace::{Content, Event, RouteStatus, Target},
 };
-
-/// Returns the entries of a directory, sorted.
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let mut paths: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
-
-/// Returns the format, path and bytes of each fixture. Checks that each snapshot has a fixture.
-fn fixtures() -> Vec<(Format, PathBuf, Vec<u8>)> {
-    let mut fixtures = Vec::new();
-    for folder in entries(Path::new("tests/formats")).into_iter().filter(|path| path.is_dir()) {
-        let name = folder.file_name().unwrap().to_str().unwrap();
-        let format = name.parse().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        for path in entries(&folder).into_iter().filter(|path| path.is_file()) {
-            if path.extension().is_some_and(|extension| extension == "snap") {
-                let case = path.with_extension("");
-                assert!(case.exists(), "{} has no fixture", path.display());
-            } else {
-                let bytes = fs::read(&path).unwrap();
-                fixtures.push((format, path, bytes));
-            }
-        }
-    }
-    fixtures
-}
 
 /// Runs a check on every fixture. A failure does not stop the check of the others.
 fn on_each(check: impl Fn(Format, &Path, &[u8])) {

@@ -19,12 +19,11 @@ mod seeds;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mutate::Random;
-use reading::Drip;
+use reading::{Drip, folder::Folder};
 use serde_json::Value;
 use wrongturn::{
     Error, ErrorKind, Location, ReadOptions, Scanner, Trace, default_detectors,
@@ -33,23 +32,6 @@ use wrongturn::{
     scan::{FileScan, ScanOptions},
     trace::TraceCollector,
 };
-
-/// A temporary directory, removed on drop.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("wrongturn-mutations-{}-{name}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// A mutated document and how to read it.
 struct Case {
@@ -93,9 +75,8 @@ impl Case {
 
     /// Returns the fault of reading the case, if any, in a few words and in detail.
     fn fault(&self, folder: &Folder) -> Option<(&'static str, String)> {
-        let path = folder.0.join("case.json");
         // If the process aborts, the file remains.
-        fs::write(&path, &self.text).unwrap();
+        let path = folder.write("case.json", &self.text);
         let check = || self.check(&path).err();
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|_| Some(("a panic", String::new())))
     }
@@ -330,22 +311,36 @@ const FOUND: [&[u8]; 10] = [
     b"{\"environment\": 0, \"trajectory\": []}\n{\"environment\": \"\xff\xff\", \"trajectory\": [7]}\n",
 ];
 
+/// Checks that a text is read without a fault in pieces of these sizes.
+#[track_caller]
+fn assert_sound(folder: &Folder, text: impl AsRef<[u8]>, format: Option<Format>, pieces: &[usize]) {
+    for piece_bytes in pieces.iter().copied() {
+        let case = Case { text: text.as_ref().to_vec(), format, piece_bytes };
+        assert_eq!(case.fault(folder), None, "{format:?}: {:.1000}", case.text.escape_ascii().to_string());
+    }
+}
+
+/// Returns a list of 2000 runs without its brackets.
+fn many_runs() -> String {
+    (0..2000).map(run).collect::<Vec<_>>().join(",\n")
+}
+
+fn run(id: usize) -> String {
+    format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#)
+}
+
 #[test]
 fn faults_that_were_found_stay_fixed() {
     let folder = Folder::new("found");
     for text in FOUND {
-        for piece_bytes in [1, 20, 300] {
-            let case = Case { text: text.to_vec(), format: None, piece_bytes };
-            assert_eq!(case.fault(&folder), None, "{}", text.escape_ascii());
-        }
+        assert_sound(&folder, text, None, &[1, 20, 300]);
     }
 }
 
 #[test]
 fn a_header_is_found_in_any_part_of_a_large_file() {
     let folder = Folder::new("beside");
-    let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
-    let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
+    let runs = many_runs();
     let info = |model: &str| format!(r#""info": {{"agent_info": {{"llm": "{model}"}}}}"#);
     let (before, behind) = (info("one"), info("two"));
     for text in [
@@ -363,16 +358,14 @@ fn a_header_is_found_in_any_part_of_a_large_file() {
     ] {
         let (traces, _) = read_traces(text.as_bytes(), &ReadOptions::default());
         assert!(traces.iter().all(|trace| trace.metadata().model.is_some()), "{text:.200}");
-        let case = Case { text: text.into_bytes(), format: None, piece_bytes: 5000 };
-        assert_eq!(case.fault(&folder), None);
+        assert_sound(&folder, &text, None, &[5000]);
     }
 }
 
 #[test]
 fn a_header_after_damaged_runs_is_found_by_all_ways_of_reading() {
     let folder = Folder::new("behind");
-    let run = |id: usize| format!(r#"{{"id": "{id}", "reward_info": null, "messages": []}}"#);
-    let runs = (0..2000).map(run).collect::<Vec<_>>().join(",\n");
+    let runs = many_runs();
     let behind = r#""info": {"agent_info": {"llm": "two"}}"#;
     for text in [
         format!(r#"{{"simulations": [{runs}, {{"id": "a", "x": ["b}}, {runs}], {behind}}}"#),
@@ -380,8 +373,7 @@ fn a_header_after_damaged_runs_is_found_by_all_ways_of_reading() {
         format!(r#"{{"simulations": [{runs}, {{"id" "b"}}, ]}}, {runs}], {behind}}}"#),
         format!(r#"{{"simulations": [{runs}], "y": [[[}}, {{}} "tasks": [], {behind}, "z": {runs}}}"#),
     ] {
-        let case = Case { text: text.into_bytes(), format: None, piece_bytes: 5000 };
-        assert_eq!(case.fault(&folder), None);
+        assert_sound(&folder, &text, None, &[5000]);
     }
 }
 
@@ -397,8 +389,7 @@ fn a_large_object_has_the_same_format_for_all_ways_of_reading() {
             format!(r#"{{"pad": "{padding}"#),
         ] {
             for format in [Format::Tau2, Format::Native] {
-                let case = Case { text: text.clone().into_bytes(), format: Some(format), piece_bytes: 5000 };
-                assert_eq!(case.fault(&folder), None, "{format}: {}", text.len());
+                assert_sound(&folder, &text, Some(format), &[5000]);
             }
         }
     }
@@ -411,10 +402,7 @@ fn a_fault_far_into_a_wrong_value_is_the_same_in_pieces() {
     for (list, beside) in [("episodes", "game"), ("simulations", "info"), ("simulations", "tasks")] {
         for ends in ["[1, 2 3]", "[1, 2]}", "[1, 2"] {
             let text = format!("{{\"{list}\": [7], \"{beside}\": \"x\", \"{beside}\": [{space}{ends}");
-            for piece_bytes in [33, 300, 1 << 22] {
-                let case = Case { text: text.clone().into_bytes(), format: None, piece_bytes };
-                assert_eq!(case.fault(&folder), None, "{list} {beside} {ends}");
-            }
+            assert_sound(&folder, &text, None, &[33, 300, 1 << 22]);
         }
     }
 }

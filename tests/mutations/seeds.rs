@@ -1,9 +1,9 @@
 //! Reads the fixtures of all formats, from which mutations start.
 
-use std::fs;
-
 use serde_json::Value;
 use wrongturn::read::Format;
+
+use crate::reading::fixtures::fixtures;
 
 /// A document and its format.
 pub(crate) struct Seed {
@@ -14,24 +14,15 @@ pub(crate) struct Seed {
 /// Returns every fixture. A fixture that is one JSON value is also returned indented and, if it is an object,
 /// twice on two lines.
 pub(crate) fn all() -> Vec<Seed> {
-    let folders = fs::read_dir("tests/formats").unwrap().map(|entry| entry.unwrap().path());
-    let mut folders: Vec<_> = folders.filter(|path| path.is_dir()).collect();
-    folders.sort();
     let mut seeds = Vec::new();
-    for folder in folders {
-        let format: Format = folder.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        for file in files.iter().filter(|file| file.extension().is_none_or(|extension| extension != "snap")) {
-            let text = fs::read(file).unwrap();
-            if let Ok(value) = serde_json::from_slice::<Value>(&text) {
-                seeds.push(Seed { format, text: format!("{value:#}\n").into() });
-                if value.is_object() {
-                    seeds.push(Seed { format, text: format!("{value}\n{value}\n").into() });
-                }
+    for (format, _, text) in fixtures() {
+        if let Ok(value) = serde_json::from_slice::<Value>(&text) {
+            seeds.push(Seed { format, text: format!("{value:#}\n").into() });
+            if value.is_object() {
+                seeds.push(Seed { format, text: format!("{value}\n{value}\n").into() });
             }
-            seeds.push(Seed { format, text });
         }
+        seeds.push(Seed { format, text });
     }
     assert!(seeds.len() > 200, "{} seeds", seeds.len());
     #[cfg(feature = "inspect")]

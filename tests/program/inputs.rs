@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::reading::spans::{request, span};
 use crate::support::{EPISODES, Folder, GOOD, command, ends};
 
 #[test]
@@ -56,33 +57,22 @@ fn a_session_in_several_files_is_read_from_each_and_counted() {
 fn spans_and_logs_of_several_files_are_one_source() {
     let folder = Folder::new("join");
     let trace = "0af7651916cd43dd8448eb211c80319c";
-    let span = |id: u64, kind: &str, more: &[(&str, &str)]| {
-        let text = |(key, value): &(&str, &str)| json!({"key": key, "value": {"stringValue": value}});
-        let attributes: Vec<Value> = [("gen_ai.operation.name", kind)].iter().chain(more).map(text).collect();
-        json!({"traceId": trace, "spanId": format!("{id:016x}"), "name": "x", "attributes": attributes,
-            "startTimeUnixNano": (100 * id).to_string(), "endTimeUnixNano": (100 * id + 50).to_string()})
-    };
+    let span = |id: u64, attributes: Value| span(trace, id, 0, (100 * id, 100 * id + 50), &attributes);
     let (mut spans, mut records) = (Vec::new(), Vec::new());
     for call in 0..5_u64 {
         let id = format!("c{call}");
-        spans.push(span(2 * call + 1, "chat", &[]));
-        spans.push(span(
-            2 * call + 2,
-            "execute_tool",
-            &[
-                ("gen_ai.tool.name", "look"),
-                ("gen_ai.tool.call.id", &id),
-                ("gen_ai.tool.call.result", "a wall"),
-            ],
-        ));
+        spans.push(span(2 * call + 1, json!({"gen_ai.operation.name": "chat"})));
+        let called = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look",
+            "gen_ai.tool.call.id": id, "gen_ai.tool.call.result": "a wall"});
+        spans.push(span(2 * call + 2, called));
         let body =
             json!({"message": {"tool_calls": [{"id": id, "function": {"name": "look", "arguments": "{}"}}]}});
         records.push(json!({"traceId": trace, "spanId": format!("{:016x}", 2 * call + 1),
             "eventName": "gen_ai.choice", "body": {"stringValue": body.to_string()}}));
     }
-    let resource = |spans: &[Value]| json!({"scopeSpans": [{"spans": spans}]});
     let logs = json!([{"scopeLogs": [{"logRecords": records}]}]);
-    let whole = json!({"resourceSpans": [resource(&spans)], "resourceLogs": logs}).to_string();
+    let whole =
+        json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}], "resourceLogs": logs}).to_string();
     let whole = folder.write("spans-1.json", &whole);
     let judged = |inputs: &[&str], more: &[&str]| {
         let [rows, html, events] =
@@ -98,8 +88,8 @@ fn spans_and_logs_of_several_files_are_one_source() {
     assert!(String::from_utf8_lossy(&alone.1[1]).contains("look({})"));
     assert_eq!(judged(&[&whole], &["--join"]), alone);
     // The first part has the same name, so only the content can differ.
-    let first = folder.write("spans-1.json", &json!({"resourceSpans": [resource(&spans[..3])]}).to_string());
-    let second = folder.write("spans-2.json", &json!({"resourceSpans": [resource(&spans[3..])]}).to_string());
+    let first = folder.write("spans-1.json", &request(&spans[..3]));
+    let second = folder.write("spans-2.json", &request(&spans[3..]));
     let logs = folder.write("spans-3.logs.json", &json!({"resourceLogs": logs}).to_string());
     for order in [[&first, &second, &logs], [&logs, &second, &first]] {
         let order = order.map(String::as_str);

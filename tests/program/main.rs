@@ -21,6 +21,8 @@ mod inputs;
 mod label;
 mod merge;
 mod outputs;
+#[path = "../reading/mod.rs"]
+mod reading;
 mod replicate;
 mod show;
 mod support;

@@ -1,9 +1,18 @@
-//! Helpers for tests of readers: slow streams, errors as text, and archives.
+//! Helpers for tests of readers: slow streams, errors as text, archives, directories, fixtures and spans.
 
-#![allow(dead_code, reason = "no test uses all of it")]
+#![allow(
+    dead_code,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "no test uses all of it, and helpers of tests say what they expect by failing"
+)]
 
 #[cfg(feature = "inspect")]
 pub(crate) mod archive;
+pub(crate) mod fixtures;
+pub(crate) mod folder;
+pub(crate) mod spans;
 
 use std::io::{self, Read};
 

@@ -1,5 +1,5 @@
-//! Tests traces assembled from pieces: any order of arrival gives the verdicts of call order, and every piece
-//! is counted.
+//! Tests traces assembled from calls and answers: any order of arrival gives the verdicts of call order, and
+//! every piece is counted. `spans.rs` has the same for spans.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +8,10 @@
     reason = "helpers of tests say what they expect by failing"
 )]
 
+#[path = "../reading/mod.rs"]
+mod reading;
+mod spans;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,10 +19,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::json;
 use wrongturn::{
-    Action, Metadata, Monitor, ReadOptions, Status, TraceAssembler, Verdict, default_detectors,
+    Action, Metadata, Monitor, Status, TraceAssembler, Verdict, default_detectors,
     live::{AssemblerCounts, AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Reply, UpdateKind},
-    read::SpanBatch,
-    read_traces,
     trace::{Actor, StepInput, UnknownReason, Unpaired, Usage},
 };
 
@@ -93,6 +95,12 @@ fn hand_in(traces: &mut TraceAssembler, now: u64, run: &[Made], (number, is_answ
     }
 }
 
+/// Passes a call and its answer.
+fn hand_in_both(traces: &mut TraceAssembler, now: u64, run: &[Made], number: usize) {
+    hand_in(traces, now, run, (number, false));
+    hand_in(traces, now, run, (number, true));
+}
+
 /// Returns the verdicts on the same run as complete steps in order. Calls without an answer have an unknown
 /// status.
 fn in_order(run: &[Made], answered: &[bool]) -> Vec<(Cow<'static, str>, Verdict)> {
@@ -120,21 +128,26 @@ fn balanced(counts: AssemblerCounts) -> bool {
     received == judged + evicted + late + ignored + open + parked
 }
 
-/// Checks that each finding is opened once, then reported only while it stands, and at the end is in the
+/// Checks that each finding of a run is opened once, then reported only while it stands, and at the end is in the
 /// verdicts, merged or withdrawn.
-fn assert_series(events: &[LiveEvent], verdicts: &[(Cow<'static, str>, Verdict)]) {
-    let mut live: BTreeSet<String> = BTreeSet::new();
-    for (kind, id) in updates(events) {
-        match kind {
-            UpdateKind::Opened => assert!(live.insert(id.clone()), "{id} opened twice"),
-            UpdateKind::Grown => assert!(live.contains(&id), "{id} grew"),
-            UpdateKind::Merged | UpdateKind::Withdrawn => assert!(live.remove(&id), "{id} {kind}"),
+fn assert_series(events: &[LiveEvent], closed: &[ClosedTrace]) {
+    let mut live = BTreeSet::new();
+    for event in events {
+        let LiveEvent::Update { metadata, update, .. } = event else { continue };
+        let id = (metadata.id.clone(), update.finding.id.clone());
+        match update.kind {
+            UpdateKind::Opened => assert!(live.insert(id), "{update:?}"),
+            UpdateKind::Grown => assert!(live.contains(&id), "{update:?}"),
+            UpdateKind::Merged | UpdateKind::Withdrawn => assert!(live.remove(&id), "{update:?}"),
             other => panic!("{other}"),
         }
     }
-    let findings = verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-    let ids: BTreeSet<String> = findings.map(|finding| finding.id.clone()).collect();
-    assert!(live.is_subset(&ids), "{live:?} {ids:?}");
+    let of_run = |closed: &ClosedTrace| {
+        let findings = closed.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
+        findings.map(|finding| (closed.metadata.id.clone(), finding.id.clone())).collect::<Vec<_>>()
+    };
+    let found: BTreeSet<_> = closed.iter().flat_map(of_run).collect();
+    assert!(live.is_subset(&found), "{live:?} {found:?}");
 }
 
 /// An event between two pieces.
@@ -158,11 +171,15 @@ fn between() -> impl Strategy<Value = Between> {
     ]
 }
 
-fn restarted(traces: &TraceAssembler) -> TraceAssembler {
+fn state(traces: &TraceAssembler) -> Vec<u8> {
     let mut state = Vec::new();
     traces.save(&mut state).unwrap();
-    let mut restarted = assembler(AssemblerOptions::default());
-    restarted.load(&mut state.as_slice()).unwrap();
+    state
+}
+
+fn restarted(traces: &TraceAssembler, options: AssemblerOptions) -> TraceAssembler {
+    let mut restarted = assembler(options);
+    restarted.load(&mut state(traces).as_slice()).unwrap();
     assert_eq!(
         restarted.open_traces() + restarted.parked_traces(),
         traces.open_traces() + traces.parked_traces()
@@ -207,7 +224,7 @@ proptest! {
                 prop_assert_eq!((traces.open_traces(), traces.parked_traces()), (0, 1));
             }
             if between == Between::Crash {
-                traces = restarted(&traces);
+                traces = restarted(&traces, AssemblerOptions::default());
             }
             prop_assert!(balanced(traces.counts()), "{:?}", traces.counts());
         }
@@ -218,7 +235,7 @@ proptest! {
         let unanswered = answered.iter().filter(|answered| !**answered).count() as u64;
         prop_assert_eq!(closed[0].unpaired, Unpaired { calls: unanswered, messages: 0 });
         prop_assert_eq!((traces.counts().judged, traces.bytes()), (arrivals.len() as u64, 0));
-        assert_series(&told, &closed[0].verdicts);
+        assert_series(&told, &closed);
     }
 
     /// If calls do not overlap, no finding is withdrawn.
@@ -235,7 +252,7 @@ proptest! {
             traces.advance(now);
             told.extend(drain(&mut traces).0);
             if between == Between::Crash {
-                traces = restarted(&traces);
+                traces = restarted(&traces, AssemblerOptions::default());
             }
         }
         let kinds = updates(&told);
@@ -254,9 +271,7 @@ proptest! {
         }
         let mut whole = assembler(AssemblerOptions::default());
         for part in &parts {
-            let mut state = Vec::new();
-            part.save(&mut state).unwrap();
-            whole.load(&mut state.as_slice()).unwrap();
+            whole.load(&mut state(part).as_slice()).unwrap();
         }
         prop_assert_eq!(whole.open_traces() + whole.parked_traces(), 1);
         whole.close_all(100 * SECOND);
@@ -315,19 +330,6 @@ proptest! {
 }
 
 const SAME: Made = Made { tool: 0, argument: 0, fails: false, takes: 0 };
-
-#[test]
-fn a_finding_is_reported_while_the_trace_is_open() {
-    let mut traces = assembler(AssemblerOptions::default());
-    for number in 0..6 {
-        hand_in(&mut traces, number as u64 * SECOND, &[SAME; 6], (number, false));
-        hand_in(&mut traces, number as u64 * SECOND + 1, &[SAME; 6], (number, true));
-    }
-    let (events, _) = drain(&mut traces);
-    let expected = [(UpdateKind::Opened, "loop:2".to_owned()), (UpdateKind::Grown, "loop:2".to_owned())];
-    assert_eq!(updates(&events), expected);
-    assert_eq!(traces.open_traces(), 1);
-}
 
 /// Equal calls are answered while a call runs in the background.
 #[test]
@@ -397,8 +399,7 @@ fn a_pause_does_not_end_a_run() {
     let run = [SAME; 9];
     let mut now = 0;
     for number in 0..2 {
-        hand_in(&mut traces, now, &run, (number, false));
-        hand_in(&mut traces, now, &run, (number, true));
+        hand_in_both(&mut traces, now, &run, number);
         now += SECOND;
     }
     traces.advance(now + 1800 * SECOND);
@@ -407,16 +408,14 @@ fn a_pause_does_not_end_a_run() {
     assert_eq!(traces.peek("t").unwrap()[0].steps, 2);
     now += 1801 * SECOND;
     for number in 2..4 {
-        hand_in(&mut traces, now, &run, (number, false));
-        hand_in(&mut traces, now, &run, (number, true));
+        hand_in_both(&mut traces, now, &run, number);
     }
     assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:2".to_owned())]);
     // Another pause, with an open finding.
     now += 1800 * SECOND;
     traces.advance(now);
     for number in 4..9 {
-        hand_in(&mut traces, now, &run, (number, false));
-        hand_in(&mut traces, now, &run, (number, true));
+        hand_in_both(&mut traces, now, &run, number);
     }
     traces.close_all(now);
     let (events, closed) = drain(&mut traces);
@@ -465,7 +464,6 @@ fn ids_and_metadata_are_below_the_cap() {
     }
     assert!(traces.open_traces() + traces.parked_traces() <= 10);
     // Few closed traces with long ids are remembered.
-    let mut state = Vec::new();
     let options = AssemblerOptions { remembered: 1000, ..AssemblerOptions::default() };
     let mut traces = assembler(options);
     for number in 0..100 {
@@ -473,7 +471,7 @@ fn ids_and_metadata_are_below_the_cap() {
         traces.step(number, &id, &StepInput::message(Actor::User, "hello")).unwrap();
         traces.close(number, &id);
     }
-    traces.save(&mut state).unwrap();
+    let state = state(&traces);
     assert!(state.len() < 100_000, "{}", state.len());
 }
 
@@ -481,9 +479,7 @@ fn ids_and_metadata_are_below_the_cap() {
 fn a_state_of_another_version_or_a_part_of_one_is_an_error() {
     let mut traces = assembler(AssemblerOptions::default());
     hand_in(&mut traces, 0, &[SAME], (0, false));
-    let mut state = Vec::new();
-    traces.save(&mut state).unwrap();
-    let text = String::from_utf8(state).unwrap();
+    let text = String::from_utf8(state(&traces)).unwrap();
     let load = |text: &str| assembler(AssemblerOptions::default()).load(&mut text.as_bytes());
     load(&text).unwrap();
     let error = load(&text.replace("\"wrongturn_state\":2", "\"wrongturn_state\":3")).unwrap_err();
@@ -492,12 +488,8 @@ fn a_state_of_another_version_or_a_part_of_one_is_an_error() {
         assert!(load(&text[..end]).unwrap_err().to_string().contains("ends early"));
     }
     assert!(load("{}\n").is_err());
-    assert!(
-        load(&text.replace("\"pieces\":[[", "\"pieces\":[7,["))
-            .unwrap_err()
-            .to_string()
-            .starts_with("line 2")
-    );
+    let error = load(&text.replace("\"pieces\":[[", "\"pieces\":[7,[")).unwrap_err().to_string();
+    assert!(error.starts_with("line 2"), "{error}");
 }
 
 #[test]
@@ -513,8 +505,7 @@ fn what_breaks_a_rule_is_refused() {
 fn events_are_written_as_json() {
     let mut traces = assembler(AssemblerOptions::default());
     for number in 0..3 {
-        hand_in(&mut traces, number as u64, &[SAME; 3], (number, false));
-        hand_in(&mut traces, number as u64, &[SAME; 3], (number, true));
+        hand_in_both(&mut traces, number as u64, &[SAME; 3], number);
     }
     traces.close_all(9);
     hand_in(&mut traces, 9, &[SAME], (0, false));
@@ -524,104 +515,4 @@ fn events_are_written_as_json() {
     assert_eq!(events[0]["update"]["finding"]["id"], "loop:2");
     assert_eq!(events[1]["verdicts"]["loop"]["detected"], true);
     assert_eq!(json!(traces.counts())["late"], 1);
-}
-
-// ---- Spans
-// ---------------------------------------------------------------------------------------------------------
-
-const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
-
-/// Returns the spans of a run that repeats one call: one for each call, and that of the agent last.
-fn spans(calls: u64) -> Vec<serde_json::Value> {
-    let span = |id: u64, parent: &str, name: &str, start: u64, end: u64, attributes: serde_json::Value| {
-        json!({"traceId": TRACE, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": name,
-            "startTimeUnixNano": start.to_string(), "endTimeUnixNano": end.to_string(), "attributes": attributes})
-    };
-    let text = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
-    let mut spans: Vec<_> = (0..calls)
-        .map(|number| {
-            let attributes = json!([
-                text("gen_ai.operation.name", "execute_tool"),
-                text("gen_ai.tool.name", "look"),
-                text("gen_ai.tool.call.arguments", "{\"at\": \"wall\"}"),
-                text("gen_ai.tool.call.result", "a wall"),
-            ]);
-            let start = 10 + number * 10;
-            span(number + 2, "0000000000000001", "execute_tool look", start, start + 5, attributes)
-        })
-        .collect();
-    let agent = json!([text("gen_ai.operation.name", "invoke_agent"), text("gen_ai.agent.name", "clerk")]);
-    spans.push(span(1, "", "invoke_agent clerk", 1, 10 + calls * 10, agent));
-    spans
-}
-
-fn body(spans: &[serde_json::Value]) -> String {
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
-}
-
-fn send(traces: &mut TraceAssembler, now: u64, spans: &[serde_json::Value]) {
-    let (batch, reading) = SpanBatch::read(body(spans).as_bytes(), &ReadOptions::default()).unwrap();
-    assert!(reading.errors.is_empty());
-    traces.spans(now, batch);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 40, ..ProptestConfig::default() })]
-
-    /// Spans that are shuffled, split over bodies and sent twice are judged like the file in order.
-    #[test]
-    fn spans_in_any_order_are_one_trace(
-        calls in 1_u64..12,
-        seeds in proptest::collection::vec(any::<u64>(), 40),
-        split in 1_usize..5,
-    ) {
-        let whole = spans(calls);
-        let (read, _) = read_traces(body(&whole).as_bytes(), &ReadOptions::default());
-        let mut shuffled: Vec<_> = whole.iter().chain(whole.iter().take(3)).cloned().zip(seeds).collect();
-        shuffled.sort_by_key(|(_, seed)| *seed);
-        let shuffled: Vec<_> = shuffled.into_iter().map(|(span, _)| span).collect();
-        let mut traces = assembler(AssemblerOptions::default());
-        for part in shuffled.chunks(split) {
-            send(&mut traces, SECOND, part);
-        }
-        prop_assert!(traces.next_event().is_none());
-        traces.advance(11 * SECOND);
-        let (_, closed) = drain(&mut traces);
-        prop_assert_eq!(closed.len(), 1);
-        prop_assert_eq!((closed[0].reason, &*closed[0].trace), (CloseReason::Ended, TRACE));
-        prop_assert_eq!(&closed[0].metadata, read[0].metadata());
-        let judged: Vec<_> = default_detectors().iter().map(|detector| detector.detect(&read[0])).collect();
-        for ((id, live), filed) in closed[0].verdicts.iter().zip(judged) {
-            prop_assert!(*id == "route_inefficiency" || *live == filed, "{}: {:?} {:?}", id, live, filed);
-        }
-        prop_assert_eq!(closed[0].verdicts[1].1.detected(), Some(calls >= 3));
-        if calls >= 3 {
-            let last = closed[0].verdicts[1].1.findings()[0].span.unwrap();
-            prop_assert_eq!(last.to_string(), format!("{:016x}", calls + 1));
-        }
-        prop_assert!(balanced(traces.counts()));
-    }
-}
-
-#[test]
-fn late_spans_are_counted_and_too_many_evict() {
-    let mut traces = assembler(AssemblerOptions { max_pieces: 5, ..AssemblerOptions::default() });
-    let whole = spans(8);
-    send(&mut traces, SECOND, &whole);
-    let (others, closed) = drain(&mut traces);
-    assert_eq!(closed[0].reason, CloseReason::TooManyPieces);
-    assert_eq!((closed[0].steps, others), (6, vec![LiveEvent::Late { trace: TRACE.into() }]));
-    let counts = traces.counts();
-    assert_eq!((counts.received, counts.evicted, counts.late), (9, 6, 3));
-}
-
-#[test]
-fn spans_of_no_agent_are_ignored_by_count() {
-    let mut traces = assembler(AssemblerOptions::default());
-    let other = json!({"traceId": TRACE, "spanId": "00000000000000ff", "name": "GET /", "startTimeUnixNano": "1",
-        "endTimeUnixNano": "2"});
-    send(&mut traces, 0, &[other]);
-    traces.close_all(SECOND);
-    assert!(traces.next_event().is_none());
-    assert_eq!(traces.counts().ignored, 1);
 }

@@ -1,42 +1,17 @@
 //! Tests open traces of spans: what is reported before they end, its cost, and that they end like the file.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "helpers of tests say what they expect by failing"
-)]
-
-use std::collections::BTreeSet;
-use std::time::Duration;
-
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use wrongturn::{
-    ReadOptions, TraceAssembler, default_detectors,
-    live::{AssemblerOptions, CloseReason, ClosedTrace, LiveEvent, Update, UpdateKind},
-    read::SpanBatch,
-    read_traces,
-};
+use wrongturn::{ReadOptions, read::SpanBatch, read_traces};
 
-const SECOND: u64 = 1_000_000_000;
+use super::reading::spans::{request, span as span_of};
+use super::*;
+
+const MILLISECOND: u64 = SECOND / 1000;
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
 /// Returns a span from one second to another.
 fn span(id: u64, parent: u64, from: u64, to: u64, attributes: &Value) -> Value {
-    let list: Vec<Value> = attributes
-        .as_object()
-        .unwrap()
-        .iter()
-        .map(|(key, value)| {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            json!({"key": key, "value": {"stringValue": text}})
-        })
-        .collect();
-    let parent = if parent == 0 { String::new() } else { format!("{parent:016x}") };
-    json!({"traceId": TRACE, "spanId": format!("{id:016x}"), "parentSpanId": parent, "name": "a",
-        "startTimeUnixNano": (from * SECOND).to_string(), "endTimeUnixNano": (to * SECOND).to_string(),
-        "attributes": list})
+    span_of(TRACE, id, parent, (from * SECOND, to * SECOND), attributes)
 }
 
 fn agent(id: u64, parent: u64, from: u64, to: u64, name: &str) -> Value {
@@ -86,43 +61,19 @@ fn run(turns: &[Vec<(u8, u8, bool)>]) -> Vec<Value> {
     spans
 }
 
-fn body(spans: &[Value]) -> String {
-    json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string()
-}
-
 fn end(span: &Value) -> u64 {
     span["endTimeUnixNano"].as_str().unwrap().parse().unwrap()
 }
 
-fn assembler() -> TraceAssembler {
-    TraceAssembler::new(default_detectors(), AssemblerOptions::default()).unwrap()
-}
-
 fn send(traces: &mut TraceAssembler, now: u64, spans: &[Value]) {
-    let (batch, reading) = SpanBatch::read(body(spans).as_bytes(), &ReadOptions::default()).unwrap();
+    let (batch, reading) = SpanBatch::read(request(spans).as_bytes(), &ReadOptions::default()).unwrap();
     assert!(reading.errors.is_empty());
     traces.spans(now, batch);
 }
 
-/// Returns the updates, each with the id of its run, and the closed traces.
-fn drain(traces: &mut TraceAssembler) -> (Vec<(String, Update)>, Vec<ClosedTrace>) {
-    let (mut updates, mut closed) = (Vec::new(), Vec::new());
-    while let Some(event) = traces.next_event() {
-        match event {
-            LiveEvent::Update { metadata, update, .. } => {
-                updates.push((metadata.id.clone().unwrap(), *update));
-            }
-            LiveEvent::Closed(trace) => closed.push(*trace),
-            LiveEvent::Parked { .. } => {}
-            other => panic!("{other:?}"),
-        }
-    }
-    (updates, closed)
-}
-
 /// Checks that the verdicts at the end of the trace are those of a file of its spans.
 fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
-    let (read, _) = read_traces(body(spans).as_bytes(), &ReadOptions::default());
+    let (read, _) = read_traces(request(spans).as_bytes(), &ReadOptions::default());
     assert_eq!(read.len(), closed.len());
     for (read, closed) in read.iter().zip(closed) {
         assert_eq!(read.metadata(), &closed.metadata);
@@ -132,52 +83,29 @@ fn assert_as_filed(spans: &[Value], closed: &[ClosedTrace]) {
     }
 }
 
-/// Checks that each finding is opened once, then reported only while it stands, and at the end is in the
-/// verdicts of its run, merged or withdrawn.
-fn assert_series(updates: &[(String, Update)], closed: &[ClosedTrace]) {
-    let mut live: BTreeSet<(String, String)> = BTreeSet::new();
-    for (run, update) in updates {
-        let id = (run.clone(), update.finding.id.clone());
-        match update.kind {
-            UpdateKind::Opened => assert!(live.insert(id), "{update:?}"),
-            UpdateKind::Grown => assert!(live.contains(&id), "{update:?}"),
-            UpdateKind::Merged | UpdateKind::Withdrawn => assert!(live.remove(&id), "{update:?}"),
-            other => panic!("{other}"),
-        }
-    }
-    let verdicts: BTreeSet<(String, String)> = closed
-        .iter()
-        .flat_map(|closed| {
-            let findings = closed.verdicts.iter().flat_map(|(_, verdict)| verdict.findings());
-            findings.map(|finding| (closed.metadata.id.clone().unwrap(), finding.id.clone()))
-        })
-        .collect();
-    assert!(live.is_subset(&verdicts), "{live:?} {verdicts:?}");
+/// Returns a run that makes the same call in each of its turns.
+fn same_calls(turns: usize) -> Vec<Value> {
+    run(&vec![vec![(0, 0, false)]; turns])
 }
-
-fn kinds(updates: &[(String, Update)]) -> Vec<UpdateKind> {
-    updates.iter().map(|(_, update)| update.kind).collect()
-}
-
-const MILLISECOND: u64 = SECOND / 1000;
 
 /// A finding is reported within 100 ms of the span that decides it, without any configuration.
 #[test]
 fn findings_of_spans_are_reported_at_once() {
-    let spans = run(&vec![vec![(0, 0, false)]; 30]);
-    let mut traces = assembler();
-    let mut updates = Vec::new();
+    let spans = same_calls(30);
+    let mut traces = assembler(AssemblerOptions::default());
+    let mut events = Vec::new();
     for (number, span) in spans[..spans.len() - 1].iter().enumerate() {
         send(&mut traces, end(span), std::slice::from_ref(span));
         traces.advance(end(span) + 60 * MILLISECOND);
-        let before = updates.len();
-        updates.extend(drain(&mut traces).0);
+        let before = events.len();
+        events.extend(drain(&mut traces).0);
         // The sixth span is the answer to the third call.
-        assert_eq!(number == 5, before == 0 && !updates.is_empty(), "{number}");
+        assert_eq!(number == 5, before == 0 && !events.is_empty(), "{number}");
     }
-    assert_eq!((updates[0].0.as_str(), updates[0].1.finding.id.as_str()), (TRACE, "loop:2"));
-    assert_eq!(updates[0].1.finding.last, 2);
-    assert!(kinds(&updates[1..]).iter().all(|kind| *kind == UpdateKind::Grown));
+    let LiveEvent::Update { metadata, update, .. } = &events[0] else { panic!("{events:?}") };
+    let finding = &update.finding;
+    assert_eq!((metadata.id.as_deref(), &*finding.id, finding.last), (Some(TRACE), "loop:2", 2));
+    assert!(updates(&events[1..]).iter().all(|(kind, _)| *kind == UpdateKind::Grown));
     let open = traces.peek(TRACE).unwrap();
     assert_eq!((open.len(), open[0].steps, open[0].verdicts[1].1.detected()), (1, 30, Some(true)));
     assert!(traces.peek("another").is_none());
@@ -193,24 +121,23 @@ fn findings_of_spans_are_reported_at_once() {
 /// The span that decides a finding and the end of the agent arrive together.
 #[test]
 fn a_finding_is_reported_though_the_root_has_ended() {
-    let spans = run(&vec![vec![(0, 0, false)]; 3]);
-    let mut traces = assembler();
+    let spans = same_calls(3);
+    let mut traces = assembler(AssemblerOptions::default());
     send(&mut traces, SECOND, &spans);
     traces.advance(SECOND + 60 * MILLISECOND);
-    assert_eq!(kinds(&drain(&mut traces).0), [UpdateKind::Opened]);
+    assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:2".to_owned())]);
 }
 
 #[test]
 fn a_pause_does_not_end_a_trace_of_spans() {
-    let spans = run(&vec![vec![(0, 0, false)]; 8]);
-    let mut traces = assembler();
+    let spans = same_calls(8);
+    let mut traces = assembler(AssemblerOptions::default());
     send(&mut traces, 0, &spans[..4]);
     traces.advance(1800 * SECOND);
     assert_eq!((traces.open_traces(), traces.parked_traces()), (0, 1));
     send(&mut traces, 1800 * SECOND, &spans[4..10]);
     traces.advance(1801 * SECOND);
-    let (updates, _) = drain(&mut traces);
-    assert_eq!((kinds(&updates), updates[0].1.finding.id.as_str()), (vec![UpdateKind::Opened], "loop:2"));
+    assert_eq!(updates(&drain(&mut traces).0), [(UpdateKind::Opened, "loop:2".to_owned())]);
     traces.advance(3600 * SECOND);
     send(&mut traces, 3600 * SECOND, &spans[10..]);
     traces.advance(3611 * SECOND);
@@ -236,7 +163,7 @@ fn a_pause_keeps_deep_values() {
     let is_whole = |levels: &usize| read(*levels).is_some_and(|(_, reading)| reading.errors.is_empty());
     let deepest = (1..128).take_while(is_whole).last().unwrap();
     assert!(deepest > 64, "{deepest}");
-    let mut traces = assembler();
+    let mut traces = assembler(AssemblerOptions::default());
     traces.spans(0, read(deepest).unwrap().0);
     let before = traces.peek(TRACE).unwrap();
     traces.advance(700 * SECOND);
@@ -256,13 +183,13 @@ fn a_trace_without_its_root_is_closed_when_it_is_quiet() {
             })
             .collect()
     };
-    let mut whole = run(&vec![vec![(0, 0, false)]; 3]);
+    let mut whole = same_calls(3);
     *whole.last_mut().unwrap() = agent(1, 77, 1, 60, "clerk");
     let tools = || vec![tool(5, 77, 1, &("c".to_owned(), "look", 0), "a wall")];
     for (spans, closes) in
         [(whole, true), (tools(), false), (below(tools(), 0x100), false), (below(tools(), 0x300), true)]
     {
-        let mut traces = assembler();
+        let mut traces = assembler(AssemblerOptions::default());
         send(&mut traces, 0, &spans);
         traces.advance(29 * SECOND);
         assert!(drain(&mut traces).1.is_empty());
@@ -277,15 +204,15 @@ fn a_trace_without_its_root_is_closed_when_it_is_quiet() {
 
 #[test]
 fn nothing_is_reported_early_if_that_is_not_wanted() {
-    let spans = run(&vec![vec![(0, 0, false)]; 30]);
+    let spans = same_calls(30);
     let options = AssemblerOptions { min_spans_to_judge: 0, ..AssemblerOptions::default() };
-    let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+    let mut traces = assembler(options);
     for span in &spans {
         send(&mut traces, end(span), std::slice::from_ref(span));
     }
     traces.close_all(1000 * SECOND);
-    let (updates, closed) = drain(&mut traces);
-    assert!(updates.is_empty() && traces.counts().looked_at == 0);
+    let (events, closed) = drain(&mut traces);
+    assert!(events.is_empty() && traces.counts().looked_at == 0);
     assert_as_filed(&spans, &closed);
 }
 
@@ -304,14 +231,14 @@ fn agents_below_spans_that_have_not_come_are_kept_apart() {
         spans.push(tool(first + 1, 1, at + 2, &ask, &format!("told {turn}")));
     }
     spans.push(agent(1, 0, 1, 200, "main"));
-    let mut traces = assembler();
+    let mut traces = assembler(AssemblerOptions::default());
     for (number, span) in (0..).zip(&spans) {
         send(&mut traces, (10 + number * 3) * SECOND, std::slice::from_ref(span));
     }
     assert!(traces.counts().looked_at > 0);
     traces.advance(1000 * SECOND);
-    let (updates, closed) = drain(&mut traces);
-    assert_eq!((updates, closed.len()), (Vec::new(), 13));
+    let (events, closed) = drain(&mut traces);
+    assert_eq!((updates(&events), closed.len()), (Vec::new(), 13));
     assert_as_filed(&spans, &closed);
 }
 
@@ -324,16 +251,17 @@ fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
         (20..).zip(&calls).map(|(at, call)| tool(at, 1, at, call, "a wall")).collect();
     spans.push(model(2, 1, 10, &calls));
     spans.push(agent(1, 0, 1, 60, "clerk"));
-    let mut traces = assembler();
+    let mut traces = assembler(AssemblerOptions::default());
     for (number, span) in (0..).zip(&spans) {
         send(&mut traces, (100 + 5 * number) * SECOND, std::slice::from_ref(span));
     }
     traces.advance(300 * SECOND);
-    let (updates, closed) = drain(&mut traces);
+    let (events, closed) = drain(&mut traces);
+    let kinds: Vec<UpdateKind> = updates(&events).into_iter().map(|(kind, _)| kind).collect();
     let grown = [UpdateKind::Grown; 4];
-    assert_eq!(kinds(&updates), [&[UpdateKind::Opened], &grown[..], &[UpdateKind::Withdrawn]].concat());
+    assert_eq!(kinds, [&[UpdateKind::Opened], &grown[..], &[UpdateKind::Withdrawn]].concat());
     assert_eq!(closed[0].verdicts[1].1.detected(), Some(false));
-    assert_series(&updates, &closed);
+    assert_series(&events, &closed);
     assert_as_filed(&spans, &closed);
 }
 
@@ -341,7 +269,7 @@ fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
 #[test]
 fn what_judging_costs_is_bounded() {
     let spans = run(&vec![vec![(0, 0, false), (1, 1, true)]; 100]);
-    let mut traces = assembler();
+    let mut traces = assembler(AssemblerOptions::default());
     let start = end(&spans[0]);
     for (number, span) in (0..).zip(&spans[..300]) {
         send(&mut traces, start + number * 10 * MILLISECOND, std::slice::from_ref(span));
@@ -363,9 +291,9 @@ fn what_judging_costs_is_bounded() {
 /// A caller that is late, as under load, judges a trace less often.
 #[test]
 fn a_caller_that_falls_behind_judges_less_often() {
-    let spans = run(&vec![vec![(0, 0, false)]; 12]);
+    let spans = same_calls(12);
     let looked_at = |late: u64| {
-        let (mut traces, start) = (assembler(), end(&spans[0]));
+        let (mut traces, start) = (assembler(AssemblerOptions::default()), end(&spans[0]));
         for (number, span) in (0..).zip(&spans[..20]) {
             send(&mut traces, start + number * SECOND, std::slice::from_ref(span));
             traces.advance(start + number * SECOND + late);
@@ -385,7 +313,7 @@ fn a_trace_without_end_stays_below_the_caps() {
         [(1000, 1 << 30, CloseReason::TooManyPieces), (1 << 30, 1 << 20, CloseReason::TooManyBytes)]
     {
         let options = AssemblerOptions { max_pieces, max_bytes, ..AssemblerOptions::default() };
-        let mut traces = TraceAssembler::new(default_detectors(), options).unwrap();
+        let mut traces = assembler(options);
         for block in 0..40_u64 {
             let ids = 1 + block * 200..201 + block * 200;
             let spans: Vec<Value> = ids.map(|id| span(id, 1 << 40, id, id + 1, &attributes)).collect();
@@ -397,14 +325,12 @@ fn a_trace_without_end_stays_below_the_caps() {
         // The pieces within the limit were judged, and the rest is not kept.
         assert!(counts.evicted > 500, "{counts:?}");
         assert_eq!(traces.bytes(), 0);
-        let mut closed = None;
-        while let Some(event) = traces.next_event() {
-            if let LiveEvent::Closed(trace) = event {
-                closed = Some(trace);
-            }
-        }
-        let closed = closed.unwrap();
-        assert_eq!((closed.reason, closed.verdicts[1].1.detected()), (reason, Some(true)));
+        let (events, closed) = drain(&mut traces);
+        assert_eq!((closed[0].reason, closed[0].verdicts[1].1.detected()), (reason, Some(true)));
+        assert_eq!(closed[0].steps, counts.evicted);
+        assert!(reason != CloseReason::TooManyPieces || counts.evicted == 1001, "{counts:?}");
+        let late = events.iter().filter(|event| matches!(event, LiveEvent::Late { .. })).count();
+        assert_eq!((closed.len(), late), (1, 1), "{events:?}");
     }
 }
 
@@ -432,9 +358,8 @@ proptest! {
         }
         arrivals.sort_by_key(|(now, _)| *now);
         let options = AssemblerOptions { settle: Duration::from_nanos(settle), ..AssemblerOptions::default() };
-        let start = || TraceAssembler::new(default_detectors(), options.clone()).unwrap();
-        let mut traces = start();
-        let (mut updates, mut paused) = (Vec::new(), 0);
+        let mut traces = assembler(options.clone());
+        let (mut events, mut paused) = (Vec::new(), 0);
         for ((now, span), happens) in arrivals.iter().zip(happens.iter().copied()) {
             send(&mut traces, *now + paused, std::slice::from_ref(*span));
             if happens == 0 && !root_has_come(&arrivals, *now) {
@@ -443,29 +368,64 @@ proptest! {
             }
             let (told, closed) = drain(&mut traces);
             prop_assert!(closed.is_empty());
-            updates.extend(told);
+            events.extend(told);
             if happens == 1 {
-                let mut state = Vec::new();
-                traces.save(&mut state).unwrap();
-                traces = start();
-                traces.load(&mut state.as_slice()).unwrap();
+                traces = restarted(&traces, options.clone());
             }
         }
         traces.advance(arrivals.last().unwrap().0 + paused + 12 * SECOND);
         let (told, closed) = drain(&mut traces);
-        updates.extend(told);
+        events.extend(told);
         assert_as_filed(&spans, &closed);
-        assert_series(&updates, &closed);
+        assert_series(&events, &closed);
         // If the spans of an agent settle before they are judged, no finding is withdrawn.
-        let withdrawn = kinds(&updates).contains(&UpdateKind::Withdrawn);
-        prop_assert!(settle < 2 * SECOND || paused > 0 || happens.contains(&1) || !withdrawn, "{:?}", updates);
+        let withdrawn = updates(&events).iter().any(|(kind, _)| *kind == UpdateKind::Withdrawn);
+        prop_assert!(settle < 2 * SECOND || paused > 0 || happens.contains(&1) || !withdrawn, "{:?}", events);
         let counts = traces.counts();
         prop_assert_eq!(counts.received, counts.judged);
         prop_assert_eq!(traces.bytes(), 0);
+    }
+
+    /// Spans that are shuffled, split over bodies and sent twice are judged like the file in order.
+    #[test]
+    fn spans_in_any_order_are_one_trace(
+        calls in 1_usize..12,
+        seeds in proptest::collection::vec(any::<u64>(), 40),
+        split in 1_usize..5,
+    ) {
+        let whole = same_calls(calls);
+        let mut shuffled: Vec<_> = whole.iter().chain(whole.iter().take(3)).cloned().zip(seeds).collect();
+        shuffled.sort_by_key(|(_, seed)| *seed);
+        let shuffled: Vec<_> = shuffled.into_iter().map(|(span, _)| span).collect();
+        let mut traces = assembler(AssemblerOptions::default());
+        for part in shuffled.chunks(split) {
+            send(&mut traces, SECOND, part);
+        }
+        prop_assert!(traces.next_event().is_none());
+        traces.advance(11 * SECOND);
+        let (_, closed) = drain(&mut traces);
+        prop_assert_eq!((closed[0].reason, &*closed[0].trace), (CloseReason::Ended, TRACE));
+        assert_as_filed(&whole, &closed);
+        let loops = closed[0].verdicts[1].1.findings();
+        prop_assert_eq!(loops.len(), usize::from(calls >= 3));
+        for finding in loops {
+            // The span of the last call, after that of its request.
+            prop_assert_eq!(finding.span.unwrap().to_string(), format!("{:016x}", 2 * calls + 1));
+        }
+        prop_assert!(balanced(traces.counts()));
     }
 }
 
 /// Returns true if the root span has come by this time.
 fn root_has_come(arrivals: &[(u64, &Value)], now: u64) -> bool {
     arrivals.iter().any(|(time, span)| *time <= now && span["parentSpanId"] == "")
+}
+
+#[test]
+fn spans_of_no_agent_are_ignored_by_count() {
+    let mut traces = assembler(AssemblerOptions::default());
+    send(&mut traces, 0, &[span(255, 0, 1, 2, &json!({}))]);
+    traces.close_all(SECOND);
+    assert!(traces.next_event().is_none());
+    assert_eq!(traces.counts().ignored, 1);
 }
