@@ -2,20 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
-use std::borrow::Cow;
+mod custom;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use custom::Custom;
 use wrongturn::stats::{Confusion, Outcome, f1_bootstrap, wilson};
 use wrongturn::{
-    Confidence, Detector, Finding, Fold, Step, Verdict,
+    Confidence, Detector, Step,
     calibrate::{
         CalibrationOptions, Difficulty, GoldenSet, Perturbation, TIER_GATES, Tier, TierGate, calibrate,
         sweep, tier,
     },
     default_detectors,
-    detect::{ALL, FailureClass, FailureMode, Judgement},
-    trace::RouteStatus,
+    detect::ALL,
+    trace::Actors,
 };
 
 fn known() -> Vec<&'static str> {
@@ -114,60 +116,35 @@ fn file_order_and_threads_change_no_figure() {
     assert_eq!(expected, report(&GoldenSet::parse(&files, &known()).unwrap(), 2));
 }
 
-/// Flags runs that call the tool `explode`.
-#[derive(Debug)]
-struct ByName;
-
-#[derive(Debug)]
-struct ByNameFold {
-    fired: bool,
+/// Flags runs that call the tool `explode`, or every run.
+fn by_name(always: bool) -> Vec<Arc<dyn Detector>> {
+    let observe = |fired: &mut bool, step: &Step<'_>| {
+        *fired |= step.action_of(Actors::All).is_some_and(|action| action.name == "explode");
+    };
+    Custom { id: "by_name", state: always, observe, detected: |fired| *fired }.alone()
 }
 
-impl Detector for ByName {
-    fn id(&self) -> Cow<'static, str> {
-        "by_name".into()
-    }
-
-    fn mode(&self) -> FailureMode {
-        FailureMode::new(FailureClass::System, "by_name")
-    }
-
-    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
-        Box::new(ByNameFold { fired: false })
-    }
-}
-
-impl Fold for ByNameFold {
-    fn observe(&mut self, step: &Step<'_>) {
-        self.fired |=
-            step.action_of(wrongturn::trace::Actors::All).is_some_and(|action| action.name == "explode");
-    }
-
-    fn certain(&self) -> &[Finding] {
-        &[]
-    }
-
-    fn verdict(&self) -> Verdict {
-        Verdict::Judged(Judgement { detected: self.fired, ..Judgement::default() })
-    }
-}
-
-fn toy_set(entries: usize) -> GoldenSet {
-    let lines: Vec<String> = (0..entries)
-        .map(|n| {
-            let tool = if n % 2 == 0 { "explode" } else { "tick" };
+/// Returns a set whose entries call this tool, each with a number, and are labelled by whether it is `explode`.
+fn set_of<'t>(tools: impl IntoIterator<Item = &'t str>) -> GoldenSet {
+    let lines: Vec<String> = (0..)
+        .zip(tools)
+        .map(|(n, tool)| {
             format!(
                 r#"{{"id":"t{n:02}","detector":"by_name","difficulty":"easy","label":{},"description":"d","source":"s","trace":{{"version":1,"steps":[{{"name":"{tool}","arguments":{{"n":{n}}},"status":"ok"}}]}}}}"#,
-                n % 2 == 0
+                tool == "explode"
             )
         })
         .collect();
     GoldenSet::parse(&[(Path::new("toy.jsonl"), &lines.join("\n"))], &["by_name"]).unwrap()
 }
 
+fn toy_set(entries: usize) -> GoldenSet {
+    set_of(["explode", "tick"].into_iter().cycle().take(entries))
+}
+
 #[test]
 fn a_detector_that_keys_on_a_name_fails_pass_k() {
-    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
+    let detectors = by_name(false);
     let report = calibrate(&toy_set(30), &detectors, &CalibrationOptions::default());
     let by_name = &report.detectors[0];
     assert_eq!((by_name.figures.f1, by_name.tier), (Some(1.0), Tier::Production));
@@ -209,7 +186,7 @@ fn detectors_of_waste_survive_perturbation() {
 
 #[test]
 fn gates_may_be_given() {
-    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
+    let detectors = by_name(false);
     let strict = TierGate { tier: Tier::Production, f1: 0.99, precision: 0.99, n: 31 };
     let options = CalibrationOptions { gates: vec![strict], trials: 1, ..CalibrationOptions::default() };
     let report = calibrate(&toy_set(30), &detectors, &options);
@@ -222,16 +199,13 @@ fn gates_may_be_given() {
 
 #[test]
 fn an_empty_set_is_untested_and_a_set_of_one_class_fails() {
-    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(ByName)];
+    let detectors = by_name(false);
     let report = calibrate(&GoldenSet::default(), &detectors, &CalibrationOptions::default());
     let empty = &report.detectors[0];
     assert_eq!((empty.figures.f1, empty.tier, empty.unproven), (None, Tier::Untested, false));
     assert_eq!(empty.localization.recall, None);
 
-    let lines: Vec<String> = (0..9)
-        .map(|n| format!(r#"{{"id":"t{n}","detector":"by_name","difficulty":"easy","label":false,"description":"d","source":"s","trace":{{"version":1,"steps":[{{"name":"tick","arguments":{n},"status":"ok"}}]}}}}"#))
-        .collect();
-    let negatives = GoldenSet::parse(&[(Path::new("n.jsonl"), &lines.join("\n"))], &["by_name"]).unwrap();
+    let negatives = set_of(["tick"; 9]);
     let report = calibrate(&negatives, &detectors, &CalibrationOptions::default());
     let figures = &report.detectors[0].figures;
     assert_eq!((figures.f1, figures.precision, figures.recall), (None, None, None));
@@ -242,20 +216,7 @@ fn an_empty_set_is_untested_and_a_set_of_one_class_fails() {
 #[test]
 fn always_firing_marks_a_tier_unproven() {
     // On 20 balanced entries, always firing has an F1 of 0.667, enough for beta.
-    #[derive(Debug)]
-    struct Always;
-    impl Detector for Always {
-        fn id(&self) -> Cow<'static, str> {
-            "by_name".into()
-        }
-        fn mode(&self) -> FailureMode {
-            FailureMode::new(FailureClass::System, "by_name")
-        }
-        fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
-            Box::new(ByNameFold { fired: true })
-        }
-    }
-    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(Always)];
+    let detectors = by_name(true);
     let report = calibrate(&toy_set(20), &detectors, &CalibrationOptions::default());
     assert_eq!((report.detectors[0].tier, report.detectors[0].unproven), (Tier::Beta, true));
     assert_eq!(report.detectors[0].baselines.always_fire_f1, report.detectors[0].figures.f1);
@@ -267,9 +228,7 @@ fn a_sweep_covers_the_main_parameter() {
     for info in ALL {
         let sweep = sweep(&set, info, Confidence::Likely).unwrap();
         assert!(sweep.points.len() >= 5, "{}", info.id);
-        let default = info.config(wrongturn::detect::Preset::Default, wrongturn::trace::Actors::Agent)
-            [sweep.parameter]
-            .clone();
+        let default = info.config(wrongturn::detect::Preset::Default, Actors::Agent)[sweep.parameter].clone();
         let point = sweep.points.iter().find(|point| point.value == default).unwrap();
         let report = calibrate(&set, &[info.default_detector()], &CalibrationOptions::default());
         assert_eq!(point.confusion, report.detectors[0].figures.confusion, "{}", info.id);

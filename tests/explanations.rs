@@ -2,14 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests say what they expect by failing")]
 
-use std::borrow::Cow;
+mod custom;
 
+use custom::Custom;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wrongturn::{
-    Detector, Finding, Fold, Step, Trace, Verdict,
-    detect::{ALL, Counterfactual, DetectorInfo, Explanation, FailureClass, FailureMode, Judgement, Preset},
-    trace::{Actors, RouteStatus},
+    Trace,
+    detect::{ALL, Counterfactual, DetectorInfo, Explanation, Preset},
+    trace::Actors,
 };
 
 /// A call, by numbers: tool, argument, answer, status, and whether it is in the same turn as the call before.
@@ -263,47 +264,15 @@ fn a_verdict_that_is_not_applicable_has_no_counterfactuals() {
     assert!(found.not_applicable.is_some());
 }
 
-/// A detector that fires on runs of at least ten steps. It has no configuration that an explanation could
-/// vary.
-#[derive(Debug)]
-struct TenSteps;
-
-#[derive(Debug)]
-struct Count(u64);
-
-impl Detector for TenSteps {
-    fn id(&self) -> Cow<'static, str> {
-        "ten_steps".into()
-    }
-
-    fn mode(&self) -> FailureMode {
-        FailureMode::new(FailureClass::System, "ten_steps")
-    }
-
-    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
-        Box::new(Count(0))
-    }
-}
-
-impl Fold for Count {
-    fn observe(&mut self, _step: &Step<'_>) {
-        self.0 += 1;
-    }
-
-    fn certain(&self) -> &[Finding] {
-        &[]
-    }
-
-    fn verdict(&self) -> Verdict {
-        Verdict::Judged(Judgement { detected: self.0 >= 10, ..Judgement::default() })
-    }
-}
-
+/// The detector has no configuration that an explanation could vary.
 #[test]
 fn a_bare_detector_is_explained_by_steps() {
     let steps = |count: usize| vec![json!({"name": "look", "status": "ok"}); count];
-    let found = TenSteps.explain(&trace(&steps(7), None));
+    let ten_steps =
+        Custom { id: "ten_steps", state: 0, observe: |count, _| *count += 1, detected: |count| *count >= 10 };
+    let ten_steps = &ten_steps.alone()[0];
+    let found = ten_steps.explain(&trace(&steps(7), None));
     assert_eq!(found.counterfactuals, [Counterfactual::Repeat { step: 6, times: 3 }]);
     // Its findings name no steps to remove.
-    assert_eq!(TenSteps.explain(&trace(&steps(12), None)).counterfactuals, []);
+    assert_eq!(ten_steps.explain(&trace(&steps(12), None)).counterfactuals, []);
 }

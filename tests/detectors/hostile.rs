@@ -12,74 +12,10 @@ use wrongturn::{
 
 use crate::config;
 
-/// Pieces of text with a meaning for a shell, for a JSON reader, or for the phrases of rules.
-const PIECES: [&str; 62] = [
-    "<<",
-    "<<'E'",
-    "<<-E",
-    "E",
-    "\nE\n",
-    "<<<",
-    "$(",
-    "${",
-    "(",
-    ")",
-    "`",
-    "'",
-    "\"",
-    "\\",
-    "|",
-    "||",
-    "&&",
-    "&",
-    ";",
-    "\n",
-    "\r\n",
-    "\t",
-    " ",
-    ">",
-    ">>",
-    "2>&1",
-    "&>",
-    "/dev/null",
-    "#",
-    "-",
-    "--",
-    "=",
-    "a=",
-    "+=",
-    "{",
-    "}",
-    "[",
-    "]",
-    ":",
-    ",",
-    "bash -c ",
-    "sudo ",
-    "timeout 5 ",
-    "env ",
-    "python3 -c ",
-    "pytest ",
-    "git commit ",
-    "sed -i ",
-    "/",
-    ".",
-    "é",
-    "日本",
-    "\u{1b}[",
-    "\u{1b}[31m",
-    "\u{0}",
-    "\u{fffd}",
-    "İ",
-    "Error: ",
-    "no module named ",
-    ": not found",
-    "12:30:01",
-    "0x1f",
-];
-
+/// Draws any text, or one of pieces with a meaning for a shell, for a JSON reader, or for the phrases of rules.
 fn text() -> impl Strategy<Value = String> {
-    let pieces = vec(select(&PIECES[..]), 0..24).prop_map(|pieces| pieces.concat());
+    let pieces: Vec<String> = serde_json::from_str(include_str!("pieces.json")).unwrap();
+    let pieces = vec(select(pieces), 0..24).prop_map(|pieces| pieces.concat());
     prop_oneof![3 => pieces, 1 => "\\PC{0,60}", 1 => any::<String>()]
 }
 

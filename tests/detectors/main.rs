@@ -7,6 +7,8 @@
     reason = "a naive statement says `actions[i]`, and helpers of tests say what they expect by failing"
 )]
 
+#[path = "../custom/mod.rs"]
+mod custom;
 mod definitions;
 mod hostile;
 mod monitor;
@@ -27,27 +29,9 @@ use wrongturn::{
     detect::{ALL, Evidence, RouteInefficiencyEvidence},
 };
 
-/// Places of detectors in the registry.
-const BLINDNESS: usize = place("feedback_blindness");
-const LOOP: usize = place("loop");
-const MALFORMED: usize = place("malformed_call");
-const ROUTE: usize = place("route_inefficiency");
-
 /// Returns the place of a detector in the registry.
-const fn place(id: &str) -> usize {
-    let mut place = 0;
-    while !is_same(ALL[place].id.as_bytes(), id.as_bytes()) {
-        place += 1;
-    }
-    place
-}
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
+fn place(id: &str) -> usize {
+    ALL.iter().position(|info| info.id == id).unwrap()
 }
 
 fn detect(detectors: &[Arc<dyn Detector>], trace: &Trace) -> Vec<Verdict> {

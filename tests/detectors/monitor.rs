@@ -1,14 +1,13 @@
 //! Tests monitors: what they report and when, what they refuse, and how much memory they use.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
 use wrongturn::{
-    Action, Detector, ErrorKind, Finding, Fold, Monitor, Status, Step, Verdict, default_detectors,
-    detect::{FailureClass, FailureMode, Judgement, detector_info},
+    Action, ErrorKind, Finding, Monitor, Status, Step, default_detectors,
+    detect::detector_info,
     live::{Update, UpdateKind},
-    trace::{Actor, Actors, RouteStatus, StepInput, Usage},
+    trace::{Actor, Actors, StepInput, Usage},
 };
+
+use crate::custom::Custom;
 
 fn sold_out<'a>() -> StepInput<'a> {
     StepInput::action(Actor::Agent, Action::new("book").answered(Status::Error, "sold out"))
@@ -173,45 +172,13 @@ fn findings_carry_the_cost_of_their_steps() {
     assert_eq!(&read, looping);
 }
 
-/// A detector that keeps every answer and does not report its memory.
-#[derive(Debug)]
-struct Hoarder;
-
-#[derive(Debug, Default)]
-struct Hoard(Vec<String>);
-
-impl Detector for Hoarder {
-    fn id(&self) -> Cow<'static, str> {
-        "hoarder".into()
-    }
-
-    fn mode(&self) -> FailureMode {
-        FailureMode::new(FailureClass::System, "hoarder")
-    }
-
-    fn start(&self, _routing: &RouteStatus) -> Box<dyn Fold> {
-        Box::new(Hoard::default())
-    }
-}
-
-impl Fold for Hoard {
-    fn observe(&mut self, step: &Step<'_>) {
-        let action = step.action_of(Actors::All).and_then(|action| action.observation.present());
-        self.0.extend(action.map(|text| text.to_str().into_owned()));
-    }
-
-    fn certain(&self) -> &[Finding] {
-        &[]
-    }
-
-    fn verdict(&self) -> Verdict {
-        Verdict::Judged(Judgement::default())
-    }
-}
-
 #[test]
 fn a_detector_that_does_not_track_its_memory_is_charged_with_what_it_is_handed() {
-    let detectors: Vec<Arc<dyn Detector>> = vec![Arc::new(Hoarder)];
+    let keep = |answers: &mut Vec<String>, step: &Step<'_>| {
+        let answer = step.action_of(Actors::All).and_then(|action| action.observation.present());
+        answers.extend(answer.map(|text| text.to_str().into_owned()));
+    };
+    let detectors = Custom { id: "hoarder", state: Vec::new(), observe: keep, detected: |_| false }.alone();
     let mut monitor = Monitor::new(&detectors).unwrap().with_memory_limit(1 << 20);
     let answer = "x".repeat(100_000);
     for number in 0..20_u64 {

@@ -12,7 +12,7 @@ use wrongturn::{
 };
 
 use crate::naive::{self, Run, draw};
-use crate::{BLINDNESS, LOOP, MALFORMED, ROUTE, config, detect, follow, sorted_ends};
+use crate::{config, detect, follow, place, sorted_ends};
 
 proptest! {
     #![proptest_config(config())]
@@ -27,23 +27,23 @@ proptest! {
     fn online_nothing_is_told_that_the_verdict_takes_back(run in draw::run(), detectors in draw::detectors()) {
         let (after_each, verdicts) = follow(&detectors, &run).unwrap();
         let Some(told) = after_each.last() else { return Ok(()) };
-        if acted(&verdicts[BLINDNESS]) {
-            prop_assert_eq!(&told[BLINDNESS][..], verdicts[BLINDNESS].findings());
+        if acted(&verdicts[place("feedback_blindness")]) {
+            prop_assert_eq!(&told[place("feedback_blindness")][..], verdicts[place("feedback_blindness")].findings());
         }
         // Turns without a call extend a finding.
         let ids = |findings: &[Finding]| findings.iter().map(|one| (one.first, one.id.clone())).collect::<Vec<_>>();
-        prop_assert_eq!(ids(&told[MALFORMED]), ids(verdicts[MALFORMED].findings()));
+        prop_assert_eq!(ids(&told[place("malformed_call")]), ids(verdicts[place("malformed_call")].findings()));
         for (detector, told) in detectors.iter().zip(told) {
             let waits = ["expected_action", "tool_error_recovery", "wasted_actions"].contains(&&*detector.id());
             prop_assert!(!waits || told.is_empty());
         }
         let within = |one: &Finding, other: &Finding| other.first <= one.first && one.last <= other.last;
-        let (told_loops, loops) = (&told[LOOP], verdicts[LOOP].findings());
+        let (told_loops, loops) = (&told[place("loop")], verdicts[place("loop")].findings());
         prop_assert!(told_loops.iter().all(|one| loops.iter().any(|other| within(one, other))));
         let is_told = |one: &Finding| told_loops.iter().any(|other| within(other, one));
-        prop_assert!(!acted(&verdicts[LOOP]) || loops.iter().all(is_told));
+        prop_assert!(!acted(&verdicts[place("loop")]) || loops.iter().all(is_told));
         let of = |findings: &[Finding]| sorted_ends(findings.iter().map(|finding| &finding.evidence));
-        prop_assert_eq!(of(&told[ROUTE]), of(verdicts[ROUTE].findings()));
+        prop_assert_eq!(of(&told[place("route_inefficiency")]), of(verdicts[place("route_inefficiency")].findings()));
     }
 
     /// A finding is reported at the first step at which a verdict on the run so far has it.
@@ -52,16 +52,16 @@ proptest! {
         let (after_each, _) = follow(&detectors, &run).unwrap();
         for (position, told) in after_each.iter().enumerate() {
             let so_far = detect(&detectors, &run.before(position + 1).trace().unwrap());
-            if acted(&so_far[BLINDNESS]) {
-                prop_assert_eq!(&told[BLINDNESS][..], so_far[BLINDNESS].findings());
+            if acted(&so_far[place("feedback_blindness")]) {
+                prop_assert_eq!(&told[place("feedback_blindness")][..], so_far[place("feedback_blindness")].findings());
             }
-            if acted(&so_far[LOOP]) {
-                prop_assert_eq!(told[LOOP].is_empty(), so_far[LOOP].findings().is_empty());
+            if acted(&so_far[place("loop")]) {
+                prop_assert_eq!(told[place("loop")].is_empty(), so_far[place("loop")].findings().is_empty());
             }
             let firsts = |findings: &[Finding]| findings.iter().map(|one| one.first).collect::<Vec<_>>();
-            prop_assert_eq!(firsts(&told[MALFORMED]), firsts(so_far[MALFORMED].findings()));
+            prop_assert_eq!(firsts(&told[place("malformed_call")]), firsts(so_far[place("malformed_call")].findings()));
             let of = |findings: &[Finding]| sorted_ends(findings.iter().map(|finding| &finding.evidence));
-            prop_assert_eq!(of(&told[ROUTE]), of(so_far[ROUTE].findings()));
+            prop_assert_eq!(of(&told[place("route_inefficiency")]), of(so_far[place("route_inefficiency")].findings()));
         }
     }
 

@@ -1,6 +1,7 @@
 //! Mutates JSON text, sound or damaged, along its structure.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A random number generator (`SplitMix64`). A seed gives the same mutations on every machine.
 pub(crate) struct Random(u64);
@@ -121,70 +122,8 @@ pub(crate) fn with_items_replaced(text: &[u8], keys: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// Values of every kind, including extreme and broken ones.
-const VALUES: [&str; 62] = [
-    "null",
-    "true",
-    "false",
-    "0",
-    "-1",
-    "7",
-    "1.5",
-    "-0",
-    "01",
-    "1e300",
-    "1e308",
-    "1e999",
-    "1e-999",
-    "NaN",
-    "-Infinity",
-    "18446744073709551615",
-    "18446744073709551616",
-    "9007199254740993",
-    "-9223372036854775809",
-    "100000000000000000000000000000000",
-    "[]",
-    "{}",
-    "[[]]",
-    "[{}]",
-    "[null]",
-    "{\"\": null}",
-    "[7, \"x\"]",
-    "{\"type\": \"text\", \"text\": \"x\"}",
-    "\"\"",
-    "\" \"",
-    "\"x\"",
-    "\"\\u0000\"",
-    "\"\u{0}\"",
-    "\"\n\"",
-    "\"\\ud800\"",
-    "\"\\udc00x\"",
-    "\"\\ud83d\\ude00\"",
-    "\"\u{e9}\u{1f600}\"",
-    "\"\\q\"",
-    "\"\\u12\"",
-    "\"{\\\"a\\\": 1}\"",
-    "\"{broken\"",
-    "\"[1,\"",
-    "\"null\"",
-    "\"Error: x\"",
-    "\"Exit code 1\\nx\"",
-    "\"Process exited with code 99999999999999999999\"",
-    "\"Exit code: -1\\nOutput:\"",
-    "\"[Request interrupted by user]\"",
-    "\"<tool_use_error>Sibling tool call errored\"",
-    "\"aborted by user\"",
-    "\"<returncode>-1</returncode>\"",
-    "\"API output: x\"",
-    "\"Tool result for a\"",
-    "\"\\n\\n[metadata] {\"",
-    "\"\\n\\n[error] tool reported failure\"",
-    "\"```bash\\n\\n```\"",
-    "\"2026-13-45T99:99:99Z\"",
-    "\"9999-12-31T23:59:59.999999999Z\"",
-    "\"tool\"",
-    "\"assistant\"",
-    "\"user\"",
-];
+static VALUES: LazyLock<Vec<String>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("values.json")).unwrap());
 
 /// Bytes that affect a parser if they are in the wrong place.
 const LITTER: [&[u8]; 24] = [
