@@ -1,38 +1,23 @@
-//! Tests large answers, and many calls with one id.
+//! Tests large answers, many calls with one id, and long white space.
 
-use wrongturn::trace::{Actors, Event};
+use wrongturn::trace::{Actors, Step};
 
-use super::{Drip, ReadOptions, recognition::read, stream};
+use super::{Drip, ReadOptions, lengths::documents, recognition::read, stream};
 
 #[test]
 fn an_answer_of_two_megabytes_is_read_whole() {
-    let answer = "long line é\\n".repeat(160_000);
-    for (call, end) in [
-        (
-            r#"[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f"}}]}, {"role": "tool", "tool_call_id": "1", "content": ""#,
-            "\"}]",
-        ),
-        (
-            r#"{"schema_version": "ATIF-v1.7", "agent": {}, "steps": [{"source": "agent", "tool_calls": [{"tool_call_id": "1", "function_name": "f"}], "observation": {"results": [{"content": ""#,
-            "\"}]}}]}",
-        ),
-        (
-            "{\"type\": \"assistant\", \"uuid\": \"1\", \"message\": {\"content\": [{\"type\": \"tool_use\", \"id\": \"1\", \"name\": \"f\"}]}}\n{\"type\": \"user\", \"uuid\": \"2\", \"message\": {\"content\": [{\"type\": \"tool_result\", \"tool_use_id\": \"1\", \"content\": \"",
-            "\"}]}}",
-        ),
-        (
-            "{\"type\": \"response_item\", \"payload\": {\"type\": \"function_call\", \"name\": \"f\", \"call_id\": \"1\"}}\n{\"type\": \"response_item\", \"payload\": {\"type\": \"function_call_output\", \"call_id\": \"1\", \"output\": \"",
-            "\"}}",
-        ),
-    ] {
-        let text = format!("{call}{answer}{end}\n");
+    let line = "long line é\n";
+    for (format, document) in documents() {
+        let text = document.replace("PAD", &"long line é\\n".repeat(160_000));
         let (traces, reading) = read(&text);
-        assert_eq!(traces.len(), 1, "{call}: {:?}", reading.errors);
-        let step = traces[0].steps().next().unwrap();
-        let Event::Action(action) = step.event() else { panic!("a message: {call}") };
-        let found = action.observation.present().unwrap().to_str();
-        assert_eq!(found.len(), answer.len() - 160_000, "{call}");
-        assert_eq!(stream(Drip(text.as_bytes(), 1 << 16), &ReadOptions::default()).0, traces, "{call}");
+        assert_eq!(reading.format, Some(format), "{:?}", reading.errors);
+        let answer = line.repeat(160_000);
+        let is_whole = |step: Step<'_>| {
+            let observation = step.action_of(Actors::All).and_then(|action| action.observation.present());
+            observation.is_some_and(|text| text.to_str().ends_with(&answer))
+        };
+        assert!(traces[0].steps().any(is_whole), "{format}");
+        assert_eq!(stream(Drip(text.as_bytes(), 1 << 16), &ReadOptions::default()).0, traces, "{format}");
     }
 }
 
@@ -50,4 +35,14 @@ fn thirty_thousand_calls_of_one_id_have_their_results() {
     assert!(reading.errors.is_empty(), "{:?}", reading.errors);
     assert_eq!(traces[0].steps().filter(|step| step.action_of(Actors::All).is_some()).count(), CALLS);
     assert_eq!(traces[0].unpaired().calls, 0);
+}
+
+#[test]
+fn the_place_of_bad_utf8_after_white_space_is_that_of_the_whole_input() {
+    let mut text = vec![b'\n'; 70_000];
+    text.push(0xc3);
+    for (_, reading) in [read(&text), stream(&*text, &ReadOptions::default())] {
+        let place = reading.errors[0].location().unwrap();
+        assert_eq!((place.line, place.column), (70_001, 1));
+    }
 }

@@ -335,35 +335,11 @@ fn messages_under_other_keys_decide_nothing() {
 
 #[test]
 fn runs_with_the_marks_of_transcripts_are_runs_at_any_length() {
-    for (format, document) in [
-        (
-            Format::Tau2,
-            r#"{"id": "q", "task_id": "t", "messages": [{"role": "tool", "tool_call_id": "a", "id": "1", "content": "P", "requestor": "assistant", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
-        ),
-        (
-            Format::Tau2,
-            r#"{"id": "q", "task_id": "t", "messages": [{"role": "user", "extra": {"a": "P"}, "content": "x", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
-        ),
-        (
-            Format::Tau2,
-            r#"{"id": "q", "messages": [{"role": "tool", "tool_call_id": "a", "content": "x"}, {"role": "tool", "content": "P", "requestor": "user"}], "reward_info": null}"#,
-        ),
-        (
-            Format::Tau2,
-            r#"{"messages": [{"role": "tool", "tool_call_id": "a", "content": "P"}], "simulations": [{"id": "q", "task_id": "t", "messages": []}]}"#,
-        ),
-        (
-            Format::Tau2,
-            r#"{"id": "q", "info": {"mini_version": "1.1"}, "messages": [{"role": "user", "content": "P", "turn_idx": 0}], "reward_info": {"reward": 1}}"#,
-        ),
-        (
-            Format::Native,
-            r#"{"info": {"mini_version": "1.1"}, "messages": [{"role": "user", "content": "P"}], "version": 1, "id": "q", "steps": []}"#,
-        ),
-    ] {
+    let runs = std::fs::read_to_string("tests/formats/marks-of-transcripts.txt").unwrap();
+    for (format, document) in runs.lines().map(|line| line.split_once(' ').unwrap()) {
         for length in [100, 5_000, 30_000, 100_000] {
             let (traces, reading) = read(document.replace("\"P\"", &format!("\"{}\"", "p".repeat(length))));
-            let found = (traces.len(), reading.format);
+            let found = (traces.len(), reading.format.map(Format::name));
             assert_eq!(found, (1, Some(format)), "{length}: {document}: {:?}", reading.errors);
         }
     }
@@ -462,27 +438,4 @@ fn a_foreign_element_is_found_anywhere_among_events_and_steps() {
             assert_eq!(reading.errors.len(), 1, "{place}: {reading:?}");
         }
     }
-}
-
-#[test]
-fn an_invalid_line_before_a_session_is_counted() {
-    let invalid = "{\"type\": \"event_msg\", \"payload\": {\"text\": \"a\u{1}b\"}}\n";
-    let session = "{\"type\": \"response_item\", \"payload\": {\"type\": \"function_call\", \"name\": \"t\", \"arguments\": \"{}\", \"call_id\": \"c\"}}\n";
-    let (runs, summary) = read_traces([invalid, session].concat().as_bytes(), &ReadOptions::default());
-    assert_eq!(runs.len(), 1, "{summary:?}");
-    assert_eq!(summary.passed_over.get("lines that are not JSON"), Some(&1), "{summary:?}");
-}
-
-#[test]
-fn a_graph_with_its_states_before_and_after_is_no_request() {
-    let asked = r#"{"type": "human", "content": "8 times 6?", "response_metadata": {}}"#;
-    let called =
-        r#"{"type": "ai", "content": "", "tool_calls": [{"name": "multiply", "args": {}, "id": "c"}]}"#;
-    let answered = r#"{"type": "tool", "content": "no such tool", "tool_call_id": "c", "status": "error"}"#;
-    let states = format!(
-        r#"{{"input": {{"messages": [{asked}]}}, "output": {{"messages": [{asked}, {called}, {answered}]}}}}"#
-    );
-    let (traces, reading) = read(&states);
-    assert_eq!((traces.len(), reading.format), (1, Some(Format::LangChain)), "{:?}", reading.errors);
-    assert!(describe_runs(&traces).contains("call multiply #c {} -> error"), "{}", describe_runs(&traces));
 }
