@@ -9,14 +9,15 @@
     reason = "tests say what they expect by failing, and ends of a scale are exact"
 )]
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use wrongturn::ErrorKind;
 use wrongturn::benchmarks::{
     AnnotatedEpisode, Definition, EvolutionCase, EvolutionScorer, Figure, GoldEpisode, ModeEpisode,
-    ModeRules, ModeVerdict, Prediction, ReflectOptions, Reflection, Stage, agree, detect_modes, evolve,
-    gold_of_trace, predict, read_lines, reflect,
+    ModeRules, Prediction, ReflectOptions, Reflection, Stage, agree, detect_modes, evolve, gold_of_trace,
+    predict, read_lines, reflect,
 };
 use wrongturn::{ReadOptions, default_detectors, read::Format, read_traces};
 
@@ -25,7 +26,6 @@ fn of<T: DeserializeOwned>(value: Value) -> T {
 }
 
 // ---- Reflection
-// ----------------------------------------------------------------------------------------------------
 
 /// Returns three episodes of two tasks. The last one was won.
 fn gold() -> Vec<GoldEpisode> {
@@ -124,32 +124,10 @@ fn ranges_are_scored_as_the_worked_examples_say() {
 
 #[test]
 fn bad_predictions_are_told_with_their_lines() {
-    let text = br#"{"episode": "a", "model": "m", "detection": "yes", "diagnoses": null, "ranges": null}
-{"episode": "a", "detection": "yes"}
-{"episode": "b", "detection": "maybe"}
-{"episode": "b", "diagnoses": [{"failure": 1}]}
-{"episode": "b", "diagnoses": [{"failure": 0}, {"failure": 0}]}
-{"episode": "b", "diagnoses": [{"failure": 0, "judge": 2}]}
-{"episode": "b", "model": "other"}
-{"episode": "b", "ranges": [[1, 2, 3]]}
-{"episode": "elsewhere", "diagnoses": [{"failure": 9}]}
-"#;
-    let mut lines = read_lines::<Prediction>(text);
+    let mut lines = read_lines::<Prediction>(include_bytes!("benchmarks/bad-predictions.jsonl"));
     lines.check_against(&gold());
-    let told: Vec<(u64, ErrorKind)> =
-        lines.errors.iter().map(|error| (error.location().unwrap().line, error.kind())).collect();
-    assert_eq!(
-        told,
-        [
-            (2, ErrorKind::Evaluation),
-            (3, ErrorKind::Shape),
-            (4, ErrorKind::Evaluation),
-            (5, ErrorKind::Evaluation),
-            (6, ErrorKind::Evaluation),
-            (7, ErrorKind::Evaluation),
-            (8, ErrorKind::Shape),
-        ]
-    );
+    let errors = lines.errors.iter().map(|error| format!("{:?}: {error}\n", error.kind()));
+    insta::assert_snapshot!("bad_predictions", errors.collect::<String>());
     let reflection = reflect(&gold(), &lines.into_records(), &ReflectOptions::default());
     assert_eq!(reflection.unknown_predictions, ["elsewhere"]);
     assert_eq!(reflection.all.without_prediction, 2);
@@ -180,7 +158,6 @@ fn detectors_predict_like_a_model() {
 }
 
 // ---- Evolution
-// -----------------------------------------------------------------------------------------------------
 
 fn case(id: usize, mode: &str, range: [i64; 2], post: &[u8], timing: &str) -> Value {
     let step = |step: usize, obs: String| json!({"step": step, "obs": obs, "action": "look"});
@@ -350,7 +327,6 @@ fn the_code_excludes_what_the_paper_answers() {
 }
 
 // ---- Agreement
-// -----------------------------------------------------------------------------------------------------
 
 #[test]
 fn an_annotator_agrees_with_himself() {
@@ -368,94 +344,24 @@ fn an_annotator_agrees_with_himself() {
 }
 
 // ---- Failure modes
-// -------------------------------------------------------------------------------------------------
 
-fn findings(verdict: Option<&ModeVerdict>) -> Value {
-    serde_json::to_value(verdict.unwrap().findings()).unwrap()
-}
-
+/// Pins the verdicts of all rules on `benchmarks/modes.jsonl`, the worked examples and episodes that lack an input.
 #[test]
-fn the_worked_examples_of_unexplored_directions() {
-    let kitchen = "Kitchen\nObvious exits: north, south.";
-    let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [
-        {"step": 0, "obs": kitchen, "action": "look"}, {"step": 1, "obs": kitchen, "action": "south"},
-        {"step": 2, "obs": "Attic\nDust.", "action": "look"}]}));
-    let paper = detect_modes(&episode, ModeRules::Paper);
-    assert_eq!(findings(paper.unexplored_direction.as_ref()), json!([]));
-    let code = detect_modes(&episode, ModeRules::Code);
-    assert_eq!(
-        findings(code.unexplored_direction.as_ref()),
-        json!([{"mode": "strategy/unexplored_destination",
-        "where": [0, 0], "evidence": {"room": "Kitchen", "directions": ["north"], "visits": 2}}])
-    );
-    // In the dark, the agent is still in the last room, so directions tried there count.
-    let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [
-        {"step": 3, "obs": "KITCHEN HALL\nx", "action": "up"}, {"step": 4, "obs": "Attic\nx", "action": "down"},
-        {"step": 6, "obs": "Kitchen Hall\nExits: n, s, e.", "action": "go n"}, {"step": 7, "obs": "Dark.", "action": "s"}]}));
-    let paper = detect_modes(&episode, ModeRules::Paper);
-    assert_eq!(
-        findings(paper.unexplored_direction.as_ref()),
-        json!([{"mode": "strategy/unexplored_direction", "where": [6, 7],
-            "evidence": {"room": "KITCHEN HALL", "directions": ["east"], "visits": 2}}])
-    );
-    assert_eq!(detect_modes(&episode, ModeRules::Dataset).unexplored_direction, None);
-}
-
-#[test]
-fn paper_and_code_part_on_milestones() {
-    let episode: ModeEpisode = of(json!({"id": "e", "final_score": 0, "trajectory": [
-        {"step": 0, "obs": "** Kitchen **", "action": "take sword", "reward": 0, "cum_score": 0},
-        {"step": 1, "obs": "Taken.", "action": "look", "reward": 0, "cum_score": 0}],
-        "milestones": [{"action": "take lamp", "score_after": 5, "room": "kitchen",
-            "observation_after": "** KITCHEN **"}]}));
-    let paper = detect_modes(&episode, ModeRules::Paper);
-    assert_eq!(findings(paper.perception_error.as_ref()), json!([]));
-    assert_eq!(
-        findings(paper.decision_error.as_ref()),
-        json!([{"mode": "operation/decision_error", "where": [0, 0],
-        "evidence": {"kind": "object", "room": "kitchen", "action": "take lamp", "score": 5.0}}])
-    );
-    let code = detect_modes(&episode, ModeRules::Code);
-    assert_eq!(findings(code.perception_error.as_ref())[0]["where"], json!([0, 0]));
-    assert_eq!(findings(code.decision_error.as_ref())[0]["evidence"]["kind"], "object");
-}
-
-#[test]
-fn missing_inputs_are_named_in_order() {
-    let step = json!({"step": 0, "obs": "x", "action": "look"});
-    let milestone = json!({"action": "look", "score_after": 5});
-    let mut placed = milestone.clone();
-    placed["room"] = json!("Hall");
-    for (episode, reason) in [
-        (json!({"trajectory": []}), "no milestones"),
-        (json!({"trajectory": [], "milestones": [milestone]}), "no steps"),
-        (json!({"trajectory": [step], "milestones": [milestone]}), "no progress and no final score"),
-        (
-            json!({"trajectory": [step], "milestones": [milestone], "final_score": 1}),
-            "milestones have no rooms",
-        ),
-        (json!({"trajectory": [step], "milestones": [placed], "final_score": 1}), "no room headings"),
-    ] {
-        let mut episode = episode;
-        episode["id"] = json!("e");
-        let report = detect_modes(&of(episode), ModeRules::Paper);
-        assert_eq!(report.perception_error, Some(ModeVerdict::NotApplicable { reason }));
-        assert_eq!(report.decision_error, Some(ModeVerdict::NotApplicable { reason }));
+fn failure_modes_are_as_pinned() {
+    let mut text = String::new();
+    for episode in read_lines::<ModeEpisode>(include_bytes!("benchmarks/modes.jsonl")).into_records() {
+        writeln!(text, "## {}", episode.id).unwrap();
+        for rules in [ModeRules::Paper, ModeRules::Code, ModeRules::Dataset] {
+            writeln!(text, "{rules}").unwrap();
+            if let Err(why) = episode.check_for(rules) {
+                writeln!(text, "  refused: {why}").unwrap();
+            }
+            let report = serde_json::to_value(detect_modes(&episode, rules)).unwrap();
+            for (mode, verdict) in report.as_object().unwrap().iter().filter(|(mode, _)| *mode != "id") {
+                let shown = verdict.get("not_applicable").or(verdict.get("findings")).unwrap();
+                writeln!(text, "  {mode}: {shown}").unwrap();
+            }
+        }
     }
-}
-
-/// The labels of the data set are at the answer, one step after the malformed action.
-#[test]
-fn the_data_sets_labels_sit_one_step_late() {
-    let episode: ModeEpisode = of(json!({"id": "e", "trajectory": [
-        {"step": 0, "obs": "Hall", "action": "{\"x\": 1}"},
-        {"step": 1, "obs": "I don't understand that.", "action": "look"},
-        {"step": 2, "obs": "Please give one of the ANSWERS above", "action": null}]}));
-    let labels = detect_modes(&episode, ModeRules::Dataset).format;
-    let told: Vec<(i64, &Value)> =
-        labels.findings().iter().map(|finding| (finding.range[0], &finding.evidence["tier"])).collect();
-    assert_eq!(told, [(1, &json!("core")), (2, &json!("marginal"))]);
-    assert_eq!(detect_modes(&episode, ModeRules::Paper).format.findings()[0].range, [0, 0]);
-    episode.check_for(ModeRules::Dataset).unwrap();
-    assert!(episode.check_for(ModeRules::Code).unwrap_err().contains("step 2"));
+    insta::assert_snapshot!("failure_modes", text);
 }
