@@ -2,77 +2,45 @@
 
 use std::fs;
 
-use crate::support::{Folder, told as run};
-use serde_json::Value;
+use crate::support::{Folder, command, ends, json_of, told as run};
+use serde_json::{Value, json};
 
-const COMMANDS: [(&str, &[&str]); 14] = [
-    ("bench benchtrace", &["reflect"]),
-    (
-        "bench benchtrace",
-        &["reflect", "--predict", "detectors", "--episodes", "golden/benchtrace/episodes.json"],
-    ),
-    ("bench benchtrace", &["evolve"]),
-    ("bench benchtrace", &["proximity"]),
-    ("bench benchtrace", &["agree"]),
-    ("bench benchtrace", &["relate"]),
-    ("bench benchtrace", &["modes"]),
-    ("bench benchtrace", &["calls"]),
-    ("bench recovery", &["read", "golden/recovery/results.json"]),
-    ("bench recovery", &["select"]),
-    ("bench recovery", &["commands", "golden/recovery/terminus.json"]),
-    ("bench recovery", &["transcript"]),
-    ("bench recovery", &["compare"]),
-    ("bench recovery", &["inherit"]),
+const COMMANDS: [&str; 14] = [
+    "bench benchtrace reflect",
+    "bench benchtrace reflect --predict detectors --episodes golden/benchtrace/episodes.json",
+    "bench benchtrace evolve",
+    "bench benchtrace proximity",
+    "bench benchtrace agree",
+    "bench benchtrace relate",
+    "bench benchtrace modes",
+    "bench benchtrace calls",
+    "bench recovery read golden/recovery/results.json",
+    "bench recovery select",
+    "bench recovery commands golden/recovery/terminus.json",
+    "bench recovery transcript",
+    "bench recovery compare",
+    "bench recovery inherit",
 ];
 
 #[test]
 fn every_command_works_on_the_bundled_data() {
-    for (name, arguments) in COMMANDS {
-        let (status, table, err) = run(name, arguments);
-        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+    for line in COMMANDS {
+        let (status, table, err) = run(line, &[]);
+        assert_eq!((status, err.as_str()), (0, ""), "{line}");
         let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(widest <= 80, "{name} {arguments:?}: {widest}\n{table}");
-        let (status, json, _) = run(name, &[arguments, &["--json", "-"]].concat());
-        assert_eq!(status, 0);
-        serde_json::from_str::<Value>(&json).unwrap();
+        assert!(widest <= 80, "{line}: {widest}\n{table}");
         // The same input gives the same output.
-        assert_eq!(run(name, &[arguments, &["--json", "-"]].concat()).1, json);
-    }
-}
-
-#[test]
-fn help_names_inputs_and_exit_statuses() {
-    for name in ["bench benchtrace", "bench recovery"] {
-        let (status, help, _) = run(name, &["--help"]);
-        assert_eq!(status, 0);
-        for named in ["Inputs: ", "Outputs: ", "Exit status: 0 success", "2 usage", "Example: ", "JSON"] {
-            assert!(help.contains(named), "{name}: {named}\n{help}");
-        }
-    }
-    for (name, arguments) in COMMANDS {
-        let (status, help, _) = run(name, &[arguments[0], "--help"]);
-        assert_eq!(status, 0);
-        assert!(help.contains("Exit status"), "{help}");
-        let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(widest <= 80, "{name} {}: {widest}\n{help}", arguments[0]);
+        assert_eq!(json_of(line, &[]), json_of(line, &[]), "{line}");
     }
 }
 
 #[test]
 fn modes_and_intervals_are_options() {
-    for (arguments, key, value) in [
-        (vec!["reflect", "--mode", "code"], "mode", "code"),
-        (vec!["evolve", "--mode", "cosine"], "mode", "cosine"),
-        (vec!["agree", "--mode", "code"], "mode", "code"),
-    ] {
-        let (_, json, _) = run("bench benchtrace", &[&arguments[..], &["--json", "-"]].concat());
-        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()[key], value);
+    for (command, mode) in [("reflect", "code"), ("evolve", "cosine"), ("agree", "code")] {
+        assert_eq!(json_of("bench benchtrace", &[command, "--mode", mode])["mode"], mode);
     }
     for command in ["reflect", "evolve"] {
-        let json = |options: &[&str]| -> Value {
-            let (_, json, _) = run("bench benchtrace", &[&[command, "--json", "-"], options].concat());
-            serde_json::from_str(&json).unwrap()
-        };
+        let json = |options: &[&str]| json_of("bench benchtrace", &[&[command], options].concat());
         assert!(json(&[]).get("intervals").is_none());
         let with = json(&["--intervals", "--seed", "3", "--resamples", "100"]);
         assert_eq!(with["intervals"]["seed"], 3);
@@ -82,11 +50,9 @@ fn modes_and_intervals_are_options() {
             json(&["--intervals", "--seed", "4", "--resamples", "100"])["intervals"]
         );
     }
-    let (_, json, _) = run("bench benchtrace", &["reflect", "--recall-gate", "0.9", "--json", "-"]);
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert!(
-        json["all"]["funnel"]["recall"]["pass"].as_u64() <= json["all"]["funnel"]["table5"]["pass"].as_u64()
-    );
+    let json = json_of("bench benchtrace", &["reflect", "--recall-gate", "0.9"]);
+    let passed = |gate: &str| json["all"]["funnel"][gate]["pass"].as_u64();
+    assert!(passed("recall") <= passed("table5"));
 }
 
 #[test]
@@ -97,17 +63,15 @@ fn bad_lines_cost_themselves_and_are_told() {
         "{good}\n{good}\n{{\"id\": \"b\", \"a\": [], \"b\": [{{\"type\": \"x/y\", \"where\": [3, 0], \"tier\": \"core\"}}]}}\n"
     );
     let path = folder.write("partly.jsonl", &text);
-    let (status, table, err) = run("bench benchtrace", &["agree", &path]);
-    assert_eq!(status, 3);
+    let (table, mut errors) = ends("bench benchtrace", &["agree", &path], 3);
     assert!(table.contains("1 episodes"), "{table}");
-    assert!(err.contains(&format!("{path}:2:1: ")), "{err}");
-    assert!(err.contains(&format!("{path}:3:")) && err.contains("ends before it begins"), "{err}");
 
     // A list is not read as an object by position, and a byte order mark is not part of a record.
     let listed = folder.write("listed.jsonl", &format!("\u{feff}{good}\n[\"c\", [], []]\n"));
-    let (status, table, err) = run("bench benchtrace", &["agree", &listed]);
-    assert!(status == 3 && table.contains("1 episodes"), "{table}");
-    assert!(err.contains(&format!("{listed}:2:")) && err.contains("expected an object"), "{err}");
+    let (table, err) = ends("bench benchtrace", &["agree", &listed], 3);
+    assert!(table.contains("1 episodes"), "{table}");
+    errors += &err;
+    insta::assert_snapshot!("bench_errors", folder.masked(&errors));
 
     let trials = folder.write(
         "trials.jsonl",
@@ -183,60 +147,59 @@ fn selection_counts_interactions_beside_the_results() {
         }
         folder.write(&format!("run/{task}/{task}.1-of-1.r/agent-logs/episodes_replayed.txt"), "");
     }
-    let (status, json, _) = run("bench recovery", &["select", &results, "--json", "-"]);
-    let json: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((status, &json["kept"]), (0, &serde_json::json!(["long.1-of-1.r"])));
-    assert_eq!(json["left_out"], serde_json::json!({"interactions_unknown": 1, "too_short": 1}));
-    let (_, json, _) =
-        run("bench recovery", &["select", "golden/recovery/harbor/result.json", "--json", "-"]);
-    assert_eq!(
-        serde_json::from_str::<Value>(&json).unwrap()["kept"],
-        serde_json::json!(["mend-fence__invented"])
-    );
+    let selected = json_of("bench recovery", &["select", &results]);
+    assert_eq!(selected["kept"], json!(["long.1-of-1.r"]));
+    assert_eq!(selected["left_out"], json!({"interactions_unknown": 1, "too_short": 1}));
+    let harbor = json_of("bench recovery", &["select", "golden/recovery/harbor/result.json"]);
+    assert_eq!(harbor["kept"], json!(["mend-fence__invented"]));
 }
 
 /// No output replaces an input: neither JSON nor a page nor a table.
 #[test]
 fn no_output_replaces_an_input() {
     let folder = Folder::new("replaces");
-    let copy = |name: &str| folder.write(name, &fs::read_to_string(format!("golden/{name}")).unwrap());
-    let [gold, predictions, cases] =
-        ["gold", "predictions", "cases"].map(|name| copy(&format!("benchtrace/{name}.jsonl")));
-    let [annotators, records, episodes, calls, pairs] =
-        ["annotators", "records", "episodes", "calls", "pairs"]
-            .map(|name| copy(&format!("benchtrace/{name}.jsonl")));
-    let bench = copy("benchtrace/episodes.json");
-    let [trials, errors] = ["trials", "pairs"].map(|name| copy(&format!("recovery/{name}.jsonl")));
-    let result = copy("recovery/harbor/result.json");
-    let trajectory = copy("recovery/harbor/agent/trajectory.json");
-    let reflect = ["reflect", "--gold", &gold, "--predictions", &predictions];
-    for (name, arguments, input) in [
-        ("bench benchtrace", &reflect[..], &gold),
-        ("bench benchtrace", &reflect[..], &predictions),
-        ("bench benchtrace", &["reflect", "--predict", "detectors", "--episodes", &bench], &bench),
-        ("bench benchtrace", &["evolve", &cases], &cases),
-        ("bench benchtrace", &["agree", &annotators], &annotators),
-        ("bench benchtrace", &["relate", &records], &records),
-        ("bench benchtrace", &["modes", &episodes], &episodes),
-        ("bench benchtrace", &["calls", &calls], &calls),
-        ("bench benchtrace", &["proximity", &pairs], &pairs),
-        ("bench recovery", &["read", &result], &result),
-        ("bench recovery", &["select", &result], &result),
-        ("bench recovery", &["select", &result], &trajectory),
-        ("bench recovery", &["commands", &trajectory], &trajectory),
-        ("bench recovery", &["compare", &trials], &trials),
-        ("bench recovery", &["inherit", &errors], &errors),
-    ] {
-        let before = fs::read(input).unwrap();
+    let reflect =
+        "bench benchtrace reflect --gold benchtrace/gold.jsonl --predictions benchtrace/predictions.jsonl";
+    let rows = [
+        (reflect, "benchtrace/gold.jsonl"),
+        (reflect, "benchtrace/predictions.jsonl"),
+        (
+            "bench benchtrace reflect --predict detectors --episodes benchtrace/episodes.json",
+            "benchtrace/episodes.json",
+        ),
+        ("bench benchtrace evolve benchtrace/cases.jsonl", "benchtrace/cases.jsonl"),
+        ("bench benchtrace agree benchtrace/annotators.jsonl", "benchtrace/annotators.jsonl"),
+        ("bench benchtrace relate benchtrace/records.jsonl", "benchtrace/records.jsonl"),
+        ("bench benchtrace modes benchtrace/episodes.jsonl", "benchtrace/episodes.jsonl"),
+        ("bench benchtrace calls benchtrace/calls.jsonl", "benchtrace/calls.jsonl"),
+        ("bench benchtrace proximity benchtrace/pairs.jsonl", "benchtrace/pairs.jsonl"),
+        ("bench recovery read recovery/harbor/result.json", "recovery/harbor/result.json"),
+        ("bench recovery select recovery/harbor/result.json", "recovery/harbor/result.json"),
+        ("bench recovery select recovery/harbor/result.json", "recovery/harbor/agent/trajectory.json"),
+        (
+            "bench recovery commands recovery/harbor/agent/trajectory.json",
+            "recovery/harbor/agent/trajectory.json",
+        ),
+        ("bench recovery compare recovery/trials.jsonl", "recovery/trials.jsonl"),
+        ("bench recovery inherit recovery/pairs.jsonl", "recovery/pairs.jsonl"),
+    ];
+    for (_, input) in rows {
+        folder.write(input, &fs::read_to_string(format!("golden/{input}")).unwrap());
+    }
+    let run = |line: &str, to: &str, output: &str| {
+        let output = command(line).args([to, output]).current_dir(&folder.0).output().unwrap();
+        (output.status.code(), output.stdout.len(), String::from_utf8(output.stderr).unwrap())
+    };
+    for (line, input) in rows {
+        let before = folder.bytes(input);
         for to in ["--json", "--html", "--markdown", "--latex"] {
-            let (status, out, err) = run(name, &[arguments, &[to, input]].concat());
-            assert_eq!((status, out.as_str()), (2, ""), "{name} {arguments:?} {to}");
+            let (status, written, err) = run(line, to, input);
+            assert_eq!((status, written), (Some(2), 0), "{line} {to}");
             assert!(err.contains("the output is the input"), "{err}");
-            assert_eq!(fs::read(input).unwrap(), before);
+            assert_eq!(folder.bytes(input), before);
         }
-        let json = folder.0.join("out.json").display().to_string();
-        let (status, _, err) = run(name, &[arguments, &["--json", &json]].concat());
-        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+        let (status, _, err) = run(line, "--json", "out.json");
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{line}");
     }
 }
 
@@ -244,15 +207,15 @@ fn no_output_replaces_an_input() {
 #[test]
 fn tables_are_files_and_a_page_too() {
     let folder = Folder::new("forms");
-    for (number, (name, arguments)) in COMMANDS.iter().enumerate() {
-        let file = |ending: &str| folder.0.join(format!("{number}{ending}")).display().to_string();
+    for (number, line) in COMMANDS.iter().enumerate() {
+        let file = |ending: &str| folder.path(&format!("{number}{ending}"));
         let (html, markdown, latex, csv) = (file(".html"), file(".md"), file(".tex"), file(""));
         let to = ["--html", &html, "--markdown", &markdown, "--latex", &latex, "--csv", &csv];
-        let (status, text, err) = run(name, &[arguments, &to[..]].concat());
-        assert_eq!((status, err.as_str()), (0, ""), "{name} {arguments:?}");
+        let (status, text, err) = run(line, &to);
+        assert_eq!((status, err.as_str()), (0, ""), "{line}");
         let page = fs::read_to_string(&html).unwrap();
         let titles = page.matches("<caption>").count();
-        assert!(titles > 0 && page.ends_with("</html>\n"), "{name} {arguments:?}");
+        assert!(titles > 0 && page.ends_with("</html>\n"), "{line}");
         // Every form has the same tables.
         assert_eq!(fs::read_to_string(&markdown).unwrap().matches("### ").count(), titles);
         let latex = fs::read_to_string(&latex).unwrap();
@@ -262,8 +225,8 @@ fn tables_are_files_and_a_page_too() {
         assert!(fs::read_dir(&csv).unwrap().count() >= titles);
         let ruled = text.lines().filter(|line| line.starts_with("  --")).count();
         assert_eq!(ruled, titles, "{text}");
-        if ["reflect", "evolve", "compare"].contains(&arguments[0]) {
-            assert!(page.contains("<svg "), "{arguments:?}");
+        if ["reflect", "evolve", "compare"].iter().any(|drawn| line.contains(drawn)) {
+            assert!(page.contains("<svg "), "{line}");
         }
     }
 }
@@ -278,16 +241,19 @@ fn garbage_costs_itself() {
         [endless.as_str(), &nested, "{\"id\": 7}", "[]", "null", "\u{0}", "{\"id\": \"a\"", "\"\\ud800\""];
     let path = folder.write("garbage.jsonl", &lines.join("\n"));
     let document = folder.write("garbage.json", &endless);
-    for (name, arguments) in COMMANDS {
-        let input = match (name, arguments[0]) {
-            ("bench benchtrace", "reflect") => vec![arguments[0], "--gold", &path, "--predictions", &path],
-            ("bench recovery", "read" | "commands") => vec![arguments[0], &document, &path],
-            _ => vec![arguments[0], &path],
+    for line in COMMANDS {
+        let [name, benchmark, command, ..] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
         };
-        let (status, out, err) = run(name, &input);
-        assert_eq!((status, out.lines().count() < 3), (3, true), "{name} {input:?} {out}");
-        assert!(err.contains("error: ") && !err.contains("panicked"), "{name} {input:?} {err}");
-        assert!(err.len() < 10_000, "{name} {input:?}: {} bytes of errors", err.len());
+        let input = match command {
+            "reflect" => vec!["--gold", &path, "--predictions", &path],
+            "read" | "commands" => vec![&*document, &path],
+            _ => vec![&*path],
+        };
+        let (status, out, err) = run(name, &[&[benchmark, command], &input[..]].concat());
+        assert_eq!((status, out.lines().count() < 3), (3, true), "{line} {out}");
+        assert!(err.contains("error: ") && !err.contains("panicked"), "{line} {err}");
+        assert!(err.len() < 10_000, "{line}: {} bytes of errors", err.len());
     }
 }
 
@@ -319,11 +285,8 @@ fn results_are_compared_like_trials() {
     let trials = folder.write("trials.jsonl", &trials);
     let side = |context: &str| format!("m:1:{context}={}", folder.0.join(context).display());
     let (fresh, env) = (side("fresh"), side("env"));
-    let (status, by_folder, err) =
-        run("bench recovery", &["compare", "--results", &fresh, "--results", &env, "--json", "-"]);
-    assert_eq!((status, err.as_str()), (0, ""));
-    assert_eq!(by_folder, run("bench recovery", &["compare", &trials, "--json", "-"]).1);
-    let found: Value = serde_json::from_str(&by_folder).unwrap();
+    let found = json_of("bench recovery", &["compare", "--results", &fresh, "--results", &env]);
+    assert_eq!(found, json_of("bench recovery", &["compare", &trials]));
     let model = &found["contexts"]["env"]["models"]["m:1"];
     assert_eq!((&model["tasks"], &model["fresh"]["rate"]), (&Value::from(2), &Value::from(0.5)));
     assert_eq!(model["recovery"]["mean_interactions"], 4.5);
@@ -333,9 +296,7 @@ fn results_are_compared_like_trials() {
     );
 
     let apart = env.replace(":env=", ":env@other=");
-    let (_, found, _) =
-        run("bench recovery", &["compare", "--results", &fresh, "--results", &apart, "--json", "-"]);
-    let found: Value = serde_json::from_str(&found).unwrap();
+    let found = json_of("bench recovery", &["compare", "--results", &fresh, "--results", &apart]);
     assert_eq!(&found["contexts"]["env after other"]["models"]["m:1"], model);
 
     let (status, _, err) = run("bench recovery", &["compare", "--results", "m=trials"]);
@@ -355,12 +316,7 @@ fn relate_joins_reflection_and_evolution() {
     let (gold, predictions, cases) = (file("gold"), file("predictions"), file("cases"));
     let annotated = ["--gold", &gold, "--predictions", &predictions];
     for mode in ["paper", "code"] {
-        let json = |arguments: &[&str]| -> Value {
-            let (status, out, err) =
-                run("bench benchtrace", &[arguments, &["--mode", mode, "--json", "-"]].concat());
-            assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
-            serde_json::from_str(&out).unwrap()
-        };
+        let json = |arguments: &[&str]| json_of("bench benchtrace", &[arguments, &["--mode", mode]].concat());
         let reflection = json(&[&["reflect"], &annotated[..]].concat());
         let evolution = json(&["evolve", &cases]);
         let stage = |signal: &Value| {
@@ -378,7 +334,7 @@ fn relate_joins_reflection_and_evolution() {
                 .position(|name| stage == name)
                 .unwrap();
             let class = case["target"]["type"].as_str().unwrap().split('/').next().unwrap();
-            let mut record = serde_json::json!({
+            let mut record = json!({
                 "case": case["id"], "class": class, "detection": passed > 0, "localization": passed > 1,
                 "diagnosis": passed > 2, "avoided": answer["avoided"],
             });
@@ -390,7 +346,6 @@ fn relate_joins_reflection_and_evolution() {
         assert!(records.lines().count() > 10, "{records}");
         let records = folder.write(&format!("{mode}.jsonl"), &records);
         let joined = json(&[&["relate", "--cases", &cases], &annotated[..]].concat());
-        let (_, apart, _) = run("bench benchtrace", &["relate", &records, "--json", "-"]);
-        assert_eq!(joined, serde_json::from_str::<Value>(&apart).unwrap(), "{mode}");
+        assert_eq!(joined, json_of("bench benchtrace", &["relate", &records]), "{mode}");
     }
 }

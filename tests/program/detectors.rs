@@ -8,7 +8,10 @@ use wrongturn::default_detectors;
 
 use crate::support::{EPISODES, Folder, GOOD, PARTLY, ends, keys};
 
-const RECORD: [&str; 7] = ["trace", "position", "file", "model", "domain", "reward", "verdicts"];
+/// Returns the tables of `check --verbose`, without the lines of the inputs, whose paths are shortened.
+fn after_inputs(folder: &Folder, text: &str) -> String {
+    folder.masked(text.split_once("\n\n").unwrap().1)
+}
 
 #[test]
 fn check_writes_a_record_per_run() {
@@ -30,16 +33,9 @@ fn check_writes_a_record_per_run() {
             (&*partly, &json!("c"), &json!(2))
         ]
     );
-    let detectors: Vec<_> = default_detectors().iter().map(|detector| detector.id()).collect();
-    for record in &records {
-        assert_eq!(keys(record), BTreeSet::from(RECORD));
-        assert_eq!(keys(&record["verdicts"]), detectors.iter().map(|id| &**id).collect::<BTreeSet<_>>());
-    }
     // A single failed look-up leaves no goal open.
     assert_eq!(records[0]["verdicts"]["tool_error_recovery"]["detected"], false);
-    for told in detectors.iter().map(|id| &**id).chain(["judged", "flagged", "rate", "95% CI", "tau2"]) {
-        assert!(table.contains(told), "{told}: {table}");
-    }
+    insta::assert_snapshot!("check_verbose", after_inputs(&folder, &table));
 }
 
 #[test]
@@ -59,38 +55,11 @@ fn a_detector_is_explained() {
 }
 
 #[test]
-fn check_lists_detectors_with_all_defaults() {
-    let listed = |arguments: &[&str]| -> Value {
-        serde_json::from_str(&ends("detectors", &[&["--json"], arguments].concat(), 0).0).unwrap()
-    };
-    let defaults = listed(&[]);
-    let of = |listed: &Value, id: &str| {
-        let found = listed.as_array().unwrap().iter().find(|entry| entry["id"] == id).unwrap();
-        assert!(
-            found["summary"].as_str().unwrap().contains(' ') && found["mode"].as_str().unwrap().contains('/')
-        );
-        found["config"].clone()
-    };
-    let opt_in = |entry: &&Value| entry["opt_in"] == true;
-    let chosen: Vec<&Value> =
-        defaults.as_array().unwrap().iter().filter(opt_in).map(|entry| &entry["id"]).collect();
-    let opt_in: Vec<&str> =
-        wrongturn::detect::ALL.iter().filter(|info| info.opt_in).map(|info| info.id).collect();
-    assert_eq!(chosen, opt_in);
-    assert_eq!(defaults.as_array().unwrap().len(), default_detectors().len() + chosen.len());
-    for id in ["feedback_blindness", "loop", "wasted_actions"] {
-        let polls = of(&defaults, id)["exempt"].clone();
-        assert_eq!(
-            polls[0],
-            json!({"tool": "write_stdin", "argument": "chars", "values": [null, ""]}),
-            "{id}"
-        );
-        assert!(polls.as_array().unwrap().contains(&json!("BashOutput")), "{id}");
-    }
-    assert_eq!(of(&defaults, "tool_error_recovery")["by_program"], true);
-    let preset = listed(&["--preset", "bench-trace", "--actors", "all"]);
-    assert_eq!(of(&preset, "loop")["actors"], "all");
-    assert_eq!(of(&preset, "loop")["exempt"], json!([]));
+fn detectors_are_listed_with_their_configurations() {
+    let (defaults, _) = ends("detectors", &["--json"], 0);
+    insta::assert_snapshot!("detectors.json", defaults);
+    let (preset, _) = ends("detectors", &["--json", "--preset", "bench-trace", "--actors", "all"], 0);
+    insta::assert_snapshot!("detectors_of_the_preset.json", preset);
 }
 
 /// An opt-in detector runs only if it is named, on the command line or in the configuration.
@@ -179,14 +148,8 @@ fn check_says_what_failures_cost() {
     let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
     let (told, _) =
         ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
-    let row = |detector: &str| -> Vec<String> {
-        let costs = told.split_once("Cost: steps, time and tokens inside findings").unwrap().1;
-        let line = costs.lines().find(|line| line.trim_start().starts_with(detector)).unwrap();
-        line.split_whitespace().skip(1).map(str::to_owned).collect()
-    };
-    assert_eq!(row("loop"), ["5", "50.0%", "10", "50.0%", "550", "50.0%"]);
-    assert_eq!(row("tool_error_recovery"), ["0", "0.0%", "0", "0.0%", "0", "0.0%"]);
-    let html = String::from_utf8(folder.bytes("report.html")).unwrap();
+    insta::assert_snapshot!("check_costs", after_inputs(&folder, &told));
+    let html = folder.text("report.html");
     assert!(html.contains("Flagged by at least one detector: 1 of 2 runs"), "{html}");
     assert!(html.contains("Cost of failures: tokens") && html.contains("50.0%, 550 of 1100"));
     // The page has the steps of the run, which were read again, as text.
@@ -212,7 +175,6 @@ fn the_steps_drawn_are_those_of_the_flagged_runs() {
         json!({"id": id, "messages": messages})
     };
     for (name, call) in [("a", "first"), ("b", "second")] {
-        fs::create_dir(folder.path(name)).unwrap();
         let runs = json!({"simulations": [7, run("x", call), {"id": "lost", "messages": 3}, run("y", call)]});
         folder.write(&format!("{name}/runs.json"), &runs.to_string());
     }

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::example;
+use crate::support::{Folder, commands_of, ends, example};
 
 /// Placeholders for a reader's own files, and the bundled files that replace them.
 const OWN: &[(&str, &str)] = &[
@@ -90,17 +90,23 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// Returns a temporary directory with links to the bundled data and the examples.
+fn next_to_the_data(test: &str) -> Folder {
+    let folder = Folder::new(test);
+    for name in ["golden", "examples"] {
+        symlink(package().join(name), folder.0.join(name)).unwrap();
+    }
+    folder
+}
+
 #[test]
 fn commands_work_as_they_are_written() {
-    let folder = std::env::temp_dir().join(format!("wrongturn-commands-{}", std::process::id()));
     let mut failures = Vec::new();
     let mut ran = 0;
     for page in pages() {
         // Each page starts with a fresh directory, because a reader may begin with any page.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("target")).unwrap();
-        symlink(package().join("golden"), folder.join("golden")).unwrap();
-        symlink(package().join("examples"), folder.join("examples")).unwrap();
+        let folder = next_to_the_data("commands");
+        fs::create_dir(folder.0.join("target")).unwrap();
         for line in commands(&fs::read_to_string(&page).unwrap()) {
             if ELSEWHERE.iter().any(|(known, _)| line.starts_with(known)) {
                 continue;
@@ -121,7 +127,7 @@ fn commands_work_as_they_are_written() {
             let arguments = arguments.strip_prefix(&["--".to_owned()]).unwrap_or(arguments);
             let output = command
                 .args(arguments)
-                .current_dir(&folder)
+                .current_dir(&folder.0)
                 .env("CARGO_MANIFEST_DIR", package())
                 .stdin(Stdio::null())
                 .output()
@@ -133,7 +139,6 @@ fn commands_work_as_they_are_written() {
             }
         }
     }
-    fs::remove_dir_all(&folder).unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert!(ran > 20, "{ran}");
 }
@@ -143,8 +148,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_wrongturn");
 
 /// Returns the subcommands that the help lists.
 fn subcommands() -> Vec<String> {
-    let help = Command::new(PROGRAM).arg("--help").output().unwrap().stdout;
-    let help = String::from_utf8(help).unwrap();
+    let (help, _) = ends("--help", &[], 0);
     commands_of(&help).into_iter().map(str::to_owned).collect()
 }
 
@@ -159,21 +163,12 @@ fn with_example() -> Vec<Vec<String>> {
 
 /// Returns the help of a command. Checks its width and its exit statuses.
 fn help(words: &[&str]) -> String {
-    let output = Command::new(PROGRAM).args(words).arg("--help").output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
-    let help = String::from_utf8(output.stdout).unwrap();
+    let (help, err) = ends(&words.join(" "), &["--help"], 0);
+    assert_eq!(err, "", "{words:?}");
     let widest = help.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 80, "{words:?}: {widest} columns\n{help}");
     assert!(help.contains("\nExit status: 0"), "{words:?}: {help}");
     help
-}
-
-/// Returns the commands that a help text lists.
-fn commands_of(help: &str) -> Vec<&str> {
-    let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
-    let listed = listed.split_once("\n\n").map_or("", |(listed, _)| listed);
-    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    names.filter(|name| !name.is_empty() && *name != "help").collect()
 }
 
 /// Returns the options of a help text, each with its value name.
@@ -218,21 +213,19 @@ fn every_help_says_the_same_things_in_the_same_way() {
     }
     assert_eq!(values["json"].0, "<OUT.json>");
     for list in ["formats", "detectors"] {
-        let listed = Command::new(PROGRAM).arg(list).output().unwrap().stdout;
-        assert!(String::from_utf8(listed).unwrap().lines().all(|line| line.chars().count() <= 80));
+        let (listed, _) = ends(list, &[], 0);
+        assert!(listed.lines().all(|line| line.chars().count() <= 80));
     }
 }
 
 #[test]
 fn the_example_of_every_help_works() {
-    let folder = std::env::temp_dir().join(format!("wrongturn-helps-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(folder.join("parts")).unwrap();
-    symlink(package().join("golden"), folder.join("golden")).unwrap();
+    let folder = next_to_the_data("helps");
+    fs::create_dir(folder.0.join("parts")).unwrap();
     let run = |words: &[String]| {
         assert_eq!(words[0], "wrongturn");
         let mut command = Command::new(PROGRAM);
-        command.args(&words[1..]).current_dir(&folder).stdin(Stdio::null()).output().unwrap()
+        command.args(&words[1..]).current_dir(&folder.0).stdin(Stdio::null()).output().unwrap()
     };
     let part = "wrongturn check golden/tau2 --partial parts/1.json --no-report";
     assert!(run(&words(part)).status.success());
@@ -252,7 +245,6 @@ fn the_example_of_every_help_works() {
             out.lines().filter(|line| line.chars().count() > 80 && !line.starts_with('{')).collect();
         assert!(wide.is_empty(), "{line}\n{}", wide.join("\n"));
     }
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -286,8 +278,6 @@ fn the_picture_in_the_readme_shows_what_the_program_prints() {
         shown = shown.replace(escaped, letter);
     }
     let (command, shown) = shown.split_once('\n').unwrap();
-    let arguments = command.strip_prefix("$ wrongturn ").unwrap().split(' ');
-    let program =
-        Command::new(env!("CARGO_BIN_EXE_wrongturn")).args(arguments).current_dir(package()).output();
-    assert_eq!(shown, String::from_utf8(program.unwrap().stdout).unwrap(), "draw it again with .ci/picture");
+    let (printed, _) = ends(command.strip_prefix("$ wrongturn ").unwrap(), &[], 0);
+    assert_eq!(shown, printed, "draw it again with .ci/picture");
 }

@@ -7,18 +7,20 @@ use std::path::Path;
 
 use crate::support::{Folder, ends, entry, two_looks};
 
+/// Labels a run of two looks.
+#[track_caller]
+fn label(file: &str, out: &str, more: &[&str], status: i32) -> (String, String) {
+    let sentence = "Two looks at the same wall are no loop yet.";
+    let common = [file, "--run", "walls", "--detector", "loop", "--description", sentence, "--out", out];
+    ends("label", &[&common, more].concat(), status)
+}
+
 #[test]
 fn label_writes_an_entry_or_nothing() {
     let folder = Folder::new("label");
     let file = folder.write("run.json", &two_looks());
     let out = folder.path("loop.jsonl");
-    let sentence = "Two looks at the same wall are no loop yet.";
-    let given = |more: &[&str], status| {
-        let common =
-            [&file, "--run", "walls", "--detector", "loop", "--description", sentence, "--out", &out];
-        let arguments: Vec<&str> = common.iter().chain(more).copied().collect();
-        ends("label", &arguments, status)
-    };
+    let given = |more: &[&str], status| label(&file, &out, more, status);
     let mut errors = String::new();
     for wrong in [
         &["--yes", "--where", "8-14", "--difficulty", "hard"][..],
@@ -52,26 +54,9 @@ fn label_writes_an_entry_or_nothing() {
 #[test]
 fn a_reference_is_refused_once_its_run_changes() {
     let folder = Folder::new("reference");
-    fs::create_dir(folder.path("runs")).unwrap();
     fs::create_dir(folder.path("sets")).unwrap();
     let file = folder.write("runs/run.json", &two_looks());
-    let out = folder.path("sets/loop.jsonl");
-    let arguments = [
-        &file,
-        "--run",
-        "walls",
-        "--detector",
-        "loop",
-        "--no",
-        "--difficulty",
-        "easy",
-        "--reference",
-        "--description",
-        "Three looks are no loop yet.",
-        "--out",
-        &out,
-    ];
-    ends("label", &arguments, 0);
+    label(&file, &folder.path("sets/loop.jsonl"), &["--no", "--difficulty", "easy", "--reference"], 0);
     let entry = &folder.lines("sets/loop.jsonl")[0];
     assert_eq!(entry["reference"]["file"], "../runs/run.json");
     assert!(entry.get("trace").is_none());

@@ -48,6 +48,20 @@ pub(crate) fn told(name: &str, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
+/// Runs a subcommand with `--json -` and returns what it writes.
+#[track_caller]
+pub(crate) fn json_of(name: &str, arguments: &[&str]) -> Value {
+    serde_json::from_str(&ends(name, &[arguments, &["--json", "-"]].concat(), 0).0).unwrap()
+}
+
+/// Returns the commands that a help text lists.
+pub(crate) fn commands_of(help: &str) -> Vec<&str> {
+    let listed = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
+    let listed = listed.split_once("\n\n").map_or("", |(listed, _)| listed);
+    let names = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").collect()
+}
+
 /// A temporary directory, removed on drop.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
