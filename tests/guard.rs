@@ -24,21 +24,33 @@ type Made = (&'static str, &'static str, bool);
 
 const SAME: Made = ("pytest -q", "1 failed: test_total", true);
 
-/// Returns the lines of a session of Claude Code in which an agent makes these calls.
+/// Adds a line to a session of Claude Code.
+fn push(lines: &mut Vec<String>, role: &str, content: &Value) {
+    let line = json!({"type": role, "uuid": format!("u{}", lines.len()), "sessionId": "s",
+        "timestamp": "2026-11-20T10:00:00.000Z", "message": {"role": role, "content": content}});
+    lines.push(line.to_string());
+}
+
+/// Adds a call and its answer to a session.
+fn push_call(
+    lines: &mut Vec<String>,
+    number: usize,
+    tool: &str,
+    input: &Value,
+    (answer, fails): (&str, bool),
+) {
+    push(lines, "assistant", &json!([{"type": "tool_use", "id": id(number), "name": tool, "input": input}]));
+    let result =
+        json!([{"type": "tool_result", "tool_use_id": id(number), "content": answer, "is_error": fails}]);
+    push(lines, "user", &result);
+}
+
+/// Returns the lines of a session in which an agent makes these calls.
 fn claude_code(calls: &[Made]) -> Vec<String> {
-    let line = |number: usize, kind: &str, content: Value| {
-        json!({"type": kind, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
-            "message": {"role": kind, "content": content}})
-        .to_string()
-    };
-    let mut lines = vec![line(0, "user", json!("make the tests pass"))];
+    let mut lines = Vec::new();
+    push(&mut lines, "user", &json!("make the tests pass"));
     for (number, (command, answer, fails)) in calls.iter().enumerate() {
-        let call =
-            json!([{"type": "tool_use", "id": id(number), "name": "Bash", "input": {"command": command}}]);
-        lines.push(line(2 * number + 1, "assistant", call));
-        let result =
-            json!([{"type": "tool_result", "tool_use_id": id(number), "content": answer, "is_error": fails}]);
-        lines.push(line(2 * number + 2, "user", result));
+        push_call(&mut lines, number, "Bash", &json!({"command": command}), (answer, *fails));
     }
     lines
 }
@@ -92,6 +104,10 @@ impl Agent {
         is_blocked
     }
 
+    fn answers_with(&self, text: &str) -> Vec<&(usize, &'static str, Value)> {
+        self.answers.iter().filter(|(_, _, answer)| answer.to_string().contains(text)).collect()
+    }
+
     /// Makes all calls.
     fn run(&mut self, calls: &[Made]) {
         self.run_from(0, calls);
@@ -119,8 +135,7 @@ fn a_warning_comes_once_and_at_the_call_that_decides() {
     for lag in 0..4 {
         let mut agent = Agent::new(guard(), &calls, lag);
         agent.run(&calls);
-        let loops: Vec<_> =
-            agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("[loop:")).collect();
+        let loops = agent.answers_with("[loop:");
         assert_eq!(loops.len(), 1, "lag {lag}: {:?}", agent.answers);
         let (number, event, answer) = loops[0];
         assert_eq!((*number, *event), (4, "PostToolUseFailure"), "lag {lag}");
@@ -134,26 +149,18 @@ fn a_warning_comes_once_and_at_the_call_that_decides() {
     }
 }
 
-/// Returns a golden entry as the lines of a session of Claude Code.
+/// Returns a golden entry as the lines of a session.
 fn session_of(entry: &Value) -> Vec<String> {
-    let line = |number: usize, role: &str, content: Value| {
-        json!({"type": role, "uuid": format!("u{number}"), "sessionId": "s", "timestamp": "2026-11-20T10:00:00.000Z",
-            "message": {"role": role, "content": content}})
-        .to_string()
-    };
     let mut lines = Vec::new();
     for (number, step) in entry["trace"]["steps"].as_array().unwrap().iter().enumerate() {
         let Some(tool) = step["name"].as_str() else {
             let role = if step["actor"] == "agent" { "assistant" } else { "user" };
-            lines.push(line(lines.len(), role, json!([{"type": "text", "text": step["text"]}])));
+            push(&mut lines, role, &json!([{"type": "text", "text": step["text"]}]));
             continue;
         };
         let input = if step["arguments"].is_object() { step["arguments"].clone() } else { json!({}) };
-        let call = json!([{"type": "tool_use", "id": id(number), "name": tool, "input": input}]);
-        lines.push(line(lines.len(), "assistant", call));
-        let answer = json!([{"type": "tool_result", "tool_use_id": id(number),
-            "content": step["observation"].as_str().unwrap_or_default(), "is_error": step["status"] == "error"}]);
-        lines.push(line(lines.len(), "user", answer));
+        let answer = step["observation"].as_str().unwrap_or_default();
+        push_call(&mut lines, number, tool, &input, (answer, step["status"] == "error"));
     }
     lines
 }
@@ -217,21 +224,14 @@ fn follow_session(name: &str, lines: &[String]) -> usize {
             let advice = guard.advise(&mut state, &hook, &session.as_bytes()[start..]);
             let open = open_findings(&session);
             // The same failure may have another id, or may have grown.
-            let is_known = |finding: &Finding| {
-                warned.iter().any(|known| {
-                    known.detector == finding.detector
-                        && finding.first <= known.last
-                        && known.first <= finding.last
-                })
+            let is_same = |one: &Finding, other: &Finding| {
+                one.detector == other.detector && one.first <= other.last && other.first <= one.last
             };
+            let is_known = |finding: &&Finding| warned.iter().any(|known| is_same(known, finding));
             let new: Vec<&Finding> = open.iter().filter(|finding| !is_known(finding)).collect();
             assert_eq!(advice.finding().is_some(), !new.is_empty(), "{name}, line {number}: {new:?}");
             for known in &mut warned {
-                let grown = open.iter().filter(|finding| {
-                    known.detector == finding.detector
-                        && finding.first <= known.last
-                        && known.first <= finding.last
-                });
+                let grown = open.iter().filter(|finding| is_same(known, finding));
                 known.last = grown.map(|finding| finding.last).fold(known.last, u64::max);
             }
             warned.extend(advice.finding().cloned());
@@ -281,8 +281,7 @@ fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
         agent.lines[2 * number + 2] = agent.lines[2 * number + 2].replace(SAME.1, "The call was not run");
     }
     agent.run(&calls);
-    let blocked: Vec<_> =
-        agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("deny")).collect();
+    let blocked = agent.answers_with("deny");
     assert_eq!(blocked.iter().map(|(number, ..)| *number).collect::<Vec<_>>(), [5, 6, 7, 8, 9, 10, 11]);
     let reasons: Vec<&Value> = blocked
         .iter()
@@ -309,8 +308,7 @@ fn long_sessions_are_read_from_near_their_end() {
     let mut agent = Agent::new(guard(), &calls, 0);
     agent.run_from(97, &calls);
     assert!(agent.state.offset() > 1 << 20, "{}", agent.state.offset());
-    let loops: Vec<_> =
-        agent.answers.iter().filter(|(_, _, answer)| answer.to_string().contains("[loop:")).collect();
+    let loops = agent.answers_with("[loop:");
     // The session has one message, then a step for each call.
     assert_eq!((loops.len(), loops[0].0), (1, 102));
     assert!(loops[0].2.to_string().contains("steps 101-103"), "{}", loops[0].2);

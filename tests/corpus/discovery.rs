@@ -153,8 +153,9 @@ fn assert_split_runs(files: &[FileScan], expected: &[&str]) {
 fn the_runs_of_a_tau2_directory_have_the_header_of_its_results_file() {
     let folder = Folder::new("split");
     split_results(&folder);
-    for count in [1, 2, 8] {
-        let files = scanner(threads(count)).collect(std::slice::from_ref(&folder.0)).unwrap();
+    let streamed = ScanOptions { whole_file_limit: 0, ..threads(2) };
+    for options in [threads(1), threads(2), threads(8), streamed] {
+        let files = scanner(options).collect(std::slice::from_ref(&folder.0)).unwrap();
         assert_eq!(
             names(&files, &folder),
             [
@@ -171,17 +172,6 @@ fn the_runs_of_a_tau2_directory_have_the_header_of_its_results_file() {
     // So do runs whose folder or file is given directly.
     assert_split_runs(&scan(&[folder.path("split/simulations")]), &["a", "b", "c"]);
     assert_split_runs(&scan(&[folder.path("split/simulations/b.json")]), &["b"]);
-}
-
-#[test]
-fn the_runs_of_a_tau2_directory_may_be_streamed() {
-    let folder = Folder::new("split-stream");
-    split_results(&folder);
-    let whole = scan(std::slice::from_ref(&folder.0));
-    let streamed = scanner(ScanOptions { whole_file_limit: 0, ..threads(2) })
-        .collect(std::slice::from_ref(&folder.0))
-        .unwrap();
-    assert_eq!(dump(&streamed), dump(&whole));
 }
 
 #[test]

@@ -84,14 +84,6 @@ fn streams_give_the_same_records_and_errors() {
     assert!(bundled(ScanOptions { whole_file_limit: 0, ..threads(2) }) == bundled(threads(2)));
 }
 
-#[test]
-fn a_slice_gives_the_same_as_its_file() {
-    let path = golden_files()[0].clone();
-    let file = scan(std::slice::from_ref(&path));
-    let slice = scanner(threads(1)).scan_slice(&path, &fs::read(&path).unwrap());
-    assert_eq!(dump(&[slice]), dump(&file));
-}
-
 /// Returns a run, many lines that are not runs, and another run.
 fn lines_with_errors(errors: usize) -> String {
     format!("{}\n{}{}\n", run("first"), "7\n".repeat(errors), run("last"))

@@ -137,10 +137,6 @@ const GROUP: [&str; 12] = [
     "r_tool_calls_reward",
 ];
 
-fn keys(value: &Value) -> BTreeSet<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
-}
-
 #[test]
 fn groups_of_the_replication_match_an_independent_count() {
     for actors in [Actors::All, Actors::Agent, Actors::User] {
@@ -282,18 +278,6 @@ fn a_replication_of_no_runs_is_undefined() {
     assert_eq!(keys(&group), BTreeSet::from(GROUP));
     assert_eq!((&group["sims"], &group["mean_reward"]), (&json!(0), &Value::Null));
     assert!(group["r_recovery_reward"]["undefined"].is_string());
-}
-
-#[test]
-fn a_row_in_json_has_the_documented_keys() {
-    let rows = rows_of(&format!("[{}]", outcome("0.5", 2, 1)));
-    assert_eq!(
-        serde_json::to_value(&rows[0]).unwrap(),
-        json!({
-            "file": "runs.json", "id": null, "model": null, "domain": null, "task": "t", "trial": null, "reward": 0.5,
-            "tool_calls": 3, "errors": 2, "recovered": 2, "recovery_rate": 1.0, "detected": false, "duplicate_of": null
-        })
-    );
 }
 
 fn trial(task: &str, reward: &str, ending: &str) -> String {

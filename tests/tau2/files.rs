@@ -4,10 +4,13 @@ use std::io::{self, Read};
 
 use super::*;
 
+fn run(id: &str) -> String {
+    format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#)
+}
+
 /// A line that may not be a single run is read between lines that are.
 #[test]
 fn a_run_ends_with_its_line() {
-    let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
     let list = format!(r#"{{"simulations": [{}], "seed": 7}}"#, run("c"));
     for (between, expected, lines) in [
         (String::new(), &["a", "b", "z"][..], &[][..]),
@@ -38,7 +41,6 @@ fn a_run_ends_with_its_line() {
 /// The first run is longer than the sample that recognition uses.
 #[test]
 fn blank_lines_and_a_damaged_run_may_come_first() {
-    let run = |id: &str| format!(r#"{{"id": "{id}", "task_id": "t", "messages": []}}"#);
     let long = |member: &str| {
         let pad = "x".repeat(6_000);
         format!(r#"{{"id": "a", "messages": [], "termination_reason": "x", {member}, "pad": "{pad}"}}"#)
@@ -207,25 +209,6 @@ fn a_stream_of_a_megabyte_is_read_whole() {
     assert_eq!(places(&errors)[0].1, Some(1200));
     let header = file.find("[{\"id\": \"0\"").map(|start| file[..start].lines().count() as u64).unwrap();
     assert_eq!(errors[0].location().map(|at| at.line), Some(header + 1200));
-}
-
-#[test]
-fn the_bundled_files_read_alike_as_slice_and_stream() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/golden/tau2");
-    let mut files = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            let bytes = std::fs::read(&path).unwrap();
-            let (traces, reading) = read_traces(&bytes, &ReadOptions::default());
-            let (streamed, other) = stream(&bytes[..], &ReadOptions::default());
-            assert_eq!(streamed, traces, "{}", path.display());
-            assert_eq!((reading.errors.len(), other.errors.len()), (0, 0));
-            assert!(traces.iter().all(|trace| trace.routing().route().is_some()));
-            files += 1;
-        }
-    }
-    assert_eq!(files, 9);
 }
 
 /// Headers that follow their runs are looked up in constant time.
