@@ -124,7 +124,7 @@ fn by_name(always: bool) -> Vec<Arc<dyn Detector>> {
     Custom { id: "by_name", state: always, observe, detected: |fired| *fired }.alone()
 }
 
-/// Returns a set whose entries call this tool, each with a number, and are labelled by whether it is `explode`.
+/// Returns a set with an entry for each of these tools. An entry is positive if its tool is `explode`.
 fn set_of<'t>(tools: impl IntoIterator<Item = &'t str>) -> GoldenSet {
     let lines: Vec<String> = (0..)
         .zip(tools)

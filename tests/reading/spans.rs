@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Returns a span from one time to another, in nanoseconds. It has no parent if that is 0. An attribute that is
-/// not a string is written as JSON.
+/// Returns a span from one time to another, in nanoseconds. The parent of a root is 0. Attributes that are not
+/// strings are written as JSON.
 pub(crate) fn span(trace: &str, id: u64, parent: u64, (from, to): (u64, u64), attributes: &Value) -> Value {
     let attribute = |(key, value): (&String, &Value)| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
