@@ -3,7 +3,7 @@
 //! results.
 
 use super::events_object::{
-    ANSWERS, ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
+    ANSWERS, ARGUMENTS, CALL_IDS, ERRORS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
 };
 use super::prelude::*;
 
@@ -184,9 +184,11 @@ impl<'a> Run<'a> {
             None => Content::Absent,
         };
         let number = self.recording.add(call);
-        if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&["error"])).is_some() {
-            let (observed, outcome) = event.answer();
+        let (observed, outcome) = event.answer();
+        if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&ERRORS)).is_some() {
             self.recording.answer_call(number, observed, outcome);
+        } else if outcome != Outcome::UNMARKED {
+            self.recording.answer_in_part(number, outcome);
         }
     }
 
@@ -268,7 +270,7 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let elements = elements(document);
     let objects = elements.iter().filter(|element| element.kind() == Kind::Object);
     let events: Vec<_> =
@@ -279,11 +281,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let header = elements.first().map(|first| Members::from(*first));
     let header =
         header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));
-    let mut last =
-        events.iter().find_map(Event::session).or_else(|| header.and_then(|header| header.ident("id")));
+    let of_task = events.iter().all(|event| event.task().is_some());
+    let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
+    let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     let (mut number, mut count) = (0, None);
     for event in &events {
-        last = event.session().or(last);
+        last = session(event).or(last);
         let now = event.number();
         let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
         number += u64::from(last.is_none() && (restarts || event.starts_a_run()));

@@ -47,7 +47,7 @@ const OUTPUTS: [&str; 11] = [
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
-pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
+pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 10] = [
     "next_observation",
     "next_obs",
     "observation",
@@ -56,8 +56,11 @@ pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 9] = [
     "tool_response",
     "tool_result",
     "result",
+    "result_preview",
     "output",
 ];
+/// Keys of the error of a call.
+pub(in crate::read) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
 /// Keys of an answer that is in the object of its call.
 pub(in crate::read) const ANSWERS: [&str; 9] = [
     "output",
@@ -73,6 +76,8 @@ pub(in crate::read) const ANSWERS: [&str; 9] = [
 pub(in crate::read) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
+/// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
+const TASKS: [&str; 3] = ["task_id", "episode_id", "mission_id"];
 
 /// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
@@ -222,6 +227,11 @@ impl<'a> Event<'a> {
         SESSIONS.iter().find_map(|key| outer.ident(key))
     }
 
+    pub(in crate::read) fn task(&self) -> Option<Cow<'a, str>> {
+        let outer = self.layers.first()?;
+        TASKS.iter().find_map(|key| outer.ident(key))
+    }
+
     /// Returns true if it is a step whose action is a text, without the name of a tool.
     pub(in crate::read) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
@@ -233,7 +243,9 @@ impl<'a> Event<'a> {
     /// Returns the number of its step or turn. The numbers start again with each run.
     pub(in crate::read) fn number(&self) -> Option<i64> {
         let outer = self.layers.first()?;
-        ["step", "turn", "iteration", "round"].iter().find_map(|key| outer.get(key)?.integer())
+        ["step", "step_idx", "step_index", "turn", "iteration", "round"]
+            .iter()
+            .find_map(|key| outer.get(key)?.integer())
     }
 
     /// Returns the id of the sub-agent, if the event contains a line of a sub-agent of Claude Code.
@@ -310,7 +322,7 @@ impl<'a> Event<'a> {
 
     /// Returns the text of a result and its outcome.
     pub(in crate::read) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
-        let error = self.get(&["error"]).filter(|error| error.boolean().is_none());
+        let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
         let output = self.get(outputs).filter(|output| error.is_none() || output.kind() != Kind::Object);
         let is_text = |output: &Raw<'a>| {
