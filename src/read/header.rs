@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::trace::{DigestMap, RouteStatus};
+use crate::trace::{DigestMap, DigestSet, RouteStatus};
 
 /// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The routes, by the digest of the task id.
     pub(super) routes: DigestMap<RouteStatus>,
+    /// The ids of their actions, each joined with the id of its task.
+    pub(super) actions: DigestSet,
     /// True if one of the routes compares single arguments.
     pub(super) looks_inside: bool,
 }

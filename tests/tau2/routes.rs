@@ -62,6 +62,23 @@ fn a_milestone_wants_its_requestor_and_its_name() {
 }
 
 #[test]
+fn a_run_that_was_checked_for_other_actions_has_no_route() {
+    let read = |checked: &str| {
+        one(&format!(
+            r#"{{"tasks": [{{"id": "t", "evaluation_criteria": {{"actions": [{{"action_id": "7_0", "name": "look"}}]}}}}],
+                "simulations": [{{"id": "r", "task_id": "t",
+                    "reward_info": {{"reward": 1, "action_checks": {checked}}}, "messages": []}}]}}"#
+        ))
+    };
+    for checked in ["null", "[]", r#"[{"action": {"action_id": "7_0"}}]"#] {
+        assert!(read(checked).routing().route().is_some(), "{checked}");
+    }
+    let other = read(r#"[{"action": {"action_id": "2_0"}}]"#);
+    let reason = "the run was checked for other actions than those of task t";
+    assert_eq!(*other.routing(), wrongturn::trace::RouteStatus::Unknown(reason.into()));
+}
+
+#[test]
 fn tasks_are_not_read_if_routes_are_off() {
     let text = format!(r#"{{"tasks": "no list", "simulations": [{RUN}]}}"#);
     let (traces, errors) = read_with(text.as_bytes(), &ReadOptions { routes: false, ..tau2() });

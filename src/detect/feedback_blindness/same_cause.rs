@@ -10,8 +10,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Check, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part,
-    ProgressTracker, Report, Shown, UserSays, after_colon, installed, no_call, shell,
+    Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part,
+    ProgressTracker, Report, Shown, UserSays, after_colon, installed, installs, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
@@ -117,8 +117,8 @@ impl Blindness {
         // The user may have done something in between.
         let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
         // A command in between may have created what the earlier read did not find.
-        let looks_again =
-            |earlier: &Refusal| call.is_shell && call.does == Does::Read && self.ran > earlier.number;
+        let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
+        let looks_again = |earlier: &Refusal| looks && self.ran > earlier.number;
         let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier) && !looks_again(earlier));
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
@@ -148,7 +148,16 @@ impl Blindness {
                 refused.turns + 1
             };
         }
-        if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) {
+        // A linter may go on listing old errors in files that the agent leaves alone.
+        let lists_again = failure.report.is_some()
+            && call
+                .parts
+                .iter()
+                .rfind(|part| part.check.is_some())
+                .is_some_and(|part| part.check == Some(Check::Form))
+            && last.is_some_and(|last| self.changes.front().is_some_and(|(at, _)| *at > last.number));
+        if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) && !lists_again
+        {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
         }
         let report = blind.filter(|_| !refused.is_reported);
@@ -238,10 +247,8 @@ impl Refusal {
     fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         // A different view of the same failure is news: `pytest | tail` after `pytest`.
-        let has_cause = matches!(
-            failure.kind,
-            FailureKind::Killed | FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused
-        );
+        let has_cause =
+            matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
         let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
         let same_call =
             call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
@@ -251,12 +258,20 @@ impl Refusal {
                 // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => {
                     let sets_path = call.text.contains("export path=");
-                    !sets_path && !call.parts.iter().any(|part| is_probe(&part.shown))
+                    // `pip install setuptools && python setup.py build`
+                    let installs_more =
+                        !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
+                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && self.writes_as(now),
             }
     }
+}
+
+/// Returns true if the last command of a line installs something.
+fn ends_installing(call: &Call) -> bool {
+    call.last_program().split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
 }
 
 /// Returns true if a command only imports modules and prints text or versions.

@@ -101,7 +101,10 @@ impl Stuck {
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         for earlier in self.history.same_failures(now).take(LOOK_BACK) {
-            if later.number - earlier.number > APART || later.tells_more_than(earlier) {
+            if later.number - earlier.number > APART
+                || later.tells_more_than(earlier)
+                || later.went_through_since(earlier.number)
+            {
                 break;
             }
             if later.number - earlier.number == 1 && on_end.len() == count {

@@ -60,6 +60,8 @@ pub(super) struct Given<'a> {
     pub(super) target: Option<Cow<'a, str>>,
     /// A text that begins like a patch.
     pub(super) patch: Option<Cow<'a, str>>,
+    /// The digest of the time limit.
+    pub(super) limit: Option<Digest>,
     /// The digest of the arguments without those that only say how the call is made; `None` if there are none of these,
     /// or no others.
     pub(super) without_asides: Option<Digest>,
@@ -100,6 +102,9 @@ impl<'a> Given<'a> {
                 given.place = value.checked()?.string();
             } else {
                 let value = value.checked()?;
+                if matches!(&*name, "timeout" | "timeoutms") {
+                    given.limit = Some(Digest::of_text(&String::from_utf8_lossy(value.bytes())));
+                }
                 match value.items().and_then(|items| items.first().copied()) {
                     // `changes: [{"path": …}]`
                     Some(item) => listed = listed.take().or_else(|| item.member("path")?.string()),

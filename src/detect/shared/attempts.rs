@@ -96,7 +96,7 @@ impl Attempts {
     /// The most calls left running that are remembered.
     const RUNNING: usize = 8;
     /// The most failed looks that are remembered.
-    const MISSED: usize = 64;
+    const MISSED: usize = 16;
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
@@ -174,6 +174,10 @@ impl Attempts {
             } else {
                 *row = (outcome, 1, step.index());
             }
+        }
+        // Once the call went through, the row is over.
+        if let Some(key) = call.call.key.filter(|_| excuse.is_none() && !failed) {
+            self.excused.remove(&key);
         }
         let writes = call.call.does == Does::Write && !failed;
         let changes =

@@ -264,11 +264,12 @@ impl Call {
         })
     }
 
-    /// Returns the digest of the command line of an action as it was given, white space collapsed.
+    /// Returns the digest of the command line of an action as it was given, white space collapsed, with its time limit.
     pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
-        let mut text = String::new();
-        append_words(&mut text, Given::by(action, tool.is_shell).line.as_deref()?);
-        Some(Digest::of_text(&text))
+        let (mut text, given) = (String::new(), Given::by(action, tool.is_shell));
+        append_words(&mut text, given.line.as_deref()?);
+        let line = Digest::of_text(&text);
+        Some(given.limit.map_or(line, |limit| line.and(limit)))
     }
 
     /// Returns the program of the last simple command: the one whose status a command line ends with.
@@ -332,10 +333,11 @@ impl Call {
 
 /// Returns true if a shell says that it could not parse a line, and so ran none of it.
 pub(super) fn is_unparsed(line: &str) -> bool {
-    ["syntax error near unexpected", "syntax error: unexpected", "Syntax error: "]
-        .iter()
-        .any(|said| line.contains(said))
-        && line.contains("sh: ")
+    let says = |said: &str| line.contains(said);
+    let is_known =
+        ["syntax error near unexpected", "syntax error: unexpected", "Syntax error: "].into_iter().any(says);
+    // PowerShell
+    is_known && says("sh: ") || says("is not a valid statement separator")
 }
 
 /// Returns true if a simple command says what a line does: it neither filters the output of others nor only

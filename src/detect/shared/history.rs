@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Attempt, Does, Facts, Shown, excerpt};
+use super::{Attempt, Call, Does, Facts, Shown, excerpt};
 use crate::trace::{Digest, DigestMap, DigestSet};
 
 /// An attempt as it is remembered.
@@ -32,6 +32,8 @@ pub(crate) struct Past {
     same_key: Option<u64>,
     same_failure: Option<u64>,
     same_row: Option<u64>,
+    /// The number of attempts up to the latest one with this call, or with its last command, that did not fail.
+    went_through: u64,
 }
 
 /// The latest attempts. Each is linked to the previous one with the same key and to the previous one with the same
@@ -46,6 +48,8 @@ pub(crate) struct History {
     by_failure: DigestMap<u64>,
     /// By program: the latest failure since it last succeeded.
     rows: DigestMap<u64>,
+    /// The latest calls and commands that did not fail, each with the number of attempts up to it.
+    went_through: VecDeque<(Digest, u64)>,
     outcomes: DigestSet,
     said: DigestMap<Lines>,
 }
@@ -62,7 +66,19 @@ pub(crate) struct Said {
     pub(crate) times: u64,
 }
 
+/// Returns a digest of each command of a command line, or the key of another call.
+fn commands(call: &Call) -> impl Iterator<Item = Digest> {
+    let key = call.key.filter(|_| !call.is_shell);
+    let parts = call.parts.iter().filter(|_| call.is_shell).map(|part| Digest::of_text(&part.shown));
+    parts.chain(key)
+}
+
 impl Past {
+    /// Returns true if the call went through after this number.
+    pub(crate) fn went_through_since(&self, number: u64) -> bool {
+        self.went_through > number + 1
+    }
+
     /// Returns true if something changed between an earlier failure and this attempt, and the answer differs. Holds
     /// only for the same call, or if this answer is the report of a check.
     pub(crate) fn tells_more_than(&self, earlier: &Self) -> bool {
@@ -102,6 +118,8 @@ impl Lines {
 impl History {
     /// How many attempts are remembered.
     const MOST: usize = 1_024;
+    /// How many calls and commands that went through are remembered. Only those among the latest attempts matter.
+    const SUCCESSES: usize = 32;
 
     /// Adds an attempt and returns it as it is remembered.
     ///
@@ -125,6 +143,15 @@ impl History {
         self.changes += u64::from(attempt.changes);
         self.novel += u64::from(is_new);
         self.count += 1;
+        let last = commands(call).last().filter(|_| failure.is_some());
+        let success = self.went_through.iter().rfind(|(command, _)| Some(*command) == last);
+        let went_through = success.map_or(0, |(_, number)| *number);
+        for command in commands(call).filter(|_| failure.is_none()) {
+            if self.went_through.len() == Self::SUCCESSES {
+                self.went_through.pop_front();
+            }
+            self.went_through.push_back((command, self.count));
+        }
         let past = Past {
             step: attempt.step,
             turn: attempt.turn,
@@ -139,6 +166,7 @@ impl History {
             form: attempt
                 .failure()
                 .map_or(0, |failure| failure.form & !1 | u64::from(failure.report.is_some())),
+            went_through,
             same_key: call.key.and_then(|key| self.by_key.insert(key, number)),
             same_failure: failure.and_then(|failure| self.by_failure.insert(failure, number)),
             same_row: match failure {

@@ -79,7 +79,7 @@ lists! {
     /// A shell builtin that changes what later commands find.
     SETS: ". export source unset";
     /// A program that shortens its input from a pipe.
-    FILTER: "cat head less more tail";
+    FILTER: "Format-List Format-Table Out-Null Out-String Select-Object cat head less more tail";
     /// A program whose subcommand says what it does.
     SUBCOMMANDED: "apt apt-get bun cargo conda deno docker dotnet gh git go kubectl make mise mvn npm opam pip pnpm poetry service \
         systemctl uv yarn";

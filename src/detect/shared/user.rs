@@ -20,10 +20,14 @@ pub(crate) struct UserSays {
     /// The step of the last of them.
     pub(crate) latest: u64,
     text: Vec<u8>,
+    /// Whether the user stopped the agent. Whoever uses it clears it when the agent goes on.
+    pub(crate) stopped: bool,
     /// Whether the last step is a message that sums up a session whose earlier messages are gone.
     pub(crate) resumes: bool,
 }
 
+/// The beginnings of messages that say that the user stopped the agent.
+const STOPS: [&str; 2] = ["[Request interrupted by user", "<turn_aborted>"];
 /// The beginning of a message that sums up an earlier session.
 const RESUMES: &str = "This session is being continued from a previous conversation";
 
@@ -36,6 +40,7 @@ impl UserSays {
         if step.actor() != Actor::User || text.is_empty() || is_short && COURTESY.is_match(&text.to_str()) {
             return;
         }
+        self.stopped |= STOPS.iter().any(|start| text.starts_with(start));
         self.messages += 1;
         self.resumes = text.starts_with(RESUMES);
         self.latest = step.index();

@@ -31,8 +31,9 @@ pub(super) struct Checks {
 #[derive(Debug, Default)]
 struct Since {
     failed: Vec<FailedCheck>,
-    /// When each file was first changed.
+    /// When each file was first changed, and when any file was last changed.
     changed: BTreeMap<String, u64>,
+    latest: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -68,6 +69,7 @@ impl Checks {
             if let Some(file) = changed.filter(|_| failure.is_none()) {
                 for since in [&mut self.all, &mut self.work] {
                     since.changed.entry(file.clone()).or_insert(attempt.step);
+                    since.latest = attempt.step;
                 }
             }
             self.scripts.extend(part.script.clone());
@@ -133,8 +135,8 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of
-    /// them.
-    fn failing(&self) -> &[FailedCheck] {
+    /// them. None if the user stopped the agent after it changed something to clear them.
+    fn failing(&self, is_stopped: bool) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
                 && ![".md", ".txt", ".patch", ".diff"].iter().any(|end| file.ends_with(end))
@@ -144,13 +146,15 @@ impl Checks {
         let Some(last) = since.failed.last() else { return &[] };
         let counts = |file: &str| is_source(file) && (only_scripts || !self.scripts.contains(file));
         let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
-        if changed { &since.failed } else { &[] }
+        let in_repair = is_stopped && since.latest > last.step;
+        if changed && !in_repair { &since.failed } else { &[] }
     }
 
     /// Returns the failing checks as one finding.
-    pub(super) fn finding(&self) -> Option<Finding> {
-        let ([first, .., last] | [first @ last]) = self.failing() else { return None };
-        let (count, line) = (self.failing().len() as u64, after_colon(&last.line));
+    pub(super) fn finding(&self, is_stopped: bool) -> Option<Finding> {
+        let failing = self.failing(is_stopped);
+        let ([first, .., last] | [first @ last]) = failing else { return None };
+        let (count, line) = (failing.len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
         let failed = if last.ran { "failed" } else { "could not run" };
         let none = if last.check == Check::Tests { "no test" } else { "no check" };

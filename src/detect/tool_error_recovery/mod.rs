@@ -286,6 +286,7 @@ impl Fold for Recovery {
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
+        self.user.stopped = false;
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
         if let Some(attempt) = attempt.filter(|attempt| !attempt.polls) {
@@ -299,7 +300,7 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let failing = self.checks.finding();
+        let failing = self.checks.finding(self.user.stopped);
         let last_check = failing.as_ref().map(|finding| finding.last);
         let mut findings = self.goals.findings(self.user.latest, last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));

@@ -159,17 +159,18 @@ fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
 fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     let mut tasks = Tasks::default();
     let listed = json.list_or_null(|value| {
-        let (id, routing) = task(value, &mut tasks.looks_inside)?;
+        let (id, routing, actions) = task(value, &mut tasks.looks_inside)?;
         tasks.routes.insert(id, routing);
+        tasks.actions.extend(actions.into_iter().map(|action| id.and(action)));
         Ok(())
     })?;
     Ok(listed.then(|| Arc::new(tasks)))
 }
 
-/// Reads a task, and returns its route with the digest of its id. Sets `looks_inside` if the route compares
-/// only some arguments.
-fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStatus)> {
-    let mut id = None;
+/// Reads a task, and returns the digest of its id, its route, and the digests of the ids of its actions. Sets
+/// `looks_inside` if the route compares only some arguments.
+fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStatus, Vec<Digest>)> {
+    let (mut id, mut ids) = (None, Vec::new());
     let mut milestones = Vec::new();
     json.object(|key, value| match key {
         b"id" => {
@@ -181,7 +182,7 @@ fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStat
                 if key == b"actions" {
                     milestones.clear();
                     value.list_or_null(|action| {
-                        let action = expected_action(action)?;
+                        let action = expected_action(action, &mut ids)?;
                         *looks_inside |= action.compare().is_some_and(|names| !names.is_empty());
                         milestones.push(Milestone::action(milestones.len() as u64 + 1, action));
                         Ok(())
@@ -196,13 +197,15 @@ fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStat
         Ok(route) => RouteStatus::Known(Arc::new(route)),
         Err(error) => RouteStatus::Unknown(error.message().into()),
     };
-    Ok((id.ok_or_else(|| json.missing("id"))?, routing))
+    Ok((id.ok_or_else(|| json.missing("id"))?, routing, ids))
 }
 
-fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
+/// Reads a reference action, and adds the digest of its id to `ids`.
+fn expected_action(json: &mut Json<'_>, ids: &mut Vec<Digest>) -> Read<ReferenceAction> {
     let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
     json.object(|key, value| {
         match key {
+            b"action_id" => ids.extend(value.raw()?.string().map(|id| Digest::of_text(&id))),
             b"requestor" => requestor = tau2_messages::requestor(value)?,
             b"name" => name = Some(value.string()?),
             b"arguments" => {
@@ -230,8 +233,9 @@ fn expected_action(json: &mut Json<'_>) -> Read<ReferenceAction> {
     })
 }
 
-/// Returns the route of a run's task, or why there is none.
-fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, RouteStatus> {
+/// Returns the route of a run's task, or why there is none. `checked` is the id of an action that the run was checked
+/// for: some results list the tasks of another version, under the same ids.
+fn routing<'h>(header: &'h Header, task: Option<&str>, checked: Option<Digest>) -> Cow<'h, RouteStatus> {
     let Some(tasks) = &header.tasks else {
         let why = if header.cut_off {
             "the stream named no tasks before its runs"
@@ -241,16 +245,24 @@ fn routing<'h>(header: &'h Header, task: Option<&str>) -> Cow<'h, RouteStatus> {
         return Cow::Owned(RouteStatus::Unknown(why.into()));
     };
     let Some(task) = task else { return Cow::Owned(RouteStatus::Unknown("the run names no task".into())) };
-    match tasks.routes.get(&Digest::of_text(task)) {
-        Some(routing) => Cow::Borrowed(routing),
-        None => Cow::Owned(RouteStatus::Unknown(format!("task {} is not in the file", echo(task)).into())),
-    }
+    let id = Digest::of_text(task);
+    let is_other = |action| !tasks.actions.is_empty() && !tasks.actions.contains(&id.and(action));
+    let why = match tasks.routes.get(&id) {
+        Some(_) if checked.is_some_and(is_other) => {
+            format!("the run was checked for other actions than those of task {}", echo(task))
+        }
+        Some(routing) => return Cow::Borrowed(routing),
+        None => format!("task {} is not in the file", echo(task)),
+    };
+    Cow::Owned(RouteStatus::Unknown(why.into()))
 }
 
 /// Facts about a run that is being read.
 #[derive(Default)]
 struct OpenSimulation {
     reward: Option<f64>,
+    /// The id of the first action that it was checked for. Results have it before the messages.
+    checked: Option<Digest>,
     /// True if it has a key that only runs have.
     is_run: bool,
     has_messages: bool,
@@ -296,12 +308,14 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
                 found.is_run = true;
                 run.ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
             }
-            b"reward_info" => (found.reward, found.is_run) = (reward(value)?, true),
+            b"reward_info" => {
+                ((found.reward, found.checked), found.is_run) = (reward(value)?, true);
+            }
             b"messages" => {
                 // If the key is repeated, its last value counts.
                 (found.has_messages, found.is_run) = (true, true);
                 if task_known || run.has_begun() {
-                    run.begin(&routing(header, run.ending.metadata.task.as_deref()));
+                    run.begin(&routing(header, run.ending.metadata.task.as_deref(), found.checked));
                 }
                 run.assembler.begin(!task_known);
                 found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
@@ -313,7 +327,7 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     })?;
     found.check(start)?;
     if !run.has_begun() {
-        run.begin(&routing(header, run.ending.metadata.task.as_deref()));
+        run.begin(&routing(header, run.ending.metadata.task.as_deref(), found.checked));
     }
     run.ending.metadata.model = header.model();
     run.ending.metadata.domain = header.domain();
@@ -322,16 +336,22 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     if found.has_messages { run.finish().map_err(typed) } else { Ok(()) }
 }
 
-/// Reads the `reward` of a `reward_info`.
-fn reward(json: &mut Json<'_>) -> Read<Option<f64>> {
-    let mut reward = None;
+/// Reads the `reward` of a `reward_info`, and the id of the first of its `action_checks`.
+fn reward(json: &mut Json<'_>) -> Read<(Option<f64>, Option<Digest>)> {
+    let (mut reward, mut checked) = (None, None);
     json.object_or_null(|key, value| {
-        if key == b"reward" {
-            reward = value.or_null(Json::float)?;
+        match key {
+            b"reward" => reward = value.or_null(Json::float)?,
+            b"action_checks" => {
+                let checks = value.raw()?;
+                let id = || checks.items()?.first()?.member("action")?.member("action_id")?.string();
+                checked = id().map(|id| Digest::of_text(&id));
+            }
+            _ => {}
         }
         Ok(())
     })?;
-    Ok(reward)
+    Ok((reward, checked))
 }
 
 /// Reads a list of events other than messages, and returns its key and offset, unless it is empty.
