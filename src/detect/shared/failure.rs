@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use super::arguments::each_text;
-use super::call::{Call, is_unparsed};
+use super::call::Call;
+use super::call_status::is_unparsed;
 use super::check::Check;
 use super::does::{Does, is_search};
 use super::failure_lines::{complains, details, is_usage, names_itself, quoted, telling};

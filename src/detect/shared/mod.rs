@@ -8,6 +8,7 @@ mod attempts;
 mod baseline;
 mod call;
 pub(super) mod call_form;
+mod call_status;
 mod check;
 mod does;
 mod failure;
