@@ -153,15 +153,16 @@ impl Blindness {
             let file = change.call.target.as_deref().map(shell::last_part);
             file.is_some_and(|file| failure.line.contains(file))
         };
-        let lists_again = failure.report.is_some()
-            && call
-                .parts
-                .iter()
-                .rfind(|part| part.check.is_some())
-                .is_some_and(|part| part.check == Some(Check::Form))
-            && last.is_some_and(|last| self.changes.front().is_some_and(|(at, _)| *at > last.number))
-            && !self.changes.iter().any(|(_, change)| names_file(change));
-        if refused.turns > self.config.max_failures && failure.report != Some(Report::Counted) && !lists_again
+        let last_check = call.parts.iter().rev().find_map(|part| part.check);
+        let lists_again = || {
+            failure.report.is_some()
+                && last_check == Some(Check::Form)
+                && last.is_some_and(|last| self.changes.front().is_some_and(|(at, _)| *at > last.number))
+                && !self.changes.iter().any(|(_, change)| names_file(change))
+        };
+        if refused.turns > self.config.max_failures
+            && failure.report != Some(Report::Counted)
+            && !lists_again()
         {
             blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
         }
