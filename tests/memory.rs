@@ -82,7 +82,7 @@ fn open_traces_use_bounded_memory_and_report_it() {
     for (steps, fails, is_metered, most) in [
         (0, false, false, 18_000),
         (50, true, false, 65_000),
-        (50, false, false, 40_000),
+        (50, false, false, 43_000),
         (50, true, true, 65_000),
         (10_000, true, false, 3_850_000),
         (10_000, false, false, 2_350_000),
