@@ -158,7 +158,7 @@ impl Found {
         let id = ["call_id", "tool_call_id", "toolCallId", "toolUseId", "callId", "tool_id", "id"];
         let id = id.iter().find_map(|key| call.member(key)?.string().filter(|id| !id.is_empty()));
         let known = if id.is_some() { &mut self.with_id } else { &mut self.without_id };
-        let digest = Digest::of_text(&id.unwrap_or_else(|| call.spelling()));
+        let digest = id.map_or_else(|| Digest::of_json(&call.spelling()), |id| Digest::of_text(&id));
         if known.insert(digest) {
             self.places.push((digest, path.to_owned()));
         }

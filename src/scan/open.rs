@@ -1,4 +1,4 @@
-//! Opens files, and decompresses those whose names end in `.gz` or `.zst`.
+//! Opens files, decompresses those whose names end in `.gz` or `.zst`, and decodes UTF-16.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -34,25 +34,28 @@ impl Compression {
     }
 }
 
-/// Returns true if a scan of a directory reads a file of this name.
+/// Returns true if a scan of a directory reads a file of this name. `._` begins the names of files with resource
+/// forks, which macOS writes into archives.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
     };
+    let is_fork = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"._"));
     match Compression::of(path) {
+        _ if is_fork => false,
         Compression::None => ending(path),
         _ => path.file_stem().is_some_and(|stem| ending(Path::new(stem))),
     }
 }
 
-/// Opens a file for reading and decompresses it. `-` is standard input, which is not decompressed.
+/// Opens a file for reading, and decompresses or decodes it. `-` is standard input, which is taken as it is.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
     }
     let file = File::open(path)?;
     match Compression::of(path) {
-        Compression::None => Ok(Box::new(file)),
+        Compression::None => plain(file),
         #[cfg(feature = "compression")]
         Compression::Gzip => {
             Ok(Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, file))))
@@ -67,16 +70,44 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
+/// Returns the text of an uncompressed file. UTF-16 is recognised by its byte order mark and decoded.
+fn plain(mut file: File) -> Result<Box<dyn Read>> {
+    Ok(if is_utf16(&mut file)? { decoded(file) } else { Box::new(file) })
+}
+
+/// Returns true if a file begins with the byte order mark of UTF-16. A pipe is not looked into.
+fn is_utf16(file: &mut File) -> Result<bool> {
+    if cfg!(not(feature = "compression")) || !file.metadata()?.is_file() {
+        return Ok(false);
+    }
+    let mut mark = Vec::with_capacity(2);
+    file.by_ref().take(2).read_to_end(&mut mark)?;
+    file.rewind()?;
+    Ok(matches!(*mark, [0xff, 0xfe] | [0xfe, 0xff]))
+}
+
+#[cfg(feature = "compression")]
+fn decoded(file: File) -> Box<dyn Read> {
+    Box::new(encoding_rs_io::DecodeReaderBytes::new(file))
+}
+
+#[cfg(not(feature = "compression"))]
+fn decoded(file: File) -> Box<dyn Read> {
+    Box::new(file)
+}
+
 /// The greatest offset, in bytes, to which input is read and discarded.
 const MOST_PASSED: u64 = 8 << 20;
 
-/// Opens a file at an offset in its decompressed bytes. Returns `None` if that fails, or if a compressed file
-/// would have to be read beyond [`MOST_PASSED`].
+/// Opens a file at an offset in its decompressed and decoded bytes. Returns `None` if that fails, or if such a
+/// file would have to be read beyond [`MOST_PASSED`].
 pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     if Compression::of(path) == Compression::None {
         let mut file = File::open(path).ok()?;
-        file.seek(SeekFrom::Start(offset)).ok()?;
-        return Some(Box::new(file));
+        if !is_utf16(&mut file).ok()? {
+            file.seek(SeekFrom::Start(offset)).ok()?;
+            return Some(Box::new(file));
+        }
     }
     pass(open(path).ok()?, offset)
 }

@@ -67,8 +67,7 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         ("gzip.json", gzip(run("a").as_bytes()), "name it `.gz`"),
         ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
         ("crush.json", [b"SQLite format 3\0\x10\0\x01".to_vec(), vec![0; 100]].concat(), "SQLite"),
-        ("marked.json", [vec![0xff, 0xfe], utf16.clone()].concat(), "UTF-16"),
-        ("unmarked.json", utf16, "UTF-16"),
+        ("unmarked.json", utf16.clone(), "UTF-16"),
         ("plain.json.gz", run("a").into_bytes(), "gzip"),
         ("plain.json.zst", run("a").into_bytes(), "zstd"),
     ] {
@@ -77,9 +76,17 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }
-    // A UTF-8 byte order mark is not an error.
+    // Files with a byte order mark are decoded.
     let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
-    assert_eq!(ids(&scan(&[marked])), ["a"]);
+    let little = folder.write("little.json", [vec![0xff, 0xfe], utf16].concat());
+    let big = run("b").encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let big = folder.write("big.json", [vec![0xfe, 0xff], big].concat());
+    assert_eq!(ids(&scan(&[big, little, marked])), ["b", "a", "a"]);
+    // What macOS stores next to a file is none of its data.
+    folder.write("mac/a.json", run("a"));
+    folder.write("mac/._a.json", [0, 5, 22, 7]);
+    let files = scan(&[folder.path("mac")]);
+    assert_eq!((ids(&files).len(), files.iter().any(|file| !file.errors.is_empty())), (1, false));
 }
 
 #[cfg(unix)]

@@ -47,15 +47,12 @@ fn call_of(part: Raw<'_>) -> Option<(bool, Raw<'_>)> {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut contents = Contents::of_agent("gemini");
-    if let Document::Object(members) = document {
-        contents.run.model(members.name("model").or_else(|| members.name("modelVersion")));
-        let system = members.get("systemInstruction").or_else(|| members.get("system_instruction"));
-        contents.add("system", system, None);
-    }
+    let mut contents = match document {
+        Document::Object(members) => Contents::of_request(members),
+        _ => Contents::of_agent("gemini"),
+    };
     for content in elements(document, &LISTS) {
-        let role = content.member("role").and_then(common::name).unwrap_or_default();
-        contents.add(&role, Some(content), None);
+        contents.add_said(content, None);
     }
     if let Document::Object(members) = document {
         contents.response(members);
@@ -73,6 +70,22 @@ pub(super) struct Contents<'a> {
 impl<'a> Contents<'a> {
     pub(super) fn of_agent(agent: &str) -> Self {
         Self { run: Recording::of_agent(agent), ids: BTreeSet::new() }
+    }
+
+    /// Begins a run with the model and the system prompt of a request.
+    pub(super) fn of_request(request: &Members<'a>) -> Self {
+        let mut contents = Self::of_agent("gemini");
+        contents.run.model(request.name("model").or_else(|| request.name("modelVersion")));
+        let system = request.get("systemInstruction").or_else(|| request.get("system_instruction"));
+        contents.add("system", system, None);
+        contents
+    }
+
+    /// Adds a content of a request. If it came from an earlier response of the API, its tokens are in `response`.
+    pub(super) fn add_said(&mut self, content: Raw<'a>, response: Option<Raw<'a>>) {
+        let role = content.member("role").and_then(common::name).unwrap_or_default();
+        let tokens = response.and_then(|response| usage(response.member("usageMetadata")));
+        self.add_with(&role, Some(content), None, tokens, None);
     }
 
     /// Adds a content in this role, as a turn of its own.
@@ -133,12 +146,13 @@ impl<'a> Contents<'a> {
     }
 
     /// Adds the first candidate of a response of the API, with its tokens.
-    fn response(&mut self, members: &Members<'a>) {
+    pub(super) fn response(&mut self, members: &Members<'a>) {
         let response = members.get("response").map_or_else(|| members.clone(), Members::from);
         let candidates = response.list("candidates");
         if let Some(candidate) = candidates.first() {
             self.add("model", candidate.member("content"), None);
             self.run.spent(usage(response.get("usageMetadata")));
+            self.run.model(response.name("modelVersion"));
             self.run.metadata.termination =
                 candidate.member("finishReason").and_then(common::name).map(Cow::into_owned);
         }

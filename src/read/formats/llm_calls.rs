@@ -1,15 +1,16 @@
-//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs. A
-//! request repeats the messages before it, and a run is the last request of a conversation with its response.
+//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs, among
+//! them that of Gemini. A request repeats the messages before it, and a run is the last request of a conversation with its response.
 
 use super::chat::Form;
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
+use super::gemini_contents::Contents;
 use super::prelude::*;
 use super::{llm_code, llm_stream};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(Test(
-        "`request` and `response`, or `input` and `output`, the first with `messages`; or `messages` and a `response` \
+        "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or `messages` and a `response` \
          with `choices`",
         |object| Exchange::of(object).is_some(),
     ))],
@@ -58,7 +59,14 @@ impl<'a> Body<'a> {
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
         let messages = list("fncall_messages").or_else(|| list("messages"));
         let messages = messages.map(|messages| (messages, Form::Messages));
-        messages.or_else(|| list("input").map(|items| (items, Form::Items)))
+        let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
+        messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
+    }
+
+    /// Returns the contents of a request to Gemini.
+    fn contents(&self) -> Option<Vec<Raw<'_>>> {
+        let contents = self.json().member("contents").and_then(Raw::items)?;
+        contents.first()?.member("parts").is_some().then_some(contents)
     }
 }
 
@@ -123,10 +131,10 @@ fn key(message: Raw<'_>) -> String {
             key.push_str(&value.spelling());
         }
     };
-    match message.member("content").and_then(Raw::items) {
+    match message.member("content").or_else(|| message.member("parts")).and_then(Raw::items) {
         Some(parts) => {
             for part in parts {
-                for key in ["text", "id", "tool_use_id"] {
+                for key in ["text", "id", "tool_use_id", "functionCall", "functionResponse"] {
                     add(part.member(key));
                 }
             }
@@ -164,14 +172,28 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
     let count =
         |exchange: &Exchange<'_>| exchange.request.messages().map_or(0, |(messages, _)| messages.len());
-    let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
-    let is_lost = response.is_empty() && last.response.is_some();
-    runs.pass_over("last responses without a message", u64::from(is_lost));
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),
         ..Metadata::default()
     };
+    if let Some(contents) = last.request.contents() {
+        let response_at =
+            |place| exchanges.iter().find(|exchange| count(exchange) == place)?.response.as_ref();
+        let mut run = Contents::of_request(&Members::from(last.request.json()));
+        for (place, content) in contents.into_iter().enumerate() {
+            run.add_said(content, response_at(place).map(Body::json));
+        }
+        if let Some(response) = &last.response {
+            run.response(&Members::from(response.json()));
+        }
+        run.run.metadata.id = metadata.id;
+        run.run.give(runs);
+        return Ok(());
+    }
+    let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
+    let is_lost = response.is_empty() && last.response.is_some();
+    runs.pass_over("last responses without a message", u64::from(is_lost));
     let prompt = if last.is_whole { count(first) } else { 0 };
     let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
     if last.is_whole
