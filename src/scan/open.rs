@@ -34,16 +34,21 @@ impl Compression {
     }
 }
 
+/// Names with which OpenClaw keeps the sessions that were reset or deleted: `a.jsonl.reset.2026-03-09T07-41-35.557Z`.
+const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
+
 /// Returns true if a scan of a directory reads a file of this name. `._` begins the names of files with resource
 /// forks, which macOS writes into archives.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
     };
-    let is_fork = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"._"));
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let is_kept = KEPT.iter().any(|part| name.contains(part));
+    let is_fork = name.starts_with("._");
     match Compression::of(path) {
         _ if is_fork => false,
-        Compression::None => ending(path),
+        Compression::None => is_kept || ending(path),
         _ => path.file_stem().is_some_and(|stem| ending(Path::new(stem))),
     }
 }

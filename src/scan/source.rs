@@ -302,8 +302,20 @@ impl Found {
             }
         }
         inner.sort_unstable_by(|(one, _), (other, _): &(OsString, _)| one.cmp(other));
+        // OpenClaw writes the trajectory of a session, with the same messages, next to it.
+        let session = |name: &OsString| {
+            name.to_str()?
+                .strip_suffix(".trajectory.jsonl")
+                .map(|stem| OsString::from(format!("{stem}.jsonl")))
+        };
+        let is_there = |session: &OsString| inner.binary_search_by(|(name, _)| name.cmp(session)).is_ok();
+        let there: BTreeSet<_> =
+            inner.iter().filter_map(|(name, _)| session(name)).filter(is_there).collect();
         for (name, entry) in inner {
             let path = path.join(&name);
+            if session(&name).is_some_and(|session| there.contains(&session)) {
+                continue;
+            }
             let is_directory = entry.as_ref().map(|entry| entry.is_directory);
             if is_input(Path::new(&name)) || is_directory.unwrap_or_else(|| path.is_dir()) {
                 self.visit(path, entry, visited, false);

@@ -85,8 +85,13 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
     // What macOS stores next to a file is none of its data.
     folder.write("mac/a.json", run("a"));
     folder.write("mac/._a.json", [0, 5, 22, 7]);
+    // Sessions that OpenClaw has put aside.
+    folder.write("mac/b.jsonl.reset.2026-03-09T07-41-35.557Z", run("b"));
+    // A trajectory repeats the session next to it.
+    folder.write("mac/a.jsonl", run("c"));
+    folder.write("mac/a.trajectory.jsonl", run("c"));
     let files = scan(&[folder.path("mac")]);
-    assert_eq!((ids(&files).len(), files.iter().any(|file| !file.errors.is_empty())), (1, false));
+    assert_eq!((ids(&files).len(), files.iter().any(|file| !file.errors.is_empty())), (3, false));
 }
 
 #[cfg(unix)]

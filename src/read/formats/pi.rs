@@ -1,5 +1,5 @@
-//! Sessions of pi and OpenClaw, and the events of `pi --mode json`: messages with calls and their results, as
-//! JSON lines.
+//! Sessions of pi and OpenClaw, the trajectories of OpenClaw, and the events of `pi --mode json`: messages with calls
+//! and their results, as JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             Is(Kind::String, &["toolCallId", "toolName"]),
             Has(&["args"]),
         ]),
+        Says("traceSchema", &["openclaw-trajectory"]),
     ]))],
     reader: Reader::Document(read),
 };
@@ -30,6 +31,15 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
     let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
+    // Each snapshot of a trajectory repeats the messages before it.
+    if let Some(last) = lines.iter().rfind(|line| line.object("data").has("messagesSnapshot")) {
+        let mut branch = Branch::new(last.name("sessionId").map(Cow::into_owned), None);
+        branch.run.model(last.name("modelId"));
+        for message in last.object("data").list("messagesSnapshot") {
+            branch.message(Some(message), None);
+        }
+        return branch.run.give(runs);
+    }
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
     while let Some(first) = rest.first() {
