@@ -13,7 +13,7 @@ use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part,
     ProgressTracker, Report, Shown, UserSays, after_colon, installed, installs, no_call, shell,
 };
-use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
+use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// The default rule: a failed call is blind if an earlier one met the same cause and nothing relevant changed
 /// since.
@@ -32,8 +32,11 @@ pub(super) struct Blindness {
     barred: Barred,
     /// The number of the latest attempt that ran something.
     ran: u64,
-    /// By tool that writes and by program that checks, the number of the latest call that succeeded.
+    /// By tool that writes, by program that checks and by call that has failed, the number of the latest call that
+    /// succeeded.
     went_through: DigestMap<u64>,
+    /// The first [`MOST_CALLS`] calls that have failed.
+    failed: DigestSet,
     user: UserSays,
     baseline: Baseline,
     findings: Vec<Finding>,
@@ -65,6 +68,9 @@ struct Refusal {
 /// How many refusals of one cause, and how many changes, are remembered.
 const REMEMBERED: usize = 16;
 
+/// How many calls that have failed are remembered.
+const MOST_CALLS: usize = 256;
+
 /// The most turns without a call that a message names.
 const NAMED: usize = 3;
 
@@ -87,6 +93,7 @@ impl Blindness {
             barred: Barred::default(),
             ran: 0,
             went_through: DigestMap::default(),
+            failed: DigestSet::default(),
             user: UserSays::default(),
             baseline: Baseline::default(),
             findings: Vec::new(),
@@ -112,14 +119,19 @@ impl Blindness {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
             // If the same file or command is refused again, no change in between counts.
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
-                || !since.map(|(_, change)| change).any(|change| cures(change, failure, earlier))
+                || !since
+                    .map(|(_, change)| change)
+                    .any(|change| cures(change, failure, earlier) && !is_next_edit(change, earlier, call))
         };
+        // A call that went through since may fail again for a cause of its own.
+        let latest = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
         // The user may have done something in between.
         let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
         // A command in between may have created what the earlier read did not find.
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
         let looks_again = |earlier: &Refusal| looks && self.ran > earlier.number;
-        let earlier_turns = earlier_turns.take_while(|earlier| !spoke(earlier) && !looks_again(earlier));
+        let is_new = |earlier: &Refusal| spoke(earlier) || looks_again(earlier) || latest > earlier.number;
+        let earlier_turns = earlier_turns.take_while(|earlier| !is_new(earlier));
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         let mut blind =
@@ -303,7 +315,9 @@ fn installs_all(text: &str) -> bool {
 /// Returns true if a change may have removed the cause of a failure. If something is missing, the change must
 /// name it, install all that the project needs, or edit the script that failed earlier.
 fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
-    let FailureKind::Missing(name) = &failure.kind else { return true };
+    let FailureKind::Missing(name) = &failure.kind else {
+        return !failure.has_unknown_separator();
+    };
     // Installing `numpy` brings `numpy.distutils`.
     let name = name.split('.').next().unwrap_or_default();
     let target = change.call.target.as_deref().map(str::to_lowercase);
@@ -312,6 +326,14 @@ fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
     installs_all(&change.call.text)
         || change.call.text.contains(name)
         || target.is_some_and(|target| target.contains(name) || is_run(&target))
+}
+
+/// Returns true if a change is an edit with the same tool of the file whose edit failed, and the failed one is sent
+/// again. What it looked for is still not there.
+fn is_next_edit(change: &Facts, earlier: &Refusal, now: &Call) -> bool {
+    let edits = now.does == Does::Write && !now.is_shell && now.target.is_some();
+    let is_same_file = change.call.program == now.program && change.call.target == now.target;
+    edits && is_same_file && earlier.call.call.key == now.key
 }
 
 impl Fold for Blindness {
@@ -339,6 +361,12 @@ impl Fold for Blindness {
         let does = attempt.call.call.does;
         if does == Does::Run {
             self.ran = self.number;
+        }
+        let key = attempt.call.call.key;
+        if attempt.failure().is_some() {
+            self.failed.extend(key.filter(|_| self.failed.len() < MOST_CALLS));
+        } else if let Some(key) = key.filter(|key| self.failed.contains(key)) {
+            self.went_through.insert(key, self.number);
         }
         if attempt.failure().is_none() && matches!(does, Does::Run | Does::Write) {
             self.barred = Barred::default();
@@ -370,9 +398,11 @@ impl Fold for Blindness {
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
+        let digests = (self.failed.len() + self.went_through.len()) * 2 * size_of::<(Digest, u64)>();
         let calls = (refusals + self.barred.len() + self.changes.len()) * 512
             + self.user.memory()
-            + self.baseline.memory();
+            + self.baseline.memory()
+            + digests;
         let findings = self.findings.capacity() * FINDING_BYTES;
         self.attempts.memory() + calls + findings
     }

@@ -1,5 +1,6 @@
 //! `loop`: the agent repeats itself without making progress.
 
+mod same_question;
 mod span;
 mod stuck;
 
@@ -19,7 +20,7 @@ named! {
     /// The definition of a loop.
     pub enum LoopDefinition: "definition" {
         /// The agent is stuck: equal calls with equal answers, equal failures, looks that show nothing new,
-        /// or turns without a call.
+        /// turns without a call, or equal questions.
         Stuck = "stuck",
         /// Any action that repeats without progress, regardless of the answer, as published by `BenchTrace`.
         Repeat = "repeat",
@@ -36,7 +37,7 @@ pub struct LoopConfig {
     pub definition: LoopDefinition,
     /// How many equal calls with equal answers, and no change in between, make a loop; at least 2. One fewer
     /// suffices if they are consecutive, or if they write and are not command lines. The same number of turns
-    /// without a call also makes a loop.
+    /// without a call, or of equal questions, also makes a loop.
     pub min_repeats: u64,
     /// The maximum number of other calls with new answers between two of the equal calls.
     pub max_gap: u64,
@@ -132,6 +133,8 @@ named! {
         IdleLooks = "idle_looks",
         /// Turns without a call, each answered by the same message.
         NoCall = "no_call",
+        /// The same question of the agent in answer to different messages, without a call in between.
+        SameQuestion = "same_question",
         /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
         Repeat = "repeat",
     }

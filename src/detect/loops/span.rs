@@ -126,6 +126,9 @@ impl Span {
                     format!("{count} turns without a call got the same message {place}{said}")
                 }
             }
+            LoopKind::SameQuestion => {
+                format!("the agent asked the same {count} times (steps {first}-{last}){}", after_colon(said))
+            }
             LoopKind::IdleLooks => {
                 let is_look = self.call.as_ref().is_some_and(|call| call.call.does == Does::Read);
                 let what = if is_look { "looks" } else { "calls" };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::same_question::SameQuestion;
 use super::span::Span;
 use super::{Loop, LoopConfig, LoopKind};
 use crate::detect::detector::Fold;
@@ -10,9 +11,10 @@ use crate::detect::finding::{Confidence, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, excerpt,
+    Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, UserSays, each_text,
+    excerpt, shell,
 };
-use crate::trace::{Digest, Event, Step, Text};
+use crate::trace::{Action, Actor, Digest, Event, Step, Text};
 
 /// The default rule. Loops that overlap are one finding.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(super) struct Stuck {
     /// Whether no look that brought nothing new was a shell command.
     idle_certain: bool,
     no_call: NoCall,
+    same_question: SameQuestion,
+    user: UserSays,
     spans: Vec<Span>,
     /// The longest span of each kind that is not a loop yet.
     nearest: Vec<Span>,
@@ -51,6 +55,8 @@ impl Stuck {
             idle: (0, 0, false),
             idle_certain: true,
             no_call: NoCall::default(),
+            same_question: SameQuestion::default(),
+            user: UserSays::default(),
             spans: Vec::new(),
             nearest: Vec::new(),
             confirmed: Vec::new(),
@@ -67,27 +73,39 @@ impl Stuck {
         }
     }
 
+    /// Returns true if the user has named the file that a call reads since the agent last read it, as the prompt of a
+    /// schedule does.
+    fn is_asked_for(&self, key: Digest, attempt: &Attempt) -> bool {
+        let call = &attempt.call.call;
+        call.does == Does::Read
+            && self.history.latest(key).is_some_and(|before| self.user.latest > before)
+            && call.target.as_deref().is_some_and(|file| self.user.names(shell::last_part(file)))
+    }
+
     /// Equal calls with equal answers: `min_repeats` with no change in between, or one fewer if they are consecutive or
     /// each writes.
-    fn repeat(&self, now: &Past, attempt: &Attempt) -> Option<(Span, bool)> {
+    fn repeat(&self, now: &Past, attempt: &Attempt, is_gesture: bool) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
+        // A click may turn a page each time, as a look in between may show.
+        let max_gap = if is_gesture { 0 } else { self.config.max_gap };
         let (mut later, mut first) = (now, now);
-        let (mut count, mut idle, mut adjacent, mut in_a_row) = (1, 1, 1, true);
+        let (mut count, mut idle, mut adjacent, mut in_a_row, mut unchanged) = (1, 1, 1, true, true);
         for earlier in self.history.same_calls(now).take(LOOK_BACK) {
             let equal = earlier.outcome.is_some() && earlier.outcome == now.outcome;
-            if !equal || later.novel_before - earlier.novel_after > self.config.max_gap {
+            if !equal || later.novel_before - earlier.novel_after > max_gap {
                 break;
             }
             in_a_row &= later.number - earlier.number == 1 && later.turn.saturating_sub(earlier.turn) <= 2;
             count += 1;
-            idle += u64::from(later.changes_before == earlier.changes_after);
+            unchanged &= later.changes_before == earlier.changes_after;
+            idle += u64::from(unchanged);
             adjacent += u64::from(in_a_row);
             (first, later) = (earlier, earlier);
         }
         let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
         let count = count.max(attempt.excused + 1);
         let polled = attempt.excuse == Some(Excuse::Polling);
-        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 || writes || polled;
+        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !is_gesture || writes || polled;
         // Most calls are made once.
         (count > 1 || is_loop).then(|| {
             let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
@@ -237,17 +255,36 @@ impl Stuck {
     }
 }
 
+/// Returns true if a call clicks, scrolls or presses a key.
+fn is_gesture(action: &Action<'_>) -> bool {
+    const GESTURES: [&str; 8] =
+        ["click", "key", "left_click", "mouse_click", "press", "press_key", "scroll", "swipe"];
+    let mut is_gesture = GESTURES.contains(&action.name);
+    each_text(action, |_, text, _| is_gesture |= GESTURES.contains(&text));
+    is_gesture
+}
+
 impl Fold for Stuck {
     fn observe(&mut self, step: &Step<'_>) {
         let mut found = Vec::new();
         if let Some(attempt) = self.no_call.observe(step) {
             found.extend((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
         }
+        self.user.observe(step);
+        if let Some((count, first)) = self.same_question.observe(step)
+            && let Event::Message(text) = step.event()
+            && count >= self.config.min_repeats
+            && self.config.actors.include(Actor::Agent)
+        {
+            let said = excerpt(&text.head(200), 100);
+            let span = Span::new(LoopKind::SameQuestion, count, (first, step.index()));
+            found.push(Span { said, ..span.certain_if(true) });
+        }
         if let Event::Message(text) = step.event()
             && let Some((attempt, shown)) = self.attempts.answered(step)
             && let Some(now) = self.history.answer(&attempt)
         {
-            let repeat = self.repeat(&now, &attempt);
+            let repeat = self.repeat(&now, &attempt, false);
             found.extend(repeat.and_then(|repeat| self.keep(repeat)).map(|span| Span {
                 shown: Some(shown),
                 said: excerpt(&text.head(200), 60),
@@ -261,8 +298,12 @@ impl Fold for Stuck {
             let attempt = self.attempts.observe(step);
             if let Some(attempt) = attempt.filter(|attempt| attempt.excused >= self.patience(attempt.excuse))
             {
+                if let Some(key) = attempt.call.call.key.filter(|key| self.is_asked_for(*key, &attempt)) {
+                    self.history.forget(key);
+                    self.looks.clear();
+                }
                 let now = self.history.add(&attempt);
-                let repeat = self.repeat(&now, &attempt);
+                let repeat = self.repeat(&now, &attempt, is_gesture(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
                 if attempt.call.call.does != Does::Note {
                     if attempt.failure().is_some() {
@@ -312,6 +353,6 @@ impl Fold for Stuck {
     fn memory(&self) -> usize {
         let attempts = self.history.memory() + self.looks.memory() + self.attempts.memory();
         let spans = self.spans.len() + self.nearest.len() + self.confirmed.len();
-        attempts + spans * 1_024
+        attempts + spans * 1_024 + self.user.memory()
     }
 }

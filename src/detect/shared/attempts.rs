@@ -248,14 +248,20 @@ const RUNNING: [&str; 4] =
     ["still running", "running in the background", "running in background", "process running"];
 const WAITING: [&str; 7] =
     ["queued", "in progress", "in_progress", "not ready", "not yet", "not finished", "not complete"];
-const NEVER_RAN: [&str; 4] =
-    ["sibling tool call errored", "tool call skipped", "tool use skipped", "tool call cancelled"];
+const NEVER_RAN: [&str; 6] = [
+    "sibling tool call errored",
+    "cancelled: parallel tool call",
+    "missing tool result in session history",
+    "tool call skipped",
+    "tool use skipped",
+    "tool call cancelled",
+];
 /// At most how many characters of an answer are searched for these phrases.
 const HEAD: usize = 600;
 
 /// Parts of the phrases above, to skip most answers quickly.
 static HINTS: LazyLock<Hints> = LazyLock::new(|| {
-    let parts = "unning UNNING ueued rogress ot_ready kipped ncelled";
+    let parts = "unning UNNING ueued rogress ot_ready kipped ncelled issing";
     Hints::new(parts.split(' ').chain(["ot ready", "ot yet", "ot finished", "ot complete", "ling tool"]))
 });
 

@@ -106,7 +106,7 @@ impl Failure {
                 && states_failure(call, answer)
                 && !is_echo(call, action, answer)
         };
-        let is_meant = || was_stopped || !call.is_shell && interrupts(action);
+        let is_meant = || was_stopped || interrupts(action);
         if (!is_error || is_meant()) && !answer.is_some_and(states) {
             return None;
         }
@@ -195,6 +195,11 @@ impl Failure {
     /// Returns true if a shell says that it could not parse the line: none of it ran.
     pub(crate) fn is_unparsed(&self) -> bool {
         is_unparsed(&self.line)
+    }
+
+    /// Returns true if Windows PowerShell does not know `&&`. It says so in the language of the system.
+    pub(crate) fn has_unknown_separator(&self) -> bool {
+        ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
     }
 
     /// Returns true if the failure says that `program` is missing.

@@ -11,8 +11,9 @@ static STARTS: Pattern = Pattern::new(
 pub(super) static NONE: Pattern =
     Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");
 /// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
-pub(super) static CLEAN: Pattern =
-    Pattern::new(r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b");
+pub(super) static CLEAN: Pattern = Pattern::new(
+    r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b| is (?:ok|successful)$",
+);
 /// A line that begins with the type of an error.
 pub(super) static TYPED: Pattern =
     Pattern::new(r"^(?:[\w.$]+\.)?[A-Z]\w*(?:Error|Exception|Failure)(?: ?[:(]|$)");
@@ -20,7 +21,7 @@ pub(super) static TYPED: Pattern =
 pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+(?:[A-Z]\w*|error)(?:: |$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
-    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected",
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected|not a valid statement separator|: InvalidEndOfLine$",
 );
 /// A line that states a failure in any of these ways.
 pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
@@ -67,7 +68,7 @@ pub(super) static MISSING: Pattern = Pattern::new(
     r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
 );
 pub(super) static USAGE: Pattern = Pattern::new(
-    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized",
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|not a valid statement separator|: InvalidEndOfLine$",
 );
 /// Statements that the arguments of a structured call do not fit.
 pub(super) static SHAPE: Pattern = Pattern::new(
@@ -79,7 +80,7 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 );
 /// Statements that the desired state already exists.
 pub(super) static DONE: Pattern = Pattern::new(
-    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\bno such process\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\bno such process\b|\bno (?:active|running) (?:session|process|task)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
@@ -96,7 +97,8 @@ pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "rror", "RROR", "ERR_", "ERR!", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
     "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
-    "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed"]));
+    "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed",
+    "separator", "InvalidEnd"]));
 
 /// The same for JSON answers, including those with escaped quotes.
 #[rustfmt::skip]

@@ -193,6 +193,16 @@ impl History {
         Some(*past)
     }
 
+    /// Returns the step of the latest attempt with a key.
+    pub(crate) fn latest(&self, key: Digest) -> Option<u64> {
+        Some(self.at(*self.by_key.get(&key)?)?.step)
+    }
+
+    /// Makes the next attempt with a key the first.
+    pub(crate) fn forget(&mut self, key: Digest) {
+        self.by_key.remove(&key);
+    }
+
     /// Returns the line that stated a failure most often.
     pub(crate) fn said(&self, failure: Digest) -> Option<&Said> {
         self.said.get(&failure)?.iter().rev().max_by_key(|said| said.times)

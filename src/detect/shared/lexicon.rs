@@ -26,7 +26,7 @@ macro_rules! lists {
 
 lists! {
     /// In the name of a tool: it records a plan or a thought, wherever the word stands.
-    NOTES: "memory note notes plan task think thought todo todos";
+    NOTES: "intent memory note notes plan task think thought todo todos";
     /// In the name of a tool: it looks at something. If the name has words of this list and the next,
     /// the first of them decides.
     LOOKS: "browse calculate cat check count describe examine fetch find get glob go goto grep health info inspect list \
@@ -61,7 +61,7 @@ lists! {
     /// In the name of an argument: it names what a call is not about.
     ASIDE: "account card customer method pay payment session timeout user";
     /// A program that reads.
-    READS: "Get-ChildItem Get-Command Get-Content Get-Item Select-String Test-Path [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
+    READS: "Get-ChildItem Get-Command Get-Content Get-Item Measure-Object Select-String Sort-Object Test-Path Where-Object [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
         id jq less ls lsof more nl od pgrep pidof printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail \
         test tr tree type uname uniq wc whereis which whoami xxd";
     /// A program that changes something. A program in neither list runs something.

@@ -151,12 +151,13 @@ impl Shown {
     }
 
     /// Like [`Shown::of`], with the arguments of a structured call that names no file, or a command line that the
-    /// harness refused as a whole.
+    /// harness refused, or PowerShell could not parse, as a whole.
     pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
         let is_plain = !call.call.is_shell && call.call.target.is_none() && action.name.trim() == &*call.tool;
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
         let refused = |failure: &Failure| {
-            failure.is_flagged && failure.kind == FailureKind::Refused && call.call.is_shell
+            let refused = failure.is_flagged && failure.kind == FailureKind::Refused;
+            call.call.is_shell && (refused || failure.has_unknown_separator())
         };
         let is_refused = call.failure.as_deref().is_some_and(refused);
         let line = is_refused.then(|| arguments::Given::by(action, true).line).flatten();

@@ -26,8 +26,8 @@ pub(crate) struct UserSays {
     pub(crate) resumes: bool,
 }
 
-/// The beginnings of messages that say that the user stopped the agent.
-const STOPS: [&str; 2] = ["[Request interrupted by user", "<turn_aborted>"];
+/// The beginnings of messages that say that the user or the harness stopped the agent.
+const STOPS: [&str; 3] = ["[Request interrupted by user", "<turn_aborted>", "Request was aborted"];
 /// The beginning of a message that sums up an earlier session.
 const RESUMES: &str = "This session is being continued from a previous conversation";
 
@@ -36,11 +36,12 @@ impl UserSays {
     pub(crate) fn observe(&mut self, step: &Step<'_>) {
         self.resumes = false;
         let Event::Message(text) = step.event() else { return };
+        let is_stop = step.actor() != Actor::Agent && STOPS.iter().any(|start| text.starts_with(start));
+        self.stopped |= is_stop;
         let is_short = text.len() <= 100;
         if step.actor() != Actor::User || text.is_empty() || is_short && COURTESY.is_match(&text.to_str()) {
             return;
         }
-        self.stopped |= STOPS.iter().any(|start| text.starts_with(start));
         self.messages += 1;
         self.resumes = text.starts_with(RESUMES);
         self.latest = step.index();
@@ -51,6 +52,11 @@ impl UserSays {
     /// Returns true if the last of these messages names a value with a digit from the arguments.
     pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
         names_value(action, &self.text)
+    }
+
+    /// Returns true if the last of these messages names a file.
+    pub(crate) fn names(&self, file: &str) -> bool {
+        file.contains('.') && memchr::memmem::find(&self.text, file.as_bytes()).is_some()
     }
 
     /// Returns an estimate of the bytes held.

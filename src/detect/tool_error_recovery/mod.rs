@@ -6,11 +6,12 @@ mod purpose;
 mod unsent;
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
-use goals::Goals;
+use goals::{End, Goals};
 use purpose::{CHANGE, INSTALL};
 use unsent::Unsent;
 
@@ -22,7 +23,7 @@ use super::measures::Measure;
 use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, PollingCall,
+    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
     TransientRules, UserSays,
 };
 use crate::error::{Error, Result};
@@ -188,6 +189,12 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
         .confidence(Confidence::Likely)
 }
 
+/// Words with which an agent says that it could not do something, in lower case.
+#[rustfmt::skip]
+static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "cannot", "can't", "can’t", "could not",
+    "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed", "blocked",
+    "denied", "rejected"]));
+
 /// The default rule. Failed checks are judged separately; most other failures belong to goals.
 #[derive(Debug)]
 struct Recovery {
@@ -199,6 +206,8 @@ struct Recovery {
     unsent: Unsent,
     no_call: NoCall,
     user: UserSays,
+    /// Whether the agent's last step says that it could not do something, after a failure.
+    is_confessed: bool,
 }
 
 impl Recovery {
@@ -212,7 +221,12 @@ impl Recovery {
             unsent: Unsent::default(),
             no_call: NoCall::default(),
             user: UserSays::default(),
+            is_confessed: false,
         }
+    }
+
+    fn end(&self) -> End {
+        End { asked: self.user.latest, is_stopped: self.user.stopped, is_confessed: self.is_confessed }
     }
 
     fn attempt(&mut self, attempt: &Attempt, action: &Action<'_>) {
@@ -282,11 +296,12 @@ impl Fold for Recovery {
             }
             if step.actor() == Actor::Agent {
                 self.goals.message(step.index(), *text);
+                self.is_confessed |= self.goals.any_waiting() && CONFESSES.occur_in(&text.to_str());
             }
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
-        self.user.stopped = false;
+        (self.user.stopped, self.is_confessed) = (false, false);
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
         if let Some(attempt) = attempt.filter(|attempt| !attempt.polls) {
@@ -302,12 +317,12 @@ impl Fold for Recovery {
     fn verdict(&self) -> Verdict {
         let failing = self.checks.finding(self.user.stopped);
         let last_check = failing.as_ref().map(|finding| finding.last);
-        let mut findings = self.goals.findings(self.user.latest, last_check);
+        let mut findings = self.goals.findings(self.end(), last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
         findings.extend(self.unsent.findings());
         findings.sort_by_key(|finding| (finding.first, finding.last));
-        let (goals, reached, open) = self.goals.counts(self.user.latest);
+        let (goals, reached, open) = self.goals.counts(self.end());
         // All checks together count as one goal, if any of them failed.
         let goals = goals + a_check_failed + self.unsent.all;
         let reached =
@@ -329,7 +344,7 @@ impl Fold for Recovery {
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
-        self.goals.near_misses(self.user.latest)
+        self.goals.near_misses(self.end())
     }
 
     fn memory(&self) -> usize {

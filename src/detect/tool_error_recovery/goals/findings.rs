@@ -1,6 +1,6 @@
 //! The findings on the goals that are open at the end of a run.
 
-use super::{Goal, Goals};
+use super::{End, Goal, Goals};
 use crate::detect::finding::Finding;
 use crate::detect::shared::after_colon;
 use crate::detect::tool_error_recovery::{OpenReason, finding};
@@ -23,16 +23,16 @@ impl<'g> Group<'g> {
 
 impl Goals {
     /// Returns the findings on open goals. Failed look-ups with the same tool form one finding, as do the
-    /// failures before a hand-over and those at the end of the run. `asked` is the step of the user's latest
-    /// request, and `failing` that of the last failed check.
+    /// failures before a hand-over and those at the end of the run. `failing` is the step of the last
+    /// failed check.
     pub(in crate::detect::tool_error_recovery) fn findings(
         &self,
-        asked: u64,
+        end: End,
         failing: Option<u64>,
     ) -> Vec<Finding> {
         let mut groups: Vec<(OpenReason, Group<'_>)> = Vec::new();
         for goal in &self.all {
-            let Some(reason) = self.open_reason(goal, asked) else { continue };
+            let Some(reason) = self.open_reason(goal, end) else { continue };
             let joins = |group: &&mut (OpenReason, Group<'_>)| {
                 group.0 == reason
                     && match reason {

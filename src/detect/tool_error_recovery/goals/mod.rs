@@ -27,7 +27,20 @@ struct Goal {
     /// How often each call failed.
     calls: Vec<(Option<Digest>, u64)>,
     lines: Lines,
+    /// The file of the latest call.
+    file: Option<String>,
     state: GoalState,
+}
+
+/// How a run ends, or has ended so far.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// The step of the user's latest request.
+    pub(super) asked: u64,
+    /// Whether the agent was stopped.
+    pub(super) is_stopped: bool,
+    /// Whether the agent's last word is that it could not do something.
+    pub(super) is_confessed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +99,7 @@ static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apol
     "can't", "can’t", "couldn't", "couldn’t", "could not", "wasn't", "wasn’t", "was not", "won't", "won’t", "didn't",
     "didn’t", "did not", "error", "fail", "issue", "problem", "insufficient", "refus", "reject",
     "declin", "unsuccessful", "block", "missing", "however", "instead", "limitation", "not possible", "not available",
-    "not found", "not allow", "not enough"]));
+    "not found", "not allow", "not enough", "please provide", "i need"]));
 
 impl Goals {
     pub(super) fn new(min_attempts: u64) -> Self {
@@ -106,14 +119,19 @@ impl Goals {
         }
     }
 
+    /// Returns true if a goal is waiting.
+    pub(super) fn any_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
     /// Notes a message of the agent, if a failure has not been admitted yet.
     pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
-        if !self.unadmitted {
+        if self.waiting == 0 {
             return;
         }
         let text = text.to_str();
         // The words of admission are English, so only English messages count.
-        if [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
+        if self.unadmitted && [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
             self.spoke = Some(step);
         }
         if ADMITS.occur_in(&text) {
@@ -175,6 +193,10 @@ impl Goals {
         shown.retain(|file| !self.changed.contains(&Digest::of_text(file)));
         if !shown.is_empty() {
             self.reach_where(|goal| goal.is_shell && !goal.targets.is_disjoint(&shown));
+        }
+        // A file that could not be read was made instead.
+        if call.does == Does::Write && call.target.is_some() {
+            self.reach_where(|goal| goal.does == Does::Read && goal.file == call.target);
         }
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         // A search in the shell, such as `find`, does what the file search tool could not.
@@ -254,6 +276,7 @@ impl Goals {
                 targets: BTreeSet::new(),
                 calls: Vec::new(),
                 lines: Lines::default(),
+                file: None,
                 state: GoalState::Elsewhere,
             });
             next
@@ -262,6 +285,7 @@ impl Goals {
         self.waiting += usize::from(!goal.is_waiting());
         let is_there = attempt.failure().is_some_and(|failure| failure.kind != FailureKind::NoTool);
         self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
+        goal.file.clone_from(&call.target);
         goal.state = GoalState::Waiting;
         goal.place.1 = attempt.told_at;
         goal.failures += 1;
@@ -278,8 +302,8 @@ impl Goals {
         }
     }
 
-    /// Returns why a goal is left open at the end, if it is. `asked` is the step of the user's latest request.
-    fn open_reason(&self, goal: &Goal, asked: u64) -> Option<OpenReason> {
+    /// Returns why a goal is left open at the end, if it is. `end` is how the run ends.
+    fn open_reason(&self, goal: &Goal, end: End) -> Option<OpenReason> {
         if !goal.is_waiting() {
             return None;
         }
@@ -293,11 +317,16 @@ impl Goals {
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
-        if turns >= 2 && goal.is_shell && asked > last {
+        let handed_over = is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look));
+        // The agent was stopped before it could try anything else, or said that it could not do it.
+        let is_excused = goal.is_shell && end.asked > last
+            || turns < min && end.is_stopped
+            || goal.is_shell && end.is_confessed;
+        if turns >= 2 && is_excused && !handed_over {
             None
         } else if turns >= 2 {
             Some(OpenReason::NeverThrough)
-        } else if is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look)) {
+        } else if handed_over {
             Some(OpenReason::HandedOver)
         } else if is_tool && since(self.spoke) && !since(self.admitted) && !since(self.new_look) {
             Some(OpenReason::PassedOver)
@@ -310,10 +339,10 @@ impl Goals {
 
     /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups count
     /// only if they are open.
-    pub(super) fn counts(&self, asked: u64) -> (u64, u64, u64) {
+    pub(super) fn counts(&self, end: End) -> (u64, u64, u64) {
         let (mut all, mut reached, mut open) = (0, 0, 0);
         for goal in &self.all {
-            let is_open = self.open_reason(goal, asked).is_some();
+            let is_open = self.open_reason(goal, end).is_some();
             let counts = goal.does != Does::Read || is_open;
             all += u64::from(counts);
             reached += u64::from(counts && goal.state == GoalState::Reached);
@@ -323,9 +352,9 @@ impl Goals {
     }
 
     /// Returns the goals that are waiting but do not count as open yet.
-    pub(super) fn near_misses(&self, asked: u64) -> Vec<NearMiss> {
+    pub(super) fn near_misses(&self, end: End) -> Vec<NearMiss> {
         let waiting =
-            self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, asked).is_none());
+            self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, end).is_none());
         let near = waiting.map(|goal| {
             // A look-up is in vain when one call has failed twice; any other goal is open after two tries.
             let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
