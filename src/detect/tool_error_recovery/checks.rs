@@ -135,8 +135,7 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of
-    /// them. None if the user stopped the agent after it changed something to
-    /// clear them.
+    /// them. None if the user stopped the agent after it changed something to clear them.
     fn failing(&self, is_stopped: bool) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")

@@ -206,7 +206,7 @@ struct Recovery {
     unsent: Unsent,
     no_call: NoCall,
     user: UserSays,
-    /// Whether the agent's last step says that it could not do something, after a failure.
+    /// Whether the agent has said since its last call that it could not do something.
     is_confessed: bool,
 }
 

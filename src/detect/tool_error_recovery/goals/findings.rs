@@ -23,8 +23,7 @@ impl<'g> Group<'g> {
 
 impl Goals {
     /// Returns the findings on open goals. Failed look-ups with the same tool form one finding, as do the
-    /// failures before a hand-over and those at the end of the run. `failing` is the step of the last
-    /// failed check.
+    /// failures before a hand-over and those at the end of the run. `failing` is the step of the last failed check.
     pub(in crate::detect::tool_error_recovery) fn findings(
         &self,
         end: End,

@@ -39,7 +39,7 @@ pub(super) struct End {
     pub(super) asked: u64,
     /// Whether the agent was stopped.
     pub(super) is_stopped: bool,
-    /// Whether the agent's last word is that it could not do something.
+    /// Whether the agent ends by saying that it could not do something.
     pub(super) is_confessed: bool,
 }
 
@@ -126,12 +126,12 @@ impl Goals {
 
     /// Notes a message of the agent, if a failure has not been admitted yet.
     pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
-        if self.waiting == 0 {
+        if !self.unadmitted {
             return;
         }
         let text = text.to_str();
         // The words of admission are English, so only English messages count.
-        if self.unadmitted && [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
+        if [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
             self.spoke = Some(step);
         }
         if ADMITS.occur_in(&text) {
