@@ -75,30 +75,24 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
-/// Returns the text of an uncompressed file. UTF-16 is recognised by its byte order mark and decoded.
-fn plain(mut file: File) -> Result<Box<dyn Read>> {
-    Ok(if is_utf16(&mut file)? { decoded(file) } else { Box::new(file) })
+/// Returns the text of an uncompressed file. UTF-16 is decoded.
+fn plain(file: File) -> Result<Box<dyn Read>> {
+    #[cfg(feature = "compression")]
+    if is_utf16(&file)? {
+        return Ok(Box::new(encoding_rs_io::DecodeReaderBytes::new(file)));
+    }
+    Ok(Box::new(file))
 }
 
 /// Returns true if a file begins with the byte order mark of UTF-16. A pipe is not looked into.
-fn is_utf16(file: &mut File) -> Result<bool> {
-    if cfg!(not(feature = "compression")) || !file.metadata()?.is_file() {
+fn is_utf16(mut file: &File) -> Result<bool> {
+    if !file.metadata()?.is_file() {
         return Ok(false);
     }
     let mut mark = Vec::with_capacity(2);
-    file.by_ref().take(2).read_to_end(&mut mark)?;
+    file.take(2).read_to_end(&mut mark)?;
     file.rewind()?;
     Ok(matches!(*mark, [0xff, 0xfe] | [0xfe, 0xff]))
-}
-
-#[cfg(feature = "compression")]
-fn decoded(file: File) -> Box<dyn Read> {
-    Box::new(encoding_rs_io::DecodeReaderBytes::new(file))
-}
-
-#[cfg(not(feature = "compression"))]
-fn decoded(file: File) -> Box<dyn Read> {
-    Box::new(file)
 }
 
 /// The greatest offset, in bytes, to which input is read and discarded.
@@ -109,7 +103,7 @@ const MOST_PASSED: u64 = 8 << 20;
 pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     if Compression::of(path) == Compression::None {
         let mut file = File::open(path).ok()?;
-        if !is_utf16(&mut file).ok()? {
+        if !is_utf16(&file).ok()? {
             file.seek(SeekFrom::Start(offset)).ok()?;
             return Some(Box::new(file));
         }

@@ -302,18 +302,17 @@ impl Found {
             }
         }
         inner.sort_unstable_by(|(one, _), (other, _): &(OsString, _)| one.cmp(other));
-        // OpenClaw writes the trajectory of a session, with the same messages, next to it.
-        let session = |name: &OsString| {
-            name.to_str()?
-                .strip_suffix(".trajectory.jsonl")
-                .map(|stem| OsString::from(format!("{stem}.jsonl")))
+        let is_there =
+            |name: &str| inner.binary_search_by(|(other, _)| (**other).cmp(OsStr::new(name))).is_ok();
+        let repeats = |name: &OsString| {
+            let stem = name.to_str().and_then(|name| name.strip_suffix(".trajectory.jsonl"));
+            stem.is_some_and(|stem| is_there(&format!("{stem}.jsonl")) && is_trajectory(&path.join(name)))
         };
-        let is_there = |session: &OsString| inner.binary_search_by(|(name, _)| name.cmp(session)).is_ok();
-        let there: BTreeSet<_> =
-            inner.iter().filter_map(|(name, _)| session(name)).filter(is_there).collect();
+        let told: BTreeSet<OsString> =
+            inner.iter().map(|(name, _)| name).filter(|name| repeats(name)).cloned().collect();
         for (name, entry) in inner {
             let path = path.join(&name);
-            if session(&name).is_some_and(|session| there.contains(&session)) {
+            if told.contains(&name) {
                 continue;
             }
             let is_directory = entry.as_ref().map(|entry| entry.is_directory);
@@ -343,6 +342,13 @@ impl Found {
 fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
     let path = (folder.file_name()? == "simulations").then(|| folder.with_file_name("results.json"))?;
     path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))
+}
+
+/// Returns true if a file is a trajectory of OpenClaw, which repeats the session next to it.
+fn is_trajectory(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut head));
+    read.is_ok() && memchr::memmem::find(&head, b"openclaw-trajectory").is_some()
 }
 
 fn is_header(path: &Path) -> bool {

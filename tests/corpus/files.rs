@@ -82,16 +82,24 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
     let big = run("b").encode_utf16().flat_map(u16::to_be_bytes).collect();
     let big = folder.write("big.json", [vec![0xfe, 0xff], big].concat());
     assert_eq!(ids(&scan(&[big, little, marked])), ["b", "a", "a"]);
+}
+
+#[test]
+fn a_directory_is_read_without_copies_and_resource_forks() {
+    let folder = Folder::new("copies");
+    folder.write("a.json", run("a"));
     // What macOS stores next to a file is none of its data.
-    folder.write("mac/a.json", run("a"));
-    folder.write("mac/._a.json", [0, 5, 22, 7]);
-    // Sessions that OpenClaw has put aside.
-    folder.write("mac/b.jsonl.reset.2026-03-09T07-41-35.557Z", run("b"));
-    // A trajectory repeats the session next to it.
-    folder.write("mac/a.jsonl", run("c"));
-    folder.write("mac/a.trajectory.jsonl", run("c"));
-    let files = scan(&[folder.path("mac")]);
-    assert_eq!((ids(&files).len(), files.iter().any(|file| !file.errors.is_empty())), (3, false));
+    folder.write("._a.json", [0, 5, 22, 7]);
+    // A session that OpenClaw has put aside, and one with its trajectory.
+    folder.write("b.jsonl.reset.2026-03-09T07-41-35.557Z", run("b"));
+    folder.write("c.jsonl", run("c"));
+    folder.write("c.trajectory.jsonl", r#"{"traceSchema": "openclaw-trajectory", "type": "session.ended"}"#);
+    // Other tools may give the name to something else.
+    folder.write("d.jsonl", run("d"));
+    folder.write("d.trajectory.jsonl", run("e"));
+    let files = scan(&[folder.path("")]);
+    assert_eq!(ids(&files), ["a", "b", "c", "d", "e"]);
+    assert!(files.iter().all(|file| file.errors.is_empty()));
 }
 
 #[cfg(unix)]

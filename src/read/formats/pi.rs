@@ -31,14 +31,8 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
     let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
-    // Each snapshot of a trajectory repeats the messages before it.
-    if let Some(last) = lines.iter().rfind(|line| line.object("data").has("messagesSnapshot")) {
-        let mut branch = Branch::new(last.name("sessionId").map(Cow::into_owned), None);
-        branch.run.model(last.name("modelId"));
-        for message in last.object("data").list("messagesSnapshot") {
-            branch.message(Some(message), None);
-        }
-        return branch.run.give(runs);
+    if lines.iter().any(|line| line.object("data").has("messagesSnapshot")) {
+        return trajectory(&lines, runs);
     }
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
@@ -49,6 +43,37 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         session_of(session, runs);
         rest = others;
     }
+}
+
+/// Reads the trajectory of a session. A snapshot repeats earlier messages, but only the first few dozen of a long
+/// session, so the messages of all snapshots are put in order by time.
+fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
+    let (mut known, mut messages, mut left_out) = (BTreeSet::new(), Vec::new(), 0);
+    let mut branch =
+        Branch::new(lines.iter().find_map(|line| line.name("sessionId")).map(Cow::into_owned), None);
+    branch.run.model(lines.iter().find_map(|line| line.name("modelId")));
+    for line in lines {
+        let data = line.object("data");
+        for message in data.objects("messagesSnapshot") {
+            // The last item of a snapshot that was cut says how many there were.
+            if let Some(length) = message.get("originalLength").and_then(Raw::integer) {
+                left_out = left_out.max(u64::try_from(length).unwrap_or(0));
+                continue;
+            }
+            let key =
+                ["timestamp", "role", "toolCallId"].map(|key| message.get(key).map(|value| value.spelling()));
+            if known.insert(key) {
+                messages.push(message);
+            }
+        }
+    }
+    messages.sort_by_key(|message| message.get("timestamp").and_then(time::of_milliseconds));
+    let left_out = left_out.saturating_sub(messages.len() as u64);
+    for message in &messages {
+        branch.read(message, None);
+    }
+    branch.run.pass_over("messages that the recorder left out of its snapshots", left_out);
+    branch.run.give(runs);
 }
 
 /// Reads the lines of one session.
@@ -189,10 +214,15 @@ impl<'a> Branch<'a> {
     }
 
     fn message(&mut self, message: Option<Raw<'a>>, time: Option<u64>) {
-        let Some(message) = message.map(Members::from) else { return };
+        if let Some(message) = message {
+            self.read(&Members::from(message), time);
+        }
+    }
+
+    fn read(&mut self, message: &Members<'a>, time: Option<u64>) {
         self.run.time(message.get("timestamp").and_then(time::of_milliseconds).or(time));
         match message.name("role").as_deref() {
-            Some("assistant") => self.response(&message),
+            Some("assistant") => self.response(message),
             Some("toolResult") => {
                 let id = message.name("toolCallId");
                 if !id.as_ref().is_some_and(|id| repeats(&mut self.answered, id)) {
@@ -201,7 +231,7 @@ impl<'a> Branch<'a> {
                     self.run.answer_with(id, answer);
                 }
             }
-            Some("bashExecution") => self.command(&message),
+            Some("bashExecution") => self.command(message),
             Some("user") => self.run.say(Actor::User, message.message("content")),
             Some("system") => self.run.say(Actor::System, message.message("content")),
             Some(_) => {
