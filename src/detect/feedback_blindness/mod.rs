@@ -1,6 +1,7 @@
 //! `feedback_blindness`: the agent repeats what was just refused.
 
 mod barred;
+mod refusal;
 mod same_cause;
 
 use std::sync::Arc;

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::barred::{Barred, PROGRAMS};
+use super::refusal::Refusal;
 use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
 use crate::detect::detector::Fold;
 use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, Meaning, NoCall, Part,
-    ProgressTracker, Report, Shown, UserSays, after_colon, installed, installs, no_call, shell,
+    Attempt, Attempts, Baseline, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Report,
+    Shown, UserSays, after_colon, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -53,16 +54,6 @@ struct Refused {
     /// The number of calls before the first turn without a call, and before the last one.
     calls: (u64, u64),
     is_reported: bool,
-}
-
-#[derive(Debug)]
-struct Refusal {
-    step: u64,
-    turn: u64,
-    number: u64,
-    wording: Digest,
-    form: u64,
-    call: Arc<Facts>,
 }
 
 /// How many refusals of one cause, and how many changes, are remembered.
@@ -119,9 +110,7 @@ impl Blindness {
             let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
             // If the same file or command is refused again, no change in between counts.
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
-                || !since
-                    .map(|(_, change)| change)
-                    .any(|change| cures(change, failure, earlier) && !is_next_edit(change, earlier, call))
+                || !since.map(|(_, change)| change).any(|change| earlier.is_cured_by(change, &now, failure))
         };
         // A call that went through since may fail again for a cause of its own.
         let latest = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
@@ -234,106 +223,6 @@ impl Blindness {
             self.findings.push(finding.confidence(Confidence::Likely));
         }
     }
-}
-
-impl Refusal {
-    /// Returns true if both calls write the same file and failed with the same wording.
-    fn writes_as(&self, now: &Self) -> bool {
-        let (before, call) = (&self.call.call, &now.call.call);
-        let same_file =
-            call.target.as_deref().is_some() && before.target.as_deref() == call.target.as_deref();
-        let has_words = self.call.failure.as_ref().is_some_and(|failure| !failure.line.is_empty());
-        call.does == Does::Write && same_file && has_words && self.wording == now.wording
-    }
-
-    /// Returns true if both calls write the same file, or the harness refused the same command in both. In either
-    /// case, the wording of the failures must be the same.
-    fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
-        let (before, call) = (&self.call.call, &now.call.call);
-        // Only the beginning of a long command is known. A command line narrowed to commands that only read is
-        // a new attempt.
-        let runs = |part: &Part| {
-            !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
-        };
-        let is_narrowed = call.does == Does::Read && call.parts.len() < before.parts.len();
-        let same_command = call.is_shell && failure.is_flagged && !is_narrowed && call.parts.iter().any(runs);
-        self.writes_as(now) || same_command && self.wording == now.wording
-    }
-
-    /// Returns true if a later call is the same, meets a cause that does not depend on the call, or fails with the
-    /// same wording on the same file or command.
-    fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
-        let (before, call) = (&self.call.call, &now.call.call);
-        // A different view of the same failure is news: `pytest | tail` after `pytest`.
-        let has_cause =
-            matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
-        let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
-        let same_call =
-            call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
-        same_call
-            || match &failure.kind {
-                FailureKind::Usage if call.is_shell => true,
-                // `python -c "import numpy"` checks whether the module is there now.
-                FailureKind::Missing(_) if call.is_shell => {
-                    let sets_path = call.text.contains("export path=");
-                    // `pip install setuptools && python setup.py build`
-                    let installs_more =
-                        !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
-                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
-                }
-                FailureKind::Refused => self.is_refused_as(now, failure),
-                _ => !call.is_shell && self.writes_as(now),
-            }
-    }
-}
-
-/// Returns true if the last command of a line installs something.
-fn ends_installing(call: &Call) -> bool {
-    call.last_program().split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
-}
-
-/// Returns true if a command only imports modules and prints text or versions.
-fn is_probe(command: &str) -> bool {
-    let Some((_, code)) = command.split_once(" -c ") else { return false };
-    let code = code.trim_start_matches(['\'', '"']);
-    let prints =
-        |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
-    let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");
-    code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
-}
-
-/// Returns true if a command line installs everything that a project needs (`uv sync`, `npm ci`): it names no packages,
-/// or only files and folders.
-fn installs_all(text: &str) -> bool {
-    let installs =
-        |command: &str| ["ci", "install", "sync"].contains(&command.split(' ').nth(1).unwrap_or_default());
-    let packages = installed(text);
-    let is_file = |name: &String| name.contains(['.', '/']) || Meaning::of(name).is(Meaning::INSTALLER);
-    text.split(" ; ").any(installs) && !packages.is_empty() && packages.iter().all(is_file)
-}
-
-/// Returns true if a change may have removed the cause of a failure. If something is missing, the change must
-/// name it, install all that the project needs, or edit the script that failed earlier.
-fn cures(change: &Facts, failure: &Failure, earlier: &Refusal) -> bool {
-    let FailureKind::Missing(name) = &failure.kind else {
-        return !failure.has_unknown_separator();
-    };
-    // Installing `numpy` brings `numpy.distutils`.
-    let name = name.split('.').next().unwrap_or_default();
-    let target = change.call.target.as_deref().map(str::to_lowercase);
-    let is_run =
-        |target: &str| failure.is_raised() && earlier.call.call.text.contains(shell::last_part(target));
-    installs_all(&change.call.text)
-        || change.call.text.contains(name)
-        || target.is_some_and(|target| target.contains(name) || is_run(&target))
-}
-
-/// Returns true if a change is an edit with the same tool of the file whose edit failed, and the failed one is sent
-/// again. What it looked for is still not there.
-fn is_next_edit(change: &Facts, earlier: &Refusal, now: &Call) -> bool {
-    let edits = now.does == Does::Write && !now.is_shell && now.target.is_some();
-    let is_same_file = change.call.program == now.program && change.call.target == now.target;
-    edits && is_same_file && earlier.call.call.key == now.key
 }
 
 impl Fold for Blindness {

@@ -1,0 +1,121 @@
+//! Failed calls: whether a later one repeats them, and what may have removed their cause.
+
+use std::sync::Arc;
+
+use crate::detect::shared::{
+    Call, Does, Facts, Failure, FailureKind, Meaning, Part, installed, installs, shell,
+};
+use crate::trace::Digest;
+
+/// A call that failed.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) step: u64,
+    pub(super) turn: u64,
+    /// The number of attempts up to it.
+    pub(super) number: u64,
+    pub(super) wording: Digest,
+    pub(super) form: u64,
+    pub(super) call: Arc<Facts>,
+}
+
+impl Refusal {
+    /// Returns true if both calls write the same file and failed with the same wording.
+    fn writes_as(&self, now: &Self) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        let same_file =
+            call.target.as_deref().is_some() && before.target.as_deref() == call.target.as_deref();
+        let has_words = self.call.failure.as_ref().is_some_and(|failure| !failure.line.is_empty());
+        call.does == Does::Write && same_file && has_words && self.wording == now.wording
+    }
+
+    /// Returns true if both calls write the same file, or the harness refused the same command in both. In either
+    /// case, the wording of the failures must be the same.
+    pub(super) fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        // Only the beginning of a long command is known. A command line narrowed to commands that only read is
+        // a new attempt.
+        let runs = |part: &Part| {
+            !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
+        };
+        let is_narrowed = call.does == Does::Read && call.parts.len() < before.parts.len();
+        let same_command = call.is_shell && failure.is_flagged && !is_narrowed && call.parts.iter().any(runs);
+        self.writes_as(now) || same_command && self.wording == now.wording
+    }
+
+    /// Returns true if a later call is the same, meets a cause that does not depend on the call, or fails with the
+    /// same wording on the same file or command.
+    pub(super) fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
+        let (before, call) = (&self.call.call, &now.call.call);
+        // A different view of the same failure is news: `pytest | tail` after `pytest`.
+        let has_cause =
+            matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
+        let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
+        let same_call =
+            call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
+        same_call
+            || match &failure.kind {
+                FailureKind::Usage if call.is_shell => true,
+                // `python -c "import numpy"` checks whether the module is there now.
+                FailureKind::Missing(_) if call.is_shell => {
+                    let sets_path = call.text.contains("export path=");
+                    // `pip install setuptools && python setup.py build`
+                    let installs_more =
+                        !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
+                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
+                }
+                FailureKind::Refused => self.is_refused_as(now, failure),
+                _ => !call.is_shell && self.writes_as(now),
+            }
+    }
+
+    /// Returns true if a change may have removed the cause of a failure that comes again. If something is missing, the
+    /// change must name it, install all that the project needs, or edit the script that failed earlier.
+    pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
+        let FailureKind::Missing(name) = &failure.kind else {
+            return !failure.has_unknown_separator() && !self.is_followed_by(change, now);
+        };
+        // Installing `numpy` brings `numpy.distutils`.
+        let name = name.split('.').next().unwrap_or_default();
+        let target = change.call.target.as_deref().map(str::to_lowercase);
+        let is_run =
+            |target: &str| failure.is_raised() && self.call.call.text.contains(shell::last_part(target));
+        installs_all(&change.call.text)
+            || change.call.text.contains(name)
+            || target.is_some_and(|target| target.contains(name) || is_run(&target))
+    }
+
+    /// Returns true if a change is the next edit, with the same tool, of the file whose edit failed, and the failed one
+    /// is sent again. What it looked for is still not there.
+    fn is_followed_by(&self, change: &Facts, now: &Self) -> bool {
+        let call = &now.call.call;
+        let edits = call.does == Does::Write && !call.is_shell && call.target.is_some();
+        let is_same_file = change.call.program == call.program && change.call.target == call.target;
+        edits && is_same_file && self.call.call.key == call.key
+    }
+}
+
+/// Returns true if the last command of a line installs something.
+fn ends_installing(call: &Call) -> bool {
+    call.last_program().split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
+}
+
+/// Returns true if a command only imports modules and prints text or versions.
+fn is_probe(command: &str) -> bool {
+    let Some((_, code)) = command.split_once(" -c ") else { return false };
+    let code = code.trim_start_matches(['\'', '"']);
+    let prints =
+        |part: &str| part.starts_with("print('") || part.starts_with("print(\"") || part.contains(".__");
+    let imports = |part: &str| part.starts_with("import ") || part.starts_with("from ");
+    code.split(';').map(str::trim).all(|part| imports(part) || prints(part))
+}
+
+/// Returns true if a command line installs everything that a project needs (`uv sync`, `npm ci`): it names no packages,
+/// or only files and folders.
+fn installs_all(text: &str) -> bool {
+    let installs =
+        |command: &str| ["ci", "install", "sync"].contains(&command.split(' ').nth(1).unwrap_or_default());
+    let packages = installed(text);
+    let is_file = |name: &String| name.contains(['.', '/']) || Meaning::of(name).is(Meaning::INSTALLER);
+    text.split(" ; ").any(installs) && !packages.is_empty() && packages.iter().all(is_file)
+}
