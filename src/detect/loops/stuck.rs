@@ -84,9 +84,10 @@ impl Stuck {
 
     /// Equal calls with equal answers: `min_repeats` with no change in between, or one fewer if they are consecutive or
     /// each writes.
-    fn repeat(&self, now: &Past, attempt: &Attempt, is_gesture: bool) -> Option<(Span, bool)> {
+    fn repeat(&self, now: &Past, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
-        // A click may turn a page each time, as a look in between may show.
+        // A click may turn a page each time, as a look in between may show. Most calls are made once.
+        let is_gesture = self.history.same_calls(now).next().is_some() && action.is_some_and(is_gesture);
         let max_gap = if is_gesture { 0 } else { self.config.max_gap };
         let (mut later, mut first) = (now, now);
         let (mut count, mut idle, mut adjacent, mut in_a_row, mut unchanged) = (1, 1, 1, true, true);
@@ -106,7 +107,6 @@ impl Stuck {
         let count = count.max(attempt.excused + 1);
         let polled = attempt.excuse == Some(Excuse::Polling);
         let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !is_gesture || writes || polled;
-        // Most calls are made once.
         (count > 1 || is_loop).then(|| {
             let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
             let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
@@ -284,7 +284,7 @@ impl Fold for Stuck {
             && let Some((attempt, shown)) = self.attempts.answered(step)
             && let Some(now) = self.history.answer(&attempt)
         {
-            let repeat = self.repeat(&now, &attempt, false);
+            let repeat = self.repeat(&now, &attempt, None);
             found.extend(repeat.and_then(|repeat| self.keep(repeat)).map(|span| Span {
                 shown: Some(shown),
                 said: excerpt(&text.head(200), 60),
@@ -303,7 +303,7 @@ impl Fold for Stuck {
                     self.looks.clear();
                 }
                 let now = self.history.add(&attempt);
-                let repeat = self.repeat(&now, &attempt, is_gesture(action));
+                let repeat = self.repeat(&now, &attempt, Some(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
                 if attempt.call.call.does != Does::Note {
                     if attempt.failure().is_some() {

@@ -247,6 +247,13 @@ fn interrupts(action: &Action<'_>) -> bool {
     interrupts
 }
 
+/// Returns true if a call ends something: a session that is gone already is what it was to bring about.
+pub(crate) fn stops(action: &Action<'_>) -> bool {
+    let mut stops = false;
+    each_text(action, |_, text, _| stops |= matches!(text, "kill" | "stop" | "terminate"));
+    stops
+}
+
 /// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
 /// complaint.
 ///

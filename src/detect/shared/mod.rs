@@ -40,7 +40,7 @@ pub(crate) use call::{Call, Part, Undo};
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use check::Check;
 pub(crate) use does::{Does, installed, installs, is_search};
-pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing, runs_no_test};
+pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing, runs_no_test, stops};
 pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};

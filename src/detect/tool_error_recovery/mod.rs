@@ -24,7 +24,7 @@ use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
-    TransientRules, UserSays,
+    TransientRules, UserSays, stops,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -274,7 +274,7 @@ impl Recovery {
                 self.goals.success(attempt, action, known);
             }
         } else if !failed && action.status != Status::Unknown
-            || kind == Some(&FailureKind::Done) && call.is_shell
+            || kind == Some(&FailureKind::Done) && (call.is_shell || stops(action))
         {
             self.goals.success(attempt, action, known);
         } else if failed && action.status == Status::Error && !looks && !is_wait {

@@ -54,7 +54,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the messages, or the items of Responses, of a request.
+    /// Returns the messages, the items of Responses, or the contents of Gemini, of a request. Contents have no form of
+    /// their own, because `give` does not read them as messages.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
