@@ -60,8 +60,7 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
                 left_out = left_out.max(u64::try_from(length).unwrap_or(0));
                 continue;
             }
-            let key =
-                ["timestamp", "role", "toolCallId"].map(|key| message.get(key).map(|value| value.spelling()));
+            let key = ["timestamp", "role", "toolCallId"].map(|key| message.get(key).map(Raw::spelling));
             if known.insert(key) {
                 messages.push(message);
             }
