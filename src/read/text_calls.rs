@@ -26,8 +26,8 @@ struct Grammar {
     prompt: Option<&'static [&'static str]>,
     /// The beginning of every answer, if the calls may be in messages of any role.
     answer: Option<&'static str>,
-    /// True if a message of the environment after a call shows that it was made.
-    is_in_environment: bool,
+    /// The actors whose message after a call shows that it was made, whatever the message says.
+    answered_by: &'static [Actor],
 }
 
 /// Makes a grammar that is defined by a prompt with a mark and all of these substrings.
@@ -36,15 +36,19 @@ const fn defined(
     calls: fn(&str) -> Vec<Written>,
     prompt: &'static [&'static str],
 ) -> Grammar {
-    Grammar { marks, calls, prompt: Some(prompt), answer: None, is_in_environment: false }
+    Grammar { marks, calls, prompt: Some(prompt), answer: None, answered_by: &[] }
 }
 
 /// The grammars, most specific first.
-static GRAMMARS: [Grammar; 14] = [
+static GRAMMARS: [Grammar; 15] = [
     defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
-        is_in_environment: true,
+        answered_by: &[Actor::Environment],
         ..defined(&["\"action\"", "\"command\"", "\"tool_name\""], text_grammars::object, &[])
+    },
+    Grammar {
+        answered_by: &[Actor::Environment, Actor::System, Actor::User],
+        ..defined(&["----BEGIN_FUNCTION_CALL----"], text_grammars::delimited, &[])
     },
     Grammar { prompt: None, answer: Some("exitcode: "), ..defined(&["```"], text_grammars::scripts, &[]) },
     defined(&["<function=", "<invoke name="], text_grammars::functions, &[]),
@@ -106,11 +110,11 @@ impl Grammar {
                 Entry::Message { text, .. } if is_prompt => {
                     is_defined |= self.is_defined_in(&text.text().to_str());
                 }
+                Entry::Message { actor, .. } if asked && self.answered_by.contains(actor) => {
+                    return Some(Evidence::Prompt);
+                }
                 Entry::Message { text, .. } if asked && self.may_answer(text.text()) => {
                     return Some(Evidence::Answers);
-                }
-                Entry::Message { actor: Actor::Environment, .. } if asked && self.is_in_environment => {
-                    return Some(Evidence::Prompt);
                 }
                 Entry::Answer { .. } | Entry::Orphan { .. } if asked => return Some(Evidence::Answers),
                 _ => {}

@@ -100,6 +100,22 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
     tags(text, "<tool_call>", "", "</tool_call").filter_map(call).collect()
 }
 
+/// The last block between `----BEGIN_FUNCTION_CALL----` and `----END_FUNCTION_CALL----`: a name, and for each
+/// argument `----ARG----`, its name, optionally `----VALUE----`, and its value.
+pub(super) fn delimited(text: &str) -> Vec<Written> {
+    let (begin, end, between) = ("----BEGIN_FUNCTION_CALL----", "----END_FUNCTION_CALL----", "----ARG----");
+    let call = |(_, inside): (&str, &str)| {
+        let mut parts = inside.split(between).map(trim);
+        let name = parts.next().filter(|name| !name.is_empty())?;
+        let pairs = parts.map(|part| {
+            let (key, value) = part.split_once('\n').unwrap_or((part, ""));
+            (key, value.strip_prefix("----VALUE----").unwrap_or(value))
+        });
+        Some(Written::of_pairs(name, pairs))
+    };
+    tags(text, begin, "", end).last().and_then(call).into_iter().collect()
+}
+
 /// `<execute_bash>command</execute_bash>` and related tags.
 pub(super) fn executions(text: &str) -> Vec<Written> {
     let call = |(kind, inside): (&str, &str)| {
@@ -320,7 +336,7 @@ pub(super) struct Result<'t> {
 /// meaning of their own.
 const BEFORE: [(&str, bool); 11] = [
     ("API output: ", false),
-    ("Result: ", false),
+    ("Result:", false),
     ("OBSERVATION:", false),
     ("Observation:", false),
     ("Observation: ", false),
