@@ -6,7 +6,7 @@ use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
-        Is(Kind::List, &["messages"]),
+        Any(&[Is(Kind::List, &["messages"]), Is(Kind::List, &["conversations"])]),
         Has(&["suite_name", "pipeline_name"]),
         Any(&[Has(&["user_task_id"]), Has(&["task_id"])]),
     ]))],
@@ -16,7 +16,9 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else { return };
     let mut task = Task::default();
-    members.objects("messages").for_each(|message| task.message(&message));
+    // DRIFT, a defence for AgentDojo, records `conversations`.
+    let messages = ["messages", "conversations"].into_iter().flat_map(|key| members.objects(key));
+    messages.for_each(|message| task.message(&message));
     let text = |key: &str| members.name(key).map(Cow::into_owned);
     let evaluation = members.object("evaluation");
     let judged = |key: &str| members.flag(key).or_else(|| evaluation.flag(key));

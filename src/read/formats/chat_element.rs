@@ -76,7 +76,7 @@ impl<'a> Element<'a> {
                     found.usage = tokens::read(value)?;
                     return Ok(());
                 }
-                b"parts" | b"requestor" => {
+                b"parts" | b"requestor" | b"toolUseId" => {
                     found.is_foreign = true;
                     return value.skip();
                 }
@@ -283,7 +283,7 @@ impl ElementProbe {
                 b"role" => has_role = wire::text(value)?.is_some(),
                 b"content" | b"function_call" => has_body = true,
                 b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
-                b"parts" | b"requestor" => is_foreign = true,
+                b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
                 _ => {}
             }
             Ok(())

@@ -77,7 +77,7 @@ pub(in crate::read) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
-const TASKS: [&str; 3] = ["task_id", "episode_id", "mission_id"];
+const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
 
 /// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
@@ -148,7 +148,9 @@ impl<'a> Event<'a> {
         while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
             let object = |key: &&&str| last.is(key, Kind::Object);
             let known = |keys: &'static [&'static str]| keys.iter().find(object);
-            let inner = if let Some(key) = known(&CALL_KEYS) {
+            // An answer may repeat its call.
+            let is_answer = last.name("role").is_some_and(|role| What::of(&role) == Some(What::Tool));
+            let inner = if let Some(key) = known(&CALL_KEYS).filter(|_| !is_answer) {
                 by_place = Some(What::Call);
                 key
             } else if let Some(key) = known(&RESULT_KEYS) {
@@ -180,7 +182,12 @@ impl<'a> Event<'a> {
                 .filter_map(|key| layer.name(key));
             named.chain(layer.object("role").name("value"))
         });
-        let mut what = by_place.or_else(|| words.into_iter().find_map(|word| What::of(&word)));
+        let of_action = |word: Cow<'_, str>| {
+            What::of(&word).filter(|what| matches!(what, What::Call | What::Result))
+        };
+        let mut what = by_place
+            .or_else(|| words.into_iter().find_map(|word| What::of(&word)))
+            .or_else(|| layers.last()?.name("action").and_then(of_action));
         if what.is_none()
             && let Some(last) = layers.last().filter(|last| STEP.fits(last))
         {
