@@ -56,6 +56,9 @@ impl Refusal {
         same_call
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
+                FailureKind::Usage => {
+                    self.wording == now.wording && failure.is_final() || self.writes_as(now)
+                }
                 // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => {
                     let sets_path = call.text.contains("export path=");
@@ -73,7 +76,7 @@ impl Refusal {
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
         let FailureKind::Missing(name) = &failure.kind else {
-            return !failure.has_unknown_separator() && !self.is_followed_by(change, now);
+            return !failure.is_final() && !self.is_followed_by(change, now);
         };
         // Installing `numpy` brings `numpy.distutils`.
         let name = name.split('.').next().unwrap_or_default();

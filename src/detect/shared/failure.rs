@@ -197,9 +197,13 @@ impl Failure {
         is_unparsed(&self.line)
     }
 
-    /// Returns true if Windows PowerShell does not know `&&`. It says so in the language of the system.
-    pub(crate) fn has_unknown_separator(&self) -> bool {
-        ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
+    /// Returns true if only another call can help: Windows PowerShell does not know `&&`, or the tool has no such
+    /// parameter. The shell says so in the language of the system.
+    pub(crate) fn is_final(&self) -> bool {
+        const SEPARATOR: [&str; 2] = ["not a valid statement separator", ": InvalidEndOfLine"];
+        const SCHEMA: [&str; 2] = ["unexpected keyword argument", "unexpected parameter"];
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| self.line.contains(phrase));
+        says(&SEPARATOR) || self.kind == FailureKind::Usage && says(&SCHEMA)
     }
 
     /// Returns true if the failure says that `program` is missing.
@@ -362,6 +366,9 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     }
     let last: Vec<&str> = lines(&tail).rev().take(5).collect();
     let Some(end) = last.first() else { return false };
+    if is_cut_report(call, answer, &last) {
+        return true;
+    }
     if !HINTS.occur_in(tail.as_bytes()) && !last.iter().any(|line| names_itself(line, call)) {
         return false;
     }
@@ -375,6 +382,17 @@ fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         || is_typed()
         || last.len() <= 4 && last.iter().any(|line| complains(line, call))
         || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
+}
+
+/// Returns true if an answer holds the failures of a test report, but not its summary: a recorder cut it off, or
+/// `head` did.
+fn is_cut_report(call: &Call, answer: Text<'_>, last: &[&str]) -> bool {
+    let tests = call.parts.iter().any(|part| part.check == Some(Check::Tests));
+    let holds = |header: &str| memchr::memmem::find(answer.spelling(), header.as_bytes()).is_some();
+    call.is_shell
+        && tests
+        && !last.iter().any(|line| RAN.is_match(line) || COUNTS.is_match(line))
+        && ["== FAILURES ==", "== ERRORS =="].into_iter().any(holds)
 }
 
 /// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.

@@ -9,7 +9,7 @@ use crate::trace::{Digest, Text, first_chars};
 
 /// Lines in which a harness wraps what a command printed. [`may_wrap`] must know how each begins.
 static WRAPPING: Pattern = Pattern::new(
-    r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|exit (?:code|status):? ?\d+|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
+    r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|\[?exit (?:code|status):? ?\d+\]?|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
 );
 /// Words that a harness leaves in place of an answer that it removed from the context.
 static WITHHELD: Pattern = Pattern::new(
@@ -17,7 +17,7 @@ static WITHHELD: Pattern = Pattern::new(
 );
 /// A wrapping line that states the exit code.
 static EXIT_CODE: Pattern = Pattern::new(
-    r"(?i)^\(?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
+    r"(?i)^[(\[]?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
 );
 /// Parts of such a line in the spellings that harnesses use, to skip most answers quickly.
 #[rustfmt::skip]
@@ -88,6 +88,7 @@ fn may_wrap(line: &str) -> bool {
             | b"wa"
             | b"or"
             | b"ex"
+            | b"[e"
             | b"(c"
             | b"(p"
             | b"(n"

@@ -9,7 +9,7 @@ use crate::detect::shared::{
     Attempt, Baseline, Check, Does, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
     is_blank,
 };
-use crate::trace::{Action, Status, UnknownReason};
+use crate::trace::{Action, Provenance, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -94,7 +94,11 @@ impl Checks {
         let is_test = check >= Check::Form;
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
         let is_ok = action.status == Status::Ok || attempt.failure().is_some();
-        let passed = failure.is_none() && (is_ok || is_free_of_errors(attempt, action));
+        // Tests that print nothing may not have run.
+        let is_silent = action.provenance == Provenance::None
+            && check == Check::Tests
+            && action.observation.present().is_none_or(is_blank);
+        let passed = failure.is_none() && !is_silent && (is_ok || is_free_of_errors(attempt, action));
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {

@@ -277,7 +277,7 @@ impl Recovery {
             || kind == Some(&FailureKind::Done) && (call.is_shell || stops(action))
         {
             self.goals.success(attempt, action, known);
-        } else if failed && action.status == Status::Error && !looks && !is_wait {
+        } else if failed && !looks && !is_wait {
             self.goals.failure(attempt, told, action);
         }
     }

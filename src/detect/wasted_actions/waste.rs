@@ -263,7 +263,8 @@ impl Fold for Waste {
         let Some(action) = step.action_of(self.config.actors) else { return };
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
-        self.actions += u64::from(!matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
+        let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
+        self.actions += u64::from(!notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
             let key = attempt.call.call.key;
             self.follows = key.is_some() && std::mem::replace(&mut self.latest, key) == key;

@@ -182,9 +182,8 @@ impl<'a> Event<'a> {
                 .filter_map(|key| layer.name(key));
             named.chain(layer.object("role").name("value"))
         });
-        let of_action = |word: Cow<'_, str>| {
-            What::of(&word).filter(|what| matches!(what, What::Call | What::Result))
-        };
+        let of_action =
+            |word: Cow<'_, str>| What::of(&word).filter(|what| matches!(what, What::Call | What::Result));
         let mut what = by_place
             .or_else(|| words.into_iter().find_map(|word| What::of(&word)))
             .or_else(|| layers.last()?.name("action").and_then(of_action));
