@@ -120,7 +120,7 @@ impl Blindness {
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
         let looks_again = |earlier: &Refusal| looks && self.ran > earlier.number;
         let is_new = |earlier: &Refusal| spoke(earlier) || looks_again(earlier) || latest > earlier.number;
-        let earlier_turns = earlier_turns.take_while(|earlier| failure.is_final() || !is_new(earlier));
+        let earlier_turns = earlier_turns.take_while(|earlier| !is_new(earlier));
         let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         let mut blind =

@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
         call.arguments = match event.get(&ARGUMENTS) {
             Some(arguments) => common::arguments(arguments),
             None if word != name => Content::Present(common::sole_text("action", &name)),
-            None => Content::Absent,
+            None => event.without_arguments(),
         };
         let number = self.recording.add(call);
         let (observed, outcome) = event.answer();
@@ -202,7 +202,8 @@ impl<'a> Run<'a> {
             };
         }
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default());
-        call.arguments = event.get(&ARGUMENTS).map_or(Content::Absent, common::arguments);
+        let arguments = event.get(&ARGUMENTS).map(common::arguments);
+        call.arguments = arguments.unwrap_or_else(|| event.without_arguments());
         call.time = event.time();
         let number = self.recording.add(call);
         let answered = output.is_some();

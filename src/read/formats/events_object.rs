@@ -294,9 +294,18 @@ impl<'a> Event<'a> {
                 self.calls().iter().any(|call| Self::of(*call).name().is_some())
                     || self.blocks().iter().any(|block| block.what == Some(What::Call))
             }
-            Some(What::Tool) => self.name().is_some() && self.get(&ARGUMENTS).is_some(),
+            // A log may record no more of a call than its tool.
+            Some(What::Tool) => {
+                self.name().is_some() && (self.get(&ARGUMENTS).is_some() || self.get(&OUTPUTS).is_none())
+            }
             _ => false,
         }
+    }
+
+    /// Returns the arguments of a call that gives none: they are recorded only if there is a key for them.
+    pub(in crate::read) fn without_arguments<T>(&self) -> Content<T> {
+        let has_key = |layer: &Members<'_>| ARGUMENTS.iter().any(|key| layer.has(key));
+        if self.layers.iter().any(has_key) { Content::Absent } else { Content::NotRecorded }
     }
 
     /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.
