@@ -121,15 +121,18 @@ impl Blindness {
         let looks_again = |earlier: &Refusal| looks && self.ran > earlier.number;
         let is_new = |earlier: &Refusal| spoke(earlier) || looks_again(earlier) || latest > earlier.number;
         let earlier_turns = earlier_turns.take_while(|earlier| !is_new(earlier));
-        let blind = earlier_turns.take_while(unchanged).find(|earlier| earlier.is_repeated_by(&now, failure));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
+        // A user who refuses a call says what to change in it.
+        let by_user = action.reason == Some(UnknownReason::Refused);
+        let mut unchanged =
+            earlier_turns.take_while(unchanged).filter(|earlier| !by_user || is_equal(earlier));
+        let blind = unchanged.find(|earlier| earlier.is_repeated_by(&now, failure));
         let mut blind =
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
             // The user has spoken since: they either gave a value that the call uses or refused the call.
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
-            let by_user = action.reason == Some(UnknownReason::Refused);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let success = self.went_through.get(&Digest::of_text(program));
             // After a change, a different answer to the same call or to a check is news.

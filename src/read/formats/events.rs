@@ -181,6 +181,7 @@ impl<'a> Run<'a> {
         call.arguments = match event.get(&ARGUMENTS) {
             Some(arguments) => common::arguments(arguments),
             None if word != name => Content::Present(common::sole_text("action", &name)),
+            None if event.acts() => Content::Absent,
             None => event.without_arguments(),
         };
         let number = self.recording.add(call);
