@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::shell::last_part;
-use super::text::{is_withheld, lines};
+use super::text::{is_withheld, lines, was_shown_before};
 use super::{Attempt, Does, Facts};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
@@ -54,6 +54,7 @@ impl Looks {
             }
         }
         let idle = match like.as_slice() {
+            _ if was_shown_before(answer) => true,
             [] => false,
             // A structured call brings nothing new only if its answer is the same.
             _ if !call.is_shell => {
@@ -184,6 +185,9 @@ impl ShownLines {
         let Some((file, answer)) = call.target.as_deref().zip(action.observation.present()) else {
             return false;
         };
+        if was_shown_before(answer) {
+            return true;
+        }
         let is_compared = (Looks::SHORT + 1..=Looks::LONGEST).contains(&answer.len()) && !is_withheld(answer);
         if !is_compared || attempt.failure().is_some() {
             return false;

@@ -15,6 +15,8 @@ static WRAPPING: Pattern = Pattern::new(
 static WITHHELD: Pattern = Pattern::new(
     r"(?i)^\W{0,2}(?:(?:old |earlier |previous )?(?:tool (?:result|output|use)s?|environment output)(?: content)?:? (?:\(\d+ lines )?(?:was |were |has been |have been )?(?:cleared|removed|omitted|elided|compacted)|compacted history|masked>$)",
 );
+/// Words with which a tool refuses to show again what it has shown.
+static SHOWN_BEFORE: Pattern = Pattern::new(r"(?i)^\W{0,2}(?:file unchanged since|already read\b)");
 /// A wrapping line that states the exit code.
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^[(\[]?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
@@ -71,6 +73,11 @@ pub(crate) fn lines(answer: &str) -> impl DoubleEndedIterator<Item = &str> {
 /// Returns true if an answer holds nothing but the wrapping of the harness.
 pub(crate) fn is_blank(answer: Text<'_>) -> bool {
     answer.len() <= 200 && lines(&answer.to_str()).next().is_none()
+}
+
+/// Returns true if a tool answers that it has shown the same before.
+pub(crate) fn was_shown_before(answer: Text<'_>) -> bool {
+    SHOWN_BEFORE.is_match(&answer.head(40))
 }
 
 /// Returns true if a line begins like one in which a harness wraps what a command printed.

@@ -93,8 +93,8 @@ named! {
         FailedAgain = "failed_again",
         /// Its answer was known.
         KnownAnswer = "known_answer",
-        /// Its answer was known, the same call had been repeated already or came directly before, and the
-        /// user asked for nothing in between.
+        /// Its answer was known, the call is structured, had been repeated already or came directly before, and
+        /// the user asked for nothing in between.
         KnownAgain = "known_again",
         /// It showed only lines of a file that had been shown.
         NothingNew = "nothing_new",

@@ -155,7 +155,7 @@ impl Waste {
                 if asked_for && call.does != Does::Read {
                     return None;
                 }
-                let whole = (self.follows || before.times > 1) && !asked_for;
+                let whole = (self.follows || before.times > 1 || !call.is_shell) && !asked_for;
                 Some(if whole { WasteReason::KnownAgain } else { WasteReason::KnownAnswer })
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
