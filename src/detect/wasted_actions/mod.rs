@@ -24,8 +24,8 @@ pub struct WastedActionsConfig {
     /// The total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
     pub min_wasted: f64,
     /// The minimum of this weight squared over the number of actions; at least 0. The default 1 finds 3
-    /// wasted of 9, 5 of 25, 7 of 49. Unless it is 0, the weight must also be at least a tenth of all
-    /// actions.
+    /// wasted of 9, and 4 of 16; from 5 on, half of it is enough, so it finds 5 of 50. Unless it is 0, the
+    /// weight must also be at least a tenth of all actions.
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,

@@ -21,6 +21,8 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 const NO_CALL: &str = "no call";
 /// The smallest share of wasted actions that is too much.
 const SHARE: f64 = 0.1;
+/// From this weight on, half the impact is too much.
+const MANY: f64 = 5.0;
 /// How many steps are remembered for each reason, and how many of them a message names.
 const STEPS: usize = 20;
 const NAMED: usize = 3;
@@ -191,7 +193,11 @@ impl Waste {
     pub(in crate::detect) fn is_too_much(&self) -> bool {
         let (wasted, actions) = (self.wasted(), self.actions as f64);
         let is_share = self.config.min_impact == 0.0 || wasted >= SHARE * actions;
-        wasted >= self.config.min_wasted && wasted * wasted >= self.config.min_impact * actions && is_share
+        wasted >= self.config.min_wasted && wasted * wasted >= self.min_impact() * actions && is_share
+    }
+
+    fn min_impact(&self) -> f64 {
+        self.config.min_impact / if self.wasted() < MANY { 1.0 } else { 2.0 }
     }
 
     /// Returns how many actions were wasted for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
@@ -318,7 +324,7 @@ impl Fold for Waste {
         let at_least = |name, value, limit| Condition::measure(name, value, Comparator::AtLeast, limit);
         let mut conditions = vec![at_least("wasted", wasted, self.config.min_wasted)];
         if self.config.min_impact > 0.0 {
-            conditions.push(at_least("impact", wasted * wasted / actions, self.config.min_impact));
+            conditions.push(at_least("impact", wasted * wasted / actions, self.min_impact()));
             conditions.push(at_least("share", wasted / actions, SHARE));
         }
         let near = self.place.map(|place| NearMiss::new("wasted_actions", conditions).at(place));
