@@ -17,6 +17,9 @@ static WITHHELD: Pattern = Pattern::new(
 );
 /// Words with which a tool refuses to show again what it has shown.
 static SHOWN_BEFORE: Pattern = Pattern::new(r"(?i)^\W{0,2}(?:file unchanged since|already read\b)");
+static SHOWN_HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    Hints::new(["nchanged since", "NCHANGED SINCE", "lready read", "LREADY READ", "lready Read"])
+});
 /// A wrapping line that states the exit code.
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^[(\[]?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
@@ -77,7 +80,7 @@ pub(crate) fn is_blank(answer: Text<'_>) -> bool {
 
 /// Returns true if a tool answers that it has shown the same before.
 pub(crate) fn was_shown_before(answer: Text<'_>) -> bool {
-    SHOWN_BEFORE.is_match(&answer.head(40))
+    SHOWN_HINTS.occur_in(answer.start(40)) && SHOWN_BEFORE.is_match(&answer.head(40))
 }
 
 /// Returns true if a line begins like one in which a harness wraps what a command printed.
