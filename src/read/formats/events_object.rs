@@ -296,7 +296,7 @@ impl<'a> Event<'a> {
             }
             // A log may record no more of a call than its tool.
             Some(What::Tool) => {
-                self.name().is_some() && (self.get(&ARGUMENTS).is_some() || self.get(&OUTPUTS).is_none())
+                self.name().is_some() && (self.get(&ARGUMENTS).is_some() || !self.has_any(&OUTPUTS))
             }
             _ => false,
         }
@@ -304,8 +304,12 @@ impl<'a> Event<'a> {
 
     /// Returns the arguments of a call that gives none: they are recorded only if there is a key for them.
     pub(in crate::read) fn without_arguments<T>(&self) -> Content<T> {
-        let has_key = |layer: &Members<'_>| ARGUMENTS.iter().any(|key| layer.has(key));
-        if self.layers.iter().any(has_key) { Content::Absent } else { Content::NotRecorded }
+        if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
+    }
+
+    /// Returns true if it has one of these keys, also if the value is null.
+    fn has_any(&self, keys: &[&str]) -> bool {
+        self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
     }
 
     /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.
