@@ -56,9 +56,6 @@ impl Refusal {
         same_call
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,
-                FailureKind::Usage => {
-                    self.wording == now.wording && failure.is_final() || self.writes_as(now)
-                }
                 // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => {
                     let sets_path = call.text.contains("export path=");
@@ -68,7 +65,7 @@ impl Refusal {
                     !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
-                _ => !call.is_shell && self.writes_as(now),
+                _ => !call.is_shell && (self.writes_as(now) || self.lacks_parameter(now, failure)),
             }
     }
 
@@ -76,7 +73,8 @@ impl Refusal {
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
         let FailureKind::Missing(name) = &failure.kind else {
-            return !failure.is_final() && !self.is_followed_by(change, now);
+            let is_final = failure.has_unknown_separator() || self.lacks_parameter(now, failure);
+            return !is_final && !self.is_followed_by(change, now);
         };
         // Installing `numpy` brings `numpy.distutils`.
         let name = name.split('.').next().unwrap_or_default();
@@ -86,6 +84,11 @@ impl Refusal {
         installs_all(&change.call.text)
             || change.call.text.contains(name)
             || target.is_some_and(|target| target.contains(name) || is_run(&target))
+    }
+
+    /// Returns true if both calls give a parameter that their tool does not have.
+    fn lacks_parameter(&self, now: &Self, failure: &Failure) -> bool {
+        !now.call.call.is_shell && failure.has_unknown_parameter() && self.wording == now.wording
     }
 
     /// Returns true if a change is the next edit, with the same tool, of the file whose edit failed, and the failed one

@@ -124,9 +124,9 @@ impl Blindness {
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
         // A user who refuses a call says what to change in it.
         let by_user = action.reason == Some(UnknownReason::Refused);
-        let mut unchanged =
+        let mut comparable =
             earlier_turns.take_while(unchanged).filter(|earlier| !by_user || is_equal(earlier));
-        let blind = unchanged.find(|earlier| earlier.is_repeated_by(&now, failure));
+        let blind = comparable.find(|earlier| earlier.is_repeated_by(&now, failure));
         let mut blind =
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();

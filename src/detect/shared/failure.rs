@@ -1,8 +1,7 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
-//! An answer can state a failure in its text alone. A command line that ends in `|| true`, or whose output is
-//! piped, succeeds in any case, and many tools report success while they answer `{"error": …}`. An exit code
-//! of 0 is trusted only if nothing on the line can hide a failure, or its last command is a code snippet.
+//! An exit code of 0 is trusted only if nothing on the command line can hide a failure, or its last command is a
+//! code snippet. Otherwise the text of the answer decides.
 
 use std::borrow::Cow;
 
@@ -10,16 +9,16 @@ use super::arguments::each_text;
 use super::call::Call;
 use super::call_status::is_unparsed;
 use super::check::Check;
-use super::does::{Does, is_search};
-use super::failure_lines::{complains, details, is_usage, names_itself, quoted, telling};
+use super::does::Does;
+use super::failure_lines::{complains, details, is_usage, quoted, telling};
 use super::failure_phrases::{
-    ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, HINTS, JSON_HINTS, JSON_NO_TESTS, JSON_STATES, KILLED,
-    MISSING, NO_TESTS, NO_TOOL, NOTHING, RAN, RED, SHAPE, TYPED, USAGE,
+    ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
+    SHAPE, TYPED, USAGE,
 };
-use super::lexicon::{Meaning, words};
+use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
 use super::shell::last_part;
 use super::text::{exit_code, form_digest, lines, template, without_colours, without_numbers};
-use crate::trace::{Action, Arguments, Digest, Provenance, Status, Text, UnknownReason, first_chars};
+use crate::trace::{Action, Digest, Provenance, Status, UnknownReason, first_chars};
 
 /// A failed action.
 #[derive(Debug, Clone)]
@@ -79,12 +78,6 @@ pub(crate) enum FailureKind {
     Other,
 }
 
-/// How much of an answer is searched for a failure: `HEAD` characters from its start for structured calls,
-/// `TAIL` bytes from its end for command lines and checks.
-const HEAD: usize = 400;
-const TAIL: usize = 2_000;
-/// Bytes of the end that usually hold the last five lines.
-const END: usize = 500;
 /// The exit code of `xargs` if a command that it ran did not end with 0.
 const XARGS: i64 = 123;
 
@@ -197,13 +190,14 @@ impl Failure {
         is_unparsed(&self.line)
     }
 
-    /// Returns true if only another call can help: Windows PowerShell does not know `&&`, or the tool has no such
-    /// parameter. The shell says so in the language of the system.
-    pub(crate) fn is_final(&self) -> bool {
-        const SEPARATOR: [&str; 2] = ["not a valid statement separator", ": InvalidEndOfLine"];
-        const SCHEMA: [&str; 2] = ["unexpected keyword argument", "unexpected parameter"];
-        let says = |phrases: &[&str]| phrases.iter().any(|phrase| self.line.contains(phrase));
-        says(&SEPARATOR) || self.kind == FailureKind::Usage && says(&SCHEMA)
+    /// Returns true if Windows PowerShell does not know `&&`. It says so in the language of the system.
+    pub(crate) fn has_unknown_separator(&self) -> bool {
+        ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
+    }
+
+    /// Returns true if the tool has no such parameter.
+    pub(crate) fn has_unknown_parameter(&self) -> bool {
+        ["unexpected keyword argument", "unexpected parameter"].iter().any(|part| self.line.contains(part))
     }
 
     /// Returns true if the failure says that `program` is missing.
@@ -235,15 +229,6 @@ fn all_passed(call: &Call, all: &[&str]) -> bool {
     checks.next() == Some(Check::Tests) && checks.next().is_none() && !all.iter().any(|line| fails(line))
 }
 
-/// Returns true if the last line of an answer says that the user stopped the call.
-fn was_aborted(answer: Text<'_>) -> bool {
-    const SAYS: &str = "aborted by user";
-    let spelling = answer.spelling();
-    let end = spelling.get(spelling.len().saturating_sub(80)..).unwrap_or_default();
-    memchr::memmem::find(end, SAYS.as_bytes()).is_some()
-        && lines(&answer.tail(80)).next_back().is_some_and(|line| line.starts_with(SAYS))
-}
-
 /// Returns true if a call sends an interrupt: the command that it stops was meant to end.
 fn interrupts(action: &Action<'_>) -> bool {
     let mut interrupts = false;
@@ -256,32 +241,6 @@ pub(crate) fn stops(action: &Action<'_>) -> bool {
     let mut stops = false;
     each_text(action, |_, text, _| stops |= matches!(text, "kill" | "stop" | "terminate"));
     stops
-}
-
-/// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
-/// complaint.
-///
-/// Without an exit code in the answer, the call may not have run: a harness that refuses it says so at length.
-fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
-    let compares = call.does == Does::Read && matches!(call.last_program(), "cmp" | "diff" | "git diff");
-    if compares && all.iter().all(|line| !names_itself(line, call)) {
-        let complains = |line: &&str| line.starts_with("fatal:") || line.starts_with("error:");
-        return !all.first().is_some_and(complains);
-    }
-    let is_short = || all.iter().map(|line| line.len()).sum::<usize>() <= 40;
-    // `ssh -T` authenticates and exits with 1, because it gets no shell.
-    let succeeds = || all.iter().any(|line| line.contains("successfully"));
-    let may_say_no = call.may_say_no() && is_short() || has_code && (call.ends_asking() || succeeds());
-    may_say_no && !all.iter().any(|line| complains(line, call))
-}
-
-/// Returns true if the answer to a structured call begins with text from its arguments, as the answers of `finish` and
-/// `say` do.
-fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
-    let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
-    let head = answer.head(HEAD);
-    let said = lines(&head).next().map(|line| first_chars(line, 80));
-    !call.is_shell && said.zip(arguments).is_some_and(|(said, given)| said.len() > 20 && given.contains(said))
 }
 
 /// Returns about the last `bytes` bytes of a text, starting at a character boundary.
@@ -298,28 +257,6 @@ fn speaks_of_call(line: &str, call: &Call, is_report: bool) -> bool {
     !(call.is_shell && (of_code || kind_of(line, call) == FailureKind::Usage && is_raised()))
 }
 
-/// Returns true if a failed answer reports on files as a linter does, line by line.
-pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
-    let Some(answer) = action.observation.present() else { return false };
-    lines(&without_colours(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()
-}
-
-/// Returns true if the lines of a failed answer report that no test ran, and no error.
-fn ran_no_test(all: &[&str]) -> bool {
-    all.iter().any(|line| NO_TESTS.is_match(line)) && !all.iter().any(|line| COUNTS.is_match(line))
-}
-
-/// Returns true if a command line that can hide a failure invoked a test runner, and no test ran.
-pub(crate) fn runs_no_test(call: &Call, action: &Action<'_>) -> bool {
-    let tests = || call.parts.iter().any(|part| part.check == Some(Check::Tests));
-    let Some(answer) = action.observation.present().filter(|_| call.is_shell && !call.is_strict && tests())
-    else {
-        return false;
-    };
-    let tail = without_colours(answer.tail(END));
-    ran_no_test(&lines(&tail).collect::<Vec<_>>())
-}
-
 /// Classifies the cause that a line states.
 fn kind_of(line: &str, call: &Call) -> FailureKind {
     if let Some(name) = MISSING.group(line).filter(|_| call.is_shell) {
@@ -332,83 +269,4 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     } else {
         FailureKind::Refused
     }
-}
-
-/// Returns true if the text of an answer states a failure. The text that a reading call returns may contain anything,
-/// so for such calls only an answer that is nothing but a complaint counts.
-fn states_failure(call: &Call, answer: Text<'_>) -> bool {
-    if !call.is_shell {
-        let start = answer.start(HEAD + 40);
-        let checks = call.parts.iter().any(|part| part.check.is_some());
-        let is_json = !checks && matches!(start, [b'{' | b'[', ..]);
-        let hints = if is_json { &JSON_HINTS } else { &HINTS };
-        if !hints.occur_in(start) {
-            return false;
-        }
-        if !checks {
-            let head = answer.head(HEAD);
-            let mut told = lines(&head);
-            let Some(first) = told.next() else { return false };
-            return match first.as_bytes() {
-                [b'{' | b'[', ..] => JSON_STATES.is_match(&head),
-                _ => complains(first, call) && (call.does != Does::Read || told.nth(2).is_none()),
-            };
-        }
-    }
-    match exit_code(answer, TAIL) {
-        Some(0) if call.is_strict => return false,
-        None | Some(0) => {}
-        Some(_) => return !is_search(call.last_program()),
-    }
-    let mut tail = without_colours(answer.tail(END));
-    if answer.len() > END && lines(&tail).rev().nth(4).is_none() {
-        tail = without_colours(answer.tail(TAIL));
-    }
-    let last: Vec<&str> = lines(&tail).rev().take(5).collect();
-    let Some(end) = last.first() else { return false };
-    if is_cut_report(call, answer, &last) {
-        return true;
-    }
-    if !HINTS.occur_in(tail.as_bytes()) && !last.iter().any(|line| names_itself(line, call)) {
-        return false;
-    }
-    if call.does == Does::Read {
-        return last.len() <= 3 && last.last().is_some_and(|first| complains(first, call));
-    }
-    // These lines are not trimmed: a quoted error is indented, so it does not match.
-    let is_typed =
-        || tail.lines().rev().filter(|line| !line.trim().is_empty()).take(3).any(|line| TYPED.is_match(line));
-    complains(end, call)
-        || is_typed()
-        || last.len() <= 4 && last.iter().any(|line| complains(line, call))
-        || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
-}
-
-/// Returns true if an answer holds the failures of a test report, but not its summary: a recorder cut it off, or
-/// `head` did.
-fn is_cut_report(call: &Call, answer: Text<'_>, last: &[&str]) -> bool {
-    let tests = call.parts.iter().any(|part| part.check == Some(Check::Tests));
-    let holds = |header: &str| memchr::memmem::find(answer.spelling(), header.as_bytes()).is_some();
-    call.is_shell
-        && tests
-        && !last.iter().any(|line| RAN.is_match(line) || COUNTS.is_match(line))
-        && ["== FAILURES ==", "== ERRORS =="].into_iter().any(holds)
-}
-
-/// Returns true if an action is a search that found nothing: its answer is empty, or says that there is nothing.
-pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
-    /// Commands that answer by their exit status and print nothing.
-    const TESTS: [&str; 5] = ["[", "cmp", "diff", "git diff", "test"];
-    let Some(answer) = action.observation.present().filter(|answer| answer.len() <= HEAD) else {
-        return false;
-    };
-    let text = answer.to_str();
-    let told: Vec<&str> = lines(&text).take(2).collect();
-    let is_empty = matches!(told.as_slice(), [] | ["[]" | "{}" | "null"]);
-    if !is_empty && !told.first().is_some_and(|first| NOTHING.is_match(first)) {
-        return false;
-    }
-    let program = call.last_program();
-    let only_reads = call.does == Does::Read && is_search(program) && !TESTS.contains(&program);
-    only_reads || !is_empty && Meaning::of_any(words(program)).is(Meaning::FIND)
 }

@@ -14,6 +14,7 @@ mod does;
 mod failure;
 mod failure_lines;
 mod failure_phrases;
+mod failure_text;
 mod history;
 mod lexicon;
 mod looks;
@@ -40,7 +41,8 @@ pub(crate) use call::{Call, Part, Undo};
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use check::Check;
 pub(crate) use does::{Does, installed, installs, is_search};
-pub(crate) use failure::{Failure, FailureKind, Report, diagnoses, found_nothing, runs_no_test, stops};
+pub(crate) use failure::{Failure, FailureKind, Report, stops};
+pub(crate) use failure_text::{diagnoses, found_nothing, runs_no_test};
 pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
@@ -157,7 +159,7 @@ impl Shown {
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
         let refused = |failure: &Failure| {
             let refused = failure.is_flagged && failure.kind == FailureKind::Refused;
-            call.call.is_shell && (refused || failure.is_final())
+            call.call.is_shell && (refused || failure.has_unknown_separator())
         };
         let is_refused = call.failure.as_deref().is_some_and(refused);
         let line = is_refused.then(|| arguments::Given::by(action, true).line).flatten();
