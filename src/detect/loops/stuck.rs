@@ -12,7 +12,7 @@ use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, UserSays, each_text,
-    excerpt, shell,
+    excerpt, shell, was_shown_before,
 };
 use crate::trace::{Action, Actor, Digest, Event, Step, Text};
 
@@ -28,7 +28,7 @@ pub(super) struct Stuck {
     /// The first step of a row of looks, how many of them brought nothing new, and whether the latest brought something
     /// new.
     idle: (u64, u64, bool),
-    /// Whether no look that brought nothing new was a shell command.
+    /// Whether all looks that brought nothing new were structured calls with equal answers.
     idle_certain: bool,
     no_call: NoCall,
     same_question: SameQuestion,
@@ -192,7 +192,7 @@ impl Stuck {
         let (first, count, missed) = self.idle;
         self.idle = match (self.looks.brings_nothing_new(attempt, answer), missed) {
             (true, _) => {
-                self.idle_certain &= !attempt.call.call.is_shell;
+                self.idle_certain &= !attempt.call.call.is_shell && !answer.is_some_and(was_shown_before);
                 (first, count + 1, false)
             }
             (false, false) => (first, count, true),
