@@ -3,15 +3,17 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
-    Definition { signature: &[Shape::Each(ENTRY)], reader: Reader::Document(read) };
+    Definition { signature: &[Shape::Each(Any(&[ENTRY, FAILED]))], reader: Reader::Document(read) };
 
 const ENTRY: Mark = All(&[
     Has(&["id", "result"]),
     Any(&[Is(Kind::List, &["inference_log"]), Has(&["input_token_count", "latency"])]),
 ]);
+/// An entry whose run broke off.
+const FAILED: Mark = Is(Kind::String, &["id", "result", "traceback"]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    for entry in fitting(&ENTRY, document.each(), "objects of other types", runs) {
+    for entry in fitting(&Any(&[ENTRY, FAILED]), document.each(), "objects of other types", runs) {
         read_entry(&entry, runs);
     }
 }
@@ -30,7 +32,11 @@ fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
             read_step(step, &mut run);
         }
     }
-    if !has_steps && let Some(result) = entry.get("result") {
+    if FAILED.fits(entry) {
+        run.turn(None);
+        run.say(Actor::Environment, entry.text("result"));
+        run.metadata.termination = Some("error".into());
+    } else if !has_steps && let Some(result) = entry.get("result") {
         run.turn(None);
         read_result(result, &mut run);
     }
@@ -116,11 +122,13 @@ fn calls_in(text: &str) -> Vec<&str> {
     if calls.iter().all(|call| is_call(call)) { calls } else { Vec::new() }
 }
 
-/// Returns true if a result is an object with an error, or says that the call could not be executed.
+/// Returns true if a result is an object with an error, such an object in Python's spelling or a list of one, or says
+/// that the call could not be executed.
 fn is_error(observed: &str) -> bool {
     let has_error =
         observed.starts_with('{') && members(Some(Raw::over(observed.as_bytes(), 0))).has("error");
-    has_error || observed.starts_with("Error during execution")
+    let starts = ["Error during execution", "{'error':", "[{'error':"];
+    has_error || starts.iter().any(|start| observed.starts_with(start))
 }
 
 fn add_code(code: &str, run: &mut Recording<'_>) -> CallNumber {

@@ -63,11 +63,16 @@ fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)>
     let items = document.items();
     let first = items.first()?;
     of(items).or_else(|| match document {
-        Document::Lines(lines) if ["role", "content"].iter().all(|key| first.member(key).is_none()) => {
+        Document::Lines(lines) if first.member("content").is_none() && !is_chat_role(first) => {
             of(lines.get(1..)?)
         }
         _ => None,
     })
+}
+
+/// Returns true if an element has the role of a message. Hermes gives its line of metadata the role `session_meta`.
+fn is_chat_role(element: &Raw<'_>) -> bool {
+    element.member("role").and_then(common::name).is_some_and(|role| role != "session_meta")
 }
 
 /// Number of elements that decide the kind of the others.

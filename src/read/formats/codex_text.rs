@@ -169,11 +169,12 @@ fn exit_line(line: &Text<'_>) -> Option<bool> {
 }
 
 /// Beginnings of failures, other than those with a tool's name.
-const FAILURES: [&str; 4] = [
+const FAILURES: [&str; 5] = [
     "apply_patch verification failed",
     "failed to parse function arguments",
     "unsupported call",
     "execution error",
+    "failed in sandbox",
 ];
 
 /// Returns true if a spelling without escapes begins like a failure message of Codex.

@@ -1,4 +1,5 @@
-//! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents.
+//! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents. Each event stands
+//! alone, or as `raw` in an event of a client.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +7,23 @@ use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Items(All(&[
-        Is(Kind::String, &["id"]),
-        Has(&["timestamp"]),
-        Any(&[
-            All(&[Says("type", &["session.start"]), In("data", &Has(&["sessionId"]))]),
-            All(&[
-                Says("type", &["assistant.message"]),
-                In("data", &All(&[Has(&["content"]), Any(&[Has(&["messageId"]), Has(&["toolRequests"])])])),
-            ]),
-            All(&[Says("type", &["tool.execution_start"]), In("data", &Has(&["toolCallId", "toolName"]))]),
-            All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),
-        ]),
-    ]))],
+    signature: &[Shape::Items(Any(&[EVENT, In("raw", &EVENT)]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Open<'_>>::default(), list: "" }),
 };
+
+const EVENT: Mark = All(&[
+    Is(Kind::String, &["id"]),
+    Has(&["timestamp"]),
+    Any(&[
+        All(&[Says("type", &["session.start"]), In("data", &Has(&["sessionId"]))]),
+        All(&[
+            Says("type", &["assistant.message"]),
+            In("data", &All(&[Has(&["content"]), Any(&[Has(&["messageId"]), Has(&["toolRequests"])])])),
+        ]),
+        All(&[Says("type", &["tool.execution_start"]), In("data", &Has(&["toolCallId", "toolName"]))]),
+        All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),
+    ]),
+]);
 
 /// The session that is being read. Several sessions may follow one another.
 #[derive(Default)]
@@ -34,7 +37,9 @@ struct Open<'a> {
 }
 
 impl<'a> Session<'a> for Open<'a> {
-    fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+    fn add(&mut self, outer: &Members<'a>, runs: &mut Runs<'_>) {
+        let inner = outer.is("raw", Kind::Object).then(|| outer.object("raw"));
+        let line = inner.as_ref().unwrap_or(outer);
         if line.name("type").as_deref() == Some("session.start") && !self.agents.is_empty() {
             Box::new(std::mem::take(self)).end(runs);
         }

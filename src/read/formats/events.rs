@@ -65,7 +65,7 @@ fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
-    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item))) {
+    if items.iter().take(SHOWN).any(|item| is_whole_run(&Members::from(*item))) {
         return false;
     }
     let (mut asked, mut said) = (false, false);
@@ -91,7 +91,9 @@ fn is_turn(object: &Members<'_>) -> bool {
 fn is_whole_run(object: &Members<'_>) -> bool {
     let has_transcript =
         || TRANSCRIPTS.iter().any(|key| object.get(key).and_then(|list| of_key(key, list)).is_some());
-    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript()
+    let result = object.object("result");
+    let has_result = || holds_answers(&result) && SAID.iter().any(|key| result.has(key));
+    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript() || has_result()
 }
 
 const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
@@ -275,8 +277,15 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
 fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let elements = elements(document);
     let objects = elements.iter().filter(|element| element.kind() == Kind::Object);
-    let events: Vec<_> =
+    let mut events: Vec<_> =
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
+    // A log may record a call only once it has its result.
+    if !events.iter().any(|event| event.what == Some(What::Call)) {
+        events
+            .iter_mut()
+            .filter(|event| event.repeats_call())
+            .for_each(|event| event.what = Some(What::Step));
+    }
     let mut others = elements.len() - events.len();
     let mut open = Ordered::default();
     // An event without a session belongs to that of the event before it.

@@ -32,7 +32,7 @@ pub(in crate::read) const ARGUMENTS: [&str; 11] = [
     "tool_args",
     "action_args",
 ];
-const OUTPUTS: [&str; 11] = [
+const OUTPUTS: [&str; 13] = [
     "output",
     "result",
     "content",
@@ -44,6 +44,8 @@ const OUTPUTS: [&str; 11] = [
     "observation",
     "toolResult",
     "text",
+    "result_preview",
+    "preview",
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
@@ -62,7 +64,7 @@ pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 10] = [
 /// Keys of the error of a call.
 pub(in crate::read) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
 /// Keys of an answer that is in the object of its call.
-pub(in crate::read) const ANSWERS: [&str; 9] = [
+pub(in crate::read) const ANSWERS: [&str; 10] = [
     "output",
     "result",
     "response",
@@ -71,6 +73,7 @@ pub(in crate::read) const ANSWERS: [&str; 9] = [
     "tool_response",
     "observation",
     "toolResult",
+    "result_preview",
     "error",
 ];
 pub(in crate::read) const CALL_IDS: [&str; 8] =
@@ -298,8 +301,14 @@ impl<'a> Event<'a> {
             Some(What::Tool) => {
                 self.name().is_some() && (self.get(&ARGUMENTS).is_some() || !self.has_any(&OUTPUTS))
             }
+            Some(What::Result) => self.repeats_call(),
             _ => false,
         }
+    }
+
+    /// Returns true if it is a result with the tool and the arguments of its call.
+    pub(in crate::read) fn repeats_call(&self) -> bool {
+        self.what == Some(What::Result) && self.name().is_some() && self.get(&ARGUMENTS).is_some()
     }
 
     /// Returns the arguments of a call that gives none: they are recorded only if there is a key for them.
@@ -367,12 +376,13 @@ impl<'a> Event<'a> {
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()?.to_ascii_lowercase().as_str() {
-                "error" | "failed" | "failure" => Some(true),
+                "error" | "failed" | "failure" | "invalid_request" => Some(true),
                 "success" | "ok" => Some(false),
                 _ => None,
             });
         let outcome = match (failed, code.and_then(is_failure_code)) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
+            (None, _) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),

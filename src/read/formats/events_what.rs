@@ -74,6 +74,7 @@ impl What {
             | "on_tool_end"
             | "on_tool_error"
             | "observation" => Self::Result,
+            other if other.ends_with("_tool_result") => Self::Result,
             _ => return None,
         })
     }

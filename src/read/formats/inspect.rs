@@ -89,7 +89,7 @@ fn reward(score: Raw<'_>) -> Option<f64> {
 }
 
 /// Returns the outcome of a call, and the type of its error if it has one.
-fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
+pub(super) fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
     if !result.is("error", Kind::Object) {
         return (Outcome::UNMARKED, None);
     }

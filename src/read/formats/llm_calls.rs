@@ -83,7 +83,9 @@ impl<'a> Exchange<'a> {
             }
             (None, None) => return Self::flat(members),
         };
-        if is_whole && response.is_none() || !is_whole && !members.has("response") {
+        // A request that failed has an error instead of a response.
+        let has_outcome = ["response", "error"].iter().any(|key| members.has(key));
+        if is_whole && response.is_none() || !is_whole && !has_outcome {
             return None;
         }
         let request = Body::of(request);

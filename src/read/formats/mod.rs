@@ -78,6 +78,7 @@ pub(super) mod openhands_sdk;
 pub(super) mod osworld;
 pub(super) mod otel;
 pub(super) mod owl;
+pub(super) mod petri;
 pub(super) mod pi;
 mod prelude;
 pub(super) mod pydantic_ai;
@@ -161,6 +162,7 @@ super::format::formats! {
     AiSdk => ai_sdk, "ai-sdk",
         "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under \
          `messages`";
+    Petri => petri, "petri", "transcripts of Petri and Bloom";
     ToolBench => toolbench, "toolbench", "answers of ToolBench";
     Bfcl => bfcl, "bfcl", "results of BFCL, the Berkeley Function Calling Leaderboard";
     Mastra => mastra, "mastra", "traces of Mastra: a list of spans, or under `spans`, also in a `trace`";

@@ -31,7 +31,8 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
     let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
-    if lines.iter().any(|line| line.object("data").has("messagesSnapshot")) {
+    let has_history = |line: &Members<'_>| HISTORIES.iter().any(|key| line.object("data").has(key));
+    if lines.iter().any(|line| line.has("traceSchema") && has_history(line)) {
         return trajectory(&lines, runs);
     }
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
@@ -45,8 +46,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads the trajectory of a session. A snapshot repeats earlier messages, but only the first few dozen of a long
-/// session, so the messages of all snapshots are put in order by time.
+/// Where the events of a trajectory have messages: before a request and after a response.
+const HISTORIES: [&str; 2] = ["messages", "messagesSnapshot"];
+
+/// Reads the trajectory of a session. An event repeats earlier messages, but only the first few dozen of a long
+/// session, so the messages of all events are put in order by time.
 fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let (mut known, mut messages, mut left_out) = (BTreeSet::new(), Vec::new(), 0);
     let mut branch =
@@ -54,14 +58,14 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     branch.run.model(lines.iter().find_map(|line| line.name("modelId")));
     for line in lines {
         let data = line.object("data");
-        for message in data.objects("messagesSnapshot") {
-            // The last item of a snapshot that was cut says how many there were.
+        branch.run.pass_over("events that the recorder cut", u64::from(data.flag("truncated") == Some(true)));
+        for message in HISTORIES.into_iter().flat_map(|key| data.objects(key)) {
+            // The last item of a list that was cut says how many there were.
             if let Some(length) = message.get("originalLength").and_then(Raw::integer) {
                 left_out = left_out.max(u64::try_from(length).unwrap_or(0));
                 continue;
             }
-            let key = ["timestamp", "role", "toolCallId"].map(|key| message.get(key).map(Raw::spelling));
-            if known.insert(key) {
+            if known.insert(key_of(&message)) {
                 messages.push(message);
             }
         }
@@ -75,6 +79,15 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     branch.run.give(runs);
 }
 
+/// Returns values that are equal for a message and its copies: its role, and the ids of its calls or, without any, its
+/// time. Copies may spell ids without underscores.
+fn key_of(message: &Members<'_>) -> (Option<String>, Option<String>, Vec<String>) {
+    let calls = message.objects("content").filter_map(|part| part.name("id"));
+    let ids: Vec<_> = calls.chain(message.name("toolCallId")).map(|id| id.replace('_', "")).collect();
+    let time = message.get("timestamp").filter(|_| ids.is_empty());
+    (message.name("role").map(Into::into), time.map(|time| time.spelling().into_owned()), ids)
+}
+
 /// Reads the lines of one session.
 fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let header = lines.first().filter(|line| line.name("type").as_deref() == Some("session"));
@@ -86,10 +99,29 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let mut main = Branch::new(id.clone(), parent);
     let mut branches = BTreeMap::new();
     let abandoned = abandoned(lines);
-    for (line, root) in lines.iter().zip(abandoned) {
+    // After a compaction, the history is written again. Its copies do not form a branch.
+    let placed = || lines.iter().zip(&abandoned);
+    let is_message = |line: &Members<'_>| line.has("message") || line.has("content");
+    let has_branches = abandoned.iter().any(Option::is_some);
+    let kept = placed().filter(|(line, root)| has_branches && root.is_none() && line.has("message"));
+    let kept: BTreeSet<_> = kept.map(|(line, _)| key_of(&line.object("message"))).collect();
+    let is_copy = |line: &Members<'_>| line.has("message") && kept.contains(&key_of(&line.object("message")));
+    let is_answered =
+        |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("assistant");
+    let answered = placed().filter(|(line, root)| root.is_some() && is_answered(line) && !is_copy(line));
+    let answered: BTreeSet<_> = answered.filter_map(|(_, root)| *root).collect();
+    for (line, root) in placed() {
         let branch = match root {
-            Some(root) if line.has("message") || line.has("content") => {
-                branches.entry(root).or_insert_with(|| Branch::new(None, id.clone()))
+            Some(_) if is_message(line) && is_copy(line) => {
+                main.run.pass_over("copies of messages", 1);
+                continue;
+            }
+            Some(root) if is_message(line) && answered.contains(root) => {
+                branches.entry(*root).or_insert_with(|| Branch::new(None, id.clone()))
+            }
+            Some(_) if is_message(line) => {
+                main.run.pass_over("messages of branches without an answer", 1);
+                continue;
             }
             _ => &mut main,
         };

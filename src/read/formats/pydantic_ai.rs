@@ -1,5 +1,6 @@
 //! Pydantic AI: dumped messages with parts, and the events of a streamed run.
 
+use super::gemini_cli::has_failed;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
@@ -90,8 +91,13 @@ impl<'a> Reading<'a> {
                 run.call(id, name, part.get("args"));
             }
             Some("tool-return" | "builtin-tool-return") => {
-                let outcome = part.outcome("outcome").unwrap_or(Outcome::UNMARKED);
-                run.answer(id, name.as_ref(), content.and_then(words::result), outcome);
+                let result = content.and_then(words::result);
+                // The recorded outcome is that of the tool, the exit code that of its command.
+                let outcome = match part.outcome("outcome") {
+                    None if result.as_ref().is_some_and(has_failed) => Outcome::exit_code(true),
+                    outcome => outcome.unwrap_or(Outcome::UNMARKED),
+                };
+                run.answer(id, name.as_ref(), result, outcome);
             }
             // Without a tool, the prompt asks to retry the output.
             Some("retry-prompt") if name.is_none() => {

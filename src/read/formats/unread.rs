@@ -29,10 +29,13 @@ const OF_JSON: [(&str, Mark); 21] = [
 ];
 
 /// Text formats, each with the beginning of the text and a part of its first line.
-const OF_TEXT: [(&str, &str, &str); 3] = [
+const OF_TEXT: [(&str, &str, &str); 6] = [
     ("Aider history", "\n# aider chat started at ", ""),
     ("Aider history", "# aider chat started at ", ""),
     ("Gemini CLI debug log", "[", "Z] [DEBUG] "),
+    ("text log of Codex", "OpenAI Codex v", ""),
+    ("text log of Codex", "Reading additional input from stdin...\nOpenAI Codex v", ""),
+    ("text log of Codex", "[", "] OpenAI Codex v"),
 ];
 
 /// Makes the error for an input of this format.

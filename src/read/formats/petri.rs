@@ -1,0 +1,81 @@
+//! Petri and Bloom: transcripts in which an auditor model talks to a target model. What each of them saw is a run.
+
+use super::inspect::outcome;
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition = Definition {
+    signature: &[Shape::Object(Any(&[
+        TRANSCRIPT,
+        In("transcript", &TRANSCRIPT),
+        Holds("rollouts", &In("transcript", &TRANSCRIPT)),
+    ]))],
+    reader: Reader::Document(read),
+};
+
+const TRANSCRIPT: Mark =
+    Holds("events", &All(&[Is(Kind::List, &["view"]), In("edit", &Has(&["operation"]))]));
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let Document::Object(members) = document else { return };
+    let rollouts = members.objects("rollouts").map(|rollout| rollout.object("transcript"));
+    for transcript in rollouts.chain([members.within("transcript")]) {
+        if transcript.has("events") {
+            read_transcript(&transcript, runs);
+        }
+    }
+}
+
+fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
+    let about = transcript.object("metadata");
+    let id = about.ident("transcript_id").map(Cow::into_owned);
+    let mut views = Ordered::default();
+    let mut others = 0;
+    for event in transcript.objects("events") {
+        // The combined view repeats messages of the others.
+        let names = event.list("view").into_iter().filter_map(common::name);
+        let Some(view) = names.into_iter().find(|view| view != "combined") else {
+            others += 1;
+            continue;
+        };
+        let (run, has_calls) = views.get(view, |view: &Cow<'_, str>| {
+            let is_target = view == "target";
+            let mut run = Recording::of_agent(if is_target { "petri" } else { "petri auditor" });
+            run.metadata.id =
+                id.as_ref().map(|id| if is_target { id.clone() } else { format!("{id}/{view}") });
+            run.metadata.parent = id.clone().filter(|_| !is_target);
+            run.model(about.name(if is_target { "target_model" } else { "auditor_model" }));
+            (run, is_target)
+        });
+        let edit = event.object("edit");
+        if edit.name("operation").as_deref() == Some("add") {
+            let message = edit.object("message");
+            *has_calls |= message.has("tool_calls");
+            run.turn(event.time("timestamp"));
+            read_message(&message, run);
+        } else {
+            run.pass_over("edits other than additions", 1);
+        }
+    }
+    runs.pass_over("events without a view", others);
+    for (run, has_calls) in views.into_values() {
+        // An auditor that calls no tools only speaks.
+        if has_calls {
+            run.give(runs);
+        }
+    }
+}
+
+/// Reads a message as Inspect writes it.
+fn read_message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
+    let role = message.name("role").unwrap_or_default();
+    if role == "tool" {
+        let (outcome, error_type) = outcome(message);
+        let mut answer = outcome.answer(message.result("content").into());
+        answer.error_type = error_type;
+        return run.answer_with(message.name("tool_call_id"), answer);
+    }
+    run.say(words::actor_of(&role), message.message("content"));
+    for call in message.objects("tool_calls") {
+        run.call(call.name("id"), call.name("function"), call.get("arguments"));
+    }
+}
