@@ -65,7 +65,7 @@ impl Refusal {
                     !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
-                _ => !call.is_shell && (self.writes_as(now) || self.lacks_parameter(now, failure)),
+                _ => !call.is_shell && (self.writes_as(now) || self.misfits_as(now, failure)),
             }
     }
 
@@ -73,7 +73,7 @@ impl Refusal {
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
         let FailureKind::Missing(name) = &failure.kind else {
-            let is_final = failure.has_unknown_separator() || self.lacks_parameter(now, failure);
+            let is_final = failure.has_unknown_separator() || self.misfits_as(now, failure);
             return !is_final && !self.is_followed_by(change, now);
         };
         // Installing `numpy` brings `numpy.distutils`.
@@ -86,9 +86,9 @@ impl Refusal {
             || target.is_some_and(|target| target.contains(name) || is_run(&target))
     }
 
-    /// Returns true if both calls give a parameter that their tool does not have.
-    fn lacks_parameter(&self, now: &Self, failure: &Failure) -> bool {
-        !now.call.call.is_shell && failure.has_unknown_parameter() && self.wording == now.wording
+    /// Returns true if both calls name the same parameter or action that their tool does not have, or lack the same one.
+    fn misfits_as(&self, now: &Self, failure: &Failure) -> bool {
+        !now.call.call.is_shell && failure.misfits() && self.wording == now.wording
     }
 
     /// Returns true if a change is the next edit, with the same tool, of the file whose edit failed, and the failed one

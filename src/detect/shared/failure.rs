@@ -195,9 +195,17 @@ impl Failure {
         ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
     }
 
-    /// Returns true if the tool has no such parameter.
-    pub(crate) fn has_unknown_parameter(&self) -> bool {
-        ["unexpected keyword argument", "unexpected parameter"].iter().any(|part| self.line.contains(part))
+    /// Returns true if the tool does not have a parameter or an action that the call names, or requires one that the
+    /// call lacks.
+    pub(crate) fn misfits(&self) -> bool {
+        const SAYS: [&str; 5] = [
+            "unexpected keyword argument",
+            "unexpected parameter",
+            "Unknown action ",
+            " is required",
+            "required positional argument",
+        ];
+        SAYS.iter().any(|part| self.line.contains(part))
     }
 
     /// Returns true if the failure says that `program` is missing.

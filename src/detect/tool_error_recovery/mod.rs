@@ -191,9 +191,9 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
 
 /// Words with which an agent says that it could not do something, in lower case.
 #[rustfmt::skip]
-static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "cannot", "can't", "can’t", "could not",
-    "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed", "blocked",
-    "denied", "rejected"]));
+static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "not able", "cannot", "can't", "can’t",
+    "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
+    "blocked", "denied", "rejected"]));
 
 /// The default rule. Failed checks are judged separately; most other failures belong to goals.
 #[derive(Debug)]

@@ -91,6 +91,8 @@ pub(super) struct Goals {
     unadmitted: bool,
     /// The steps of the unbroken series of failures at the end of the run so far. A failed look-up breaks it.
     tail: Vec<u64>,
+    /// Whether the agent has a shell.
+    has_shell: bool,
 }
 
 /// Words and stems with which an agent admits a failure, in lower case.
@@ -116,6 +118,7 @@ impl Goals {
             admitted: None,
             unadmitted: false,
             tail: Vec::new(),
+            has_shell: false,
         }
     }
 
@@ -143,6 +146,7 @@ impl Goals {
     /// before.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
+        self.has_shell |= call.is_shell;
         if !failed && attempt.call.hands_over {
             self.handed_over = Some((attempt.step, self.new_look));
         }
@@ -308,20 +312,21 @@ impl Goals {
             return None;
         }
         let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
+        let since = |step: Option<u64>| step.is_some_and(|step| step > last);
+        // The user of an agent with a shell went on, or read in the end that something could not be done.
+        let is_reported = (goal.is_shell || self.has_shell) && (end.asked > last || end.is_confessed);
         if goal.does == Does::Read {
             let is_like = |other: &&Goal| other.does == Does::Read && other.program == goal.program;
             let of_tool = self.all.iter().filter(|other| other.is_waiting()).filter(is_like);
             let all: BTreeSet<u64> = of_tool.flat_map(|goal| goal.turns.iter().copied()).collect();
             let is_vain = turns >= 2 && goal.most_repeated() >= 2 || all.len() as u64 >= min;
-            return is_vain.then_some(OpenReason::InVain);
+            let is_excused = is_reported || self.has_shell && since(self.new_look);
+            return (is_vain && !is_excused).then_some(OpenReason::InVain);
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
-        let since = |step: Option<u64>| step.is_some_and(|step| step > last);
         let handed_over = is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look));
-        // The agent was stopped before it could try anything else, or said that it could not do it.
-        let is_excused = goal.is_shell && end.asked > last
-            || turns < min && end.is_stopped
-            || goal.is_shell && end.is_confessed;
+        // Or the agent was stopped before it could try anything else.
+        let is_excused = is_reported || turns < min && end.is_stopped;
         if turns >= 2 && is_excused && !handed_over {
             None
         } else if turns >= 2 {
