@@ -65,7 +65,7 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
                 left_out = left_out.max(u64::try_from(length).unwrap_or(0));
                 continue;
             }
-            if known.insert(key_of(&message)) {
+            if key_of(&message).is_none_or(|key| known.insert(key)) {
                 messages.push(message);
             }
         }
@@ -79,13 +79,17 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     branch.run.give(runs);
 }
 
-/// Returns values that are equal for a message and its copies: its role, and the ids of its calls or, without any, its
-/// time. Copies may spell ids without underscores.
-fn key_of(message: &Members<'_>) -> (Option<String>, Option<String>, Vec<String>) {
+/// The role of a message, and the ids of its calls or, without any, its time. Copies have the same.
+type Key = (Option<String>, Option<String>, Vec<String>);
+
+/// Returns the key of a message, or `None` if it has neither an id nor a time. Copies may spell ids without underscores.
+fn key_of(message: &Members<'_>) -> Option<Key> {
     let calls = message.objects("content").filter_map(|part| part.name("id"));
     let ids: Vec<_> = calls.chain(message.name("toolCallId")).map(|id| id.replace('_', "")).collect();
     let time = message.get("timestamp").filter(|_| ids.is_empty());
-    (message.name("role").map(Into::into), time.map(|time| time.spelling().into_owned()), ids)
+    let is_known = time.is_some() || !ids.is_empty();
+    is_known
+        .then(|| (message.name("role").map(Into::into), time.map(|time| time.spelling().into_owned()), ids))
 }
 
 /// Reads the lines of one session.
@@ -100,30 +104,27 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let mut branches = BTreeMap::new();
     let abandoned = abandoned(lines);
     // After a compaction, the history is written again. Its copies do not form a branch.
-    let placed = || lines.iter().zip(&abandoned);
-    let is_message = |line: &Members<'_>| line.has("message") || line.has("content");
+    let key = |line: &Members<'_>| key_of(&line.object("message"));
     let has_branches = abandoned.iter().any(Option::is_some);
-    let kept = placed().filter(|(line, root)| has_branches && root.is_none() && line.has("message"));
-    let kept: BTreeSet<_> = kept.map(|(line, _)| key_of(&line.object("message"))).collect();
-    let is_copy = |line: &Members<'_>| line.has("message") && kept.contains(&key_of(&line.object("message")));
-    let is_answered =
-        |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("assistant");
-    let answered = placed().filter(|(line, root)| root.is_some() && is_answered(line) && !is_copy(line));
-    let answered: BTreeSet<_> = answered.filter_map(|(_, root)| *root).collect();
-    for (line, root) in placed() {
-        let branch = match root {
-            Some(_) if is_message(line) && is_copy(line) => {
-                main.run.pass_over("copies of messages", 1);
-                continue;
+    let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
+    let kept: BTreeSet<Key> = kept.filter_map(|(line, _)| key(line)).collect();
+    let is_copy = |line: &Members<'_>| key(line).is_some_and(|key| kept.contains(&key));
+    let (copies, placed): (Vec<_>, Vec<_>) =
+        lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
+    main.run.pass_over("copies of messages", copies.len() as u64);
+    let speaks = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("assistant");
+    let answered = placed.iter().filter(|(line, _)| speaks(line)).filter_map(|(_, root)| *root);
+    let answered: BTreeSet<usize> = answered.collect();
+    for (line, root) in &placed {
+        let branch = match root.filter(|_| line.has("message") || line.has("content")) {
+            Some(root) if answered.contains(&root) => {
+                branches.entry(root).or_insert_with(|| Branch::new(None, id.clone()))
             }
-            Some(root) if is_message(line) && answered.contains(root) => {
-                branches.entry(*root).or_insert_with(|| Branch::new(None, id.clone()))
-            }
-            Some(_) if is_message(line) => {
+            Some(_) => {
                 main.run.pass_over("messages of branches without an answer", 1);
                 continue;
             }
-            _ => &mut main,
+            None => &mut main,
         };
         branch.line(line, whole);
     }
@@ -135,7 +136,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let is_told = |line: &&Members<'_>| {
         line.name("type").is_some_and(|kind| kind == "message" || Some(&*kind) == whole)
     };
-    for line in lines.iter().filter(is_told) {
+    for line in placed.into_iter().map(|(line, _)| line).filter(is_told) {
         for result in line.object("message").object("details").objects("results") {
             let messages = result.list("messages");
             if !messages.is_empty() {
