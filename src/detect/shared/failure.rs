@@ -198,14 +198,17 @@ impl Failure {
     /// Returns true if the tool does not have a parameter or an action that the call names, or requires one that the
     /// call lacks.
     pub(crate) fn misfits(&self) -> bool {
-        const SAYS: [&str; 5] = [
+        const SAYS: [&str; 4] = [
             "unexpected keyword argument",
             "unexpected parameter",
             "Unknown action ",
-            " is required",
             "required positional argument",
         ];
-        SAYS.iter().any(|part| self.line.contains(part))
+        // `sessionId is required`, not `Approval is required`.
+        let is_name =
+            |word: &str| word.contains(['_', '`', '\'', '"']) || word.chars().skip(1).any(char::is_uppercase);
+        let required = self.line.split_once(" is required").and_then(|(before, _)| before.rsplit(' ').next());
+        SAYS.iter().any(|part| self.line.contains(part)) || required.is_some_and(is_name)
     }
 
     /// Returns true if the failure says that `program` is missing.

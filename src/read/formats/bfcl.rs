@@ -10,7 +10,7 @@ const ENTRY: Mark = All(&[
     Any(&[Is(Kind::List, &["inference_log"]), Has(&["input_token_count", "latency"])]),
 ]);
 /// An entry whose run broke off.
-const FAILED: Mark = Is(Kind::String, &["id", "result", "traceback"]);
+const FAILED: Mark = All(&[Is(Kind::String, &["id", "result", "traceback"]), Not(&ENTRY)]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for entry in fitting(&Any(&[ENTRY, FAILED]), document.each(), "objects of other types", runs) {

@@ -38,7 +38,7 @@ struct Open<'a> {
 
 impl<'a> Session<'a> for Open<'a> {
     fn add(&mut self, outer: &Members<'a>, runs: &mut Runs<'_>) {
-        let inner = outer.is("raw", Kind::Object).then(|| outer.object("raw"));
+        let inner = (!outer.has("data")).then(|| outer.object("raw")).filter(|inner| inner.has("data"));
         let line = inner.as_ref().unwrap_or(outer);
         if line.name("type").as_deref() == Some("session.start") && !self.agents.is_empty() {
             Box::new(std::mem::take(self)).end(runs);

@@ -65,7 +65,10 @@ fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
-    if items.iter().take(SHOWN).any(|item| is_whole_run(&Members::from(*item))) {
+    let is_result = |item: &Raw<'_>| has_result(&Members::from(*item));
+    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item)))
+        || items.iter().take(SHOWN).any(is_result)
+    {
         return false;
     }
     let (mut asked, mut said) = (false, false);
@@ -91,9 +94,14 @@ fn is_turn(object: &Members<'_>) -> bool {
 fn is_whole_run(object: &Members<'_>) -> bool {
     let has_transcript =
         || TRANSCRIPTS.iter().any(|key| object.get(key).and_then(|list| of_key(key, list)).is_some());
+    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript()
+}
+
+/// Returns true if an object has a run under `result`, and is not an event.
+fn has_result(object: &Members<'_>) -> bool {
     let result = object.object("result");
-    let has_result = || holds_answers(&result) && SAID.iter().any(|key| result.has(key));
-    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript() || has_result()
+    let is_event = ["type", "role", "event", "event_type", "kind"].iter().any(|key| object.has(key));
+    !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
 }
 
 const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
@@ -135,6 +143,7 @@ impl<'a> Run<'a> {
                 }
                 self.call(event);
             }
+            Some(What::Done) => self.done(event),
             Some(What::Result | What::Tool) => {
                 let blocks = event.blocks();
                 for block in &blocks {
@@ -193,6 +202,16 @@ impl<'a> Run<'a> {
         } else if outcome != Outcome::UNMARKED {
             self.recording.answer_in_part(number, outcome);
         }
+    }
+
+    /// Adds a call with its result.
+    fn done(&mut self, event: &Event<'a>) {
+        self.recording.turn(event.time());
+        let mut call = Call::new(0, event.ident(&CALL_IDS), event.name().unwrap_or_default());
+        call.arguments = event.get(&ARGUMENTS).map(common::arguments).unwrap_or_default();
+        let number = self.recording.add(call);
+        let (observed, outcome) = event.answer();
+        self.recording.answer_call(number, observed, outcome);
     }
 
     fn call(&mut self, event: &Event<'a>) {
@@ -280,11 +299,9 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let mut events: Vec<_> =
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
     // A log may record a call only once it has its result.
-    if !events.iter().any(|event| event.what == Some(What::Call)) {
-        events
-            .iter_mut()
-            .filter(|event| event.repeats_call())
-            .for_each(|event| event.what = Some(What::Step));
+    if !events.iter().any(|event| event.is_call() && !event.repeats_call()) {
+        let results = events.iter_mut().filter(|event| event.repeats_call());
+        results.for_each(|event| event.what = Some(What::Done));
     }
     let mut others = elements.len() - events.len();
     let mut open = Ordered::default();

@@ -32,7 +32,7 @@ pub(in crate::read) const ARGUMENTS: [&str; 11] = [
     "tool_args",
     "action_args",
 ];
-const OUTPUTS: [&str; 13] = [
+const OUTPUTS: [&str; 12] = [
     "output",
     "result",
     "content",
@@ -45,7 +45,6 @@ const OUTPUTS: [&str; 13] = [
     "toolResult",
     "text",
     "result_preview",
-    "preview",
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
@@ -292,7 +291,7 @@ impl<'a> Event<'a> {
 
     pub(in crate::read) fn is_call(&self) -> bool {
         match self.what {
-            Some(What::Call | What::Step) => self.name().is_some(),
+            Some(What::Call | What::Step | What::Done) => self.name().is_some(),
             Some(What::Message(_)) => {
                 self.calls().iter().any(|call| Self::of(*call).name().is_some())
                     || self.blocks().iter().any(|block| block.what == Some(What::Call))
@@ -339,7 +338,7 @@ impl<'a> Event<'a> {
     /// Returns true if it is an answer, or a call with its answer.
     pub(in crate::read) fn is_answered(&self) -> bool {
         match self.what {
-            Some(What::Result | What::Tool) => true,
+            Some(What::Result | What::Done | What::Tool) => true,
             Some(What::Call | What::Step) => self.get_next_to(&ANSWERS).is_some(),
             _ => {
                 self.layers.iter().any(holds_answers)
@@ -352,7 +351,10 @@ impl<'a> Event<'a> {
     pub(in crate::read) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
         let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
-        let output = self.get(outputs).filter(|output| error.is_none() || output.kind() != Kind::Object);
+        let output = self
+            .get(outputs)
+            .or_else(|| self.get(&["preview"]))
+            .filter(|output| error.is_none() || output.kind() != Kind::Object);
         let is_text = |output: &Raw<'a>| {
             output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
         };
@@ -367,6 +369,7 @@ impl<'a> Event<'a> {
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
+        let status = status.map(|status| status.to_ascii_lowercase());
         // Next to an action that is a text, `success` says whether the task is done.
         let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
         let failed = self
@@ -375,14 +378,14 @@ impl<'a> Event<'a> {
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))
-            .or_else(|| match status.as_deref()?.to_ascii_lowercase().as_str() {
+            .or_else(|| match status.as_deref()? {
                 "error" | "failed" | "failure" | "invalid_request" => Some(true),
                 "success" | "ok" => Some(false),
                 _ => None,
             });
         let outcome = match (failed, code.and_then(is_failure_code)) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
-            (None, _) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
+            (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),

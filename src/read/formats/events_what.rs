@@ -12,6 +12,8 @@ pub(in crate::read) enum What {
     Tool,
     /// A step of an agent: its thought, the call, and the answer.
     Step,
+    /// A call with its result, in a log that records calls only once they are done.
+    Done,
     /// The beginning of a run.
     Start,
 }

@@ -84,7 +84,8 @@ impl<'a> Exchange<'a> {
             (None, None) => return Self::flat(members),
         };
         // A request that failed has an error instead of a response.
-        let has_outcome = ["response", "error"].iter().any(|key| members.has(key));
+        let has_failed = || members.present("error").is_some() && request.member("body").is_some();
+        let has_outcome = members.has("response") || has_failed();
         if is_whole && response.is_none() || !is_whole && !has_outcome {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Petri and Bloom: transcripts in which an auditor model talks to a target model. What each of them saw is a run.
+//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a run.
 
 use super::inspect::outcome;
 use super::prelude::*;
@@ -33,34 +33,36 @@ fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
     for event in transcript.objects("events") {
         // The combined view repeats messages of the others.
         let names = event.list("view").into_iter().filter_map(common::name);
-        let Some(view) = names.into_iter().find(|view| view != "combined") else {
-            others += 1;
-            continue;
-        };
-        let (run, has_calls) = views.get(view, |view: &Cow<'_, str>| {
-            let is_target = view == "target";
-            let mut run = Recording::of_agent(if is_target { "petri" } else { "petri auditor" });
-            run.metadata.id =
-                id.as_ref().map(|id| if is_target { id.clone() } else { format!("{id}/{view}") });
-            run.metadata.parent = id.clone().filter(|_| !is_target);
-            run.model(about.name(if is_target { "target_model" } else { "auditor_model" }));
-            (run, is_target)
-        });
+        let names: Vec<_> = names.filter(|view| view != "combined").collect();
+        others += u64::from(names.is_empty());
         let edit = event.object("edit");
-        if edit.name("operation").as_deref() == Some("add") {
-            let message = edit.object("message");
-            *has_calls |= message.has("tool_calls");
-            run.turn(event.time("timestamp"));
-            read_message(&message, run);
-        } else {
-            run.pass_over("edits other than additions", 1);
+        for view in names {
+            let (run, has_calls, messages) = views.get(view, |view: &Cow<'_, str>| {
+                let is_target = view.starts_with("target");
+                let mut run = Recording::of_agent(if is_target { "petri" } else { "petri auditor" });
+                let part = |id: &String| if view == "target" { id.clone() } else { format!("{id}/{view}") };
+                run.metadata.id = id.as_ref().map(part);
+                run.metadata.parent = id.clone().filter(|_| !is_target);
+                run.model(about.name(if is_target { "target_model" } else { "auditor_model" }));
+                (run, is_target, 0)
+            });
+            if edit.name("operation").as_deref() == Some("add") {
+                let message = edit.object("message");
+                *has_calls |= message.has("tool_calls");
+                *messages += 1;
+                run.turn(event.time("timestamp"));
+                read_message(&message, run);
+            } else {
+                run.pass_over("edits other than additions", 1);
+            }
         }
     }
-    runs.pass_over("events without a view", others);
-    for (run, has_calls) in views.into_values() {
-        // An auditor that calls no tools only speaks.
+    runs.pass_over("events that no model saw", others);
+    for (run, has_calls, messages) in views.into_values() {
         if has_calls {
             run.give(runs);
+        } else {
+            runs.pass_over("messages of an auditor without calls", messages);
         }
     }
 }

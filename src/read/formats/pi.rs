@@ -31,8 +31,11 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
     let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
-    let has_history = |line: &Members<'_>| HISTORIES.iter().any(|key| line.object("data").has(key));
-    if lines.iter().any(|line| line.has("traceSchema") && has_history(line)) {
+    let has_history = |line: &Members<'_>| {
+        let data = line.object("data");
+        data.has("messagesSnapshot") || line.has("traceSchema") && data.has("messages")
+    };
+    if lines.iter().any(has_history) {
         return trajectory(&lines, runs);
     }
     let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
@@ -52,44 +55,61 @@ const HISTORIES: [&str; 2] = ["messages", "messagesSnapshot"];
 /// Reads the trajectory of a session. An event repeats earlier messages, but only the first few dozen of a long
 /// session, so the messages of all events are put in order by time.
 fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
-    let (mut known, mut messages, mut left_out) = (BTreeSet::new(), Vec::new(), 0);
+    let (mut known, mut messages, mut left_out) = (BTreeMap::new(), Vec::new(), 0);
     let mut branch =
         Branch::new(lines.iter().find_map(|line| line.name("sessionId")).map(Cow::into_owned), None);
     branch.run.model(lines.iter().find_map(|line| line.name("modelId")));
     for line in lines {
         let data = line.object("data");
         branch.run.pass_over("events that the recorder cut", u64::from(data.flag("truncated") == Some(true)));
-        for message in HISTORIES.into_iter().flat_map(|key| data.objects(key)) {
-            // The last item of a list that was cut says how many there were.
-            if let Some(length) = message.get("originalLength").and_then(Raw::integer) {
-                left_out = left_out.max(u64::try_from(length).unwrap_or(0));
-                continue;
-            }
-            if key_of(&message).is_none_or(|key| known.insert(key)) {
-                messages.push(message);
+        for history in HISTORIES {
+            let (mut seen, mut last) = (BTreeMap::new(), None);
+            for message in data.objects(history) {
+                // The last item of a list that was cut says how many there were.
+                if let Some(length) = message.get("originalLength").and_then(Raw::integer) {
+                    left_out = left_out.max(u64::try_from(length).unwrap_or(0));
+                    continue;
+                }
+                last = message.get("timestamp").and_then(time::of_milliseconds).or(last);
+                // A message that one list has twice was sent twice.
+                let key = key_of(&message, true);
+                let times: &mut u64 = seen.entry(key.clone()).or_default();
+                *times += 1;
+                let before: &mut u64 = known.entry(key).or_default();
+                if *times > *before {
+                    *before = *times;
+                    messages.push((last, message));
+                }
             }
         }
     }
-    messages.sort_by_key(|message| message.get("timestamp").and_then(time::of_milliseconds));
+    messages.sort_by_key(|(time, _)| *time);
     let left_out = left_out.saturating_sub(messages.len() as u64);
-    for message in &messages {
+    for (_, message) in &messages {
         branch.read(message, None);
     }
     branch.run.pass_over("messages that the recorder left out of its snapshots", left_out);
     branch.run.give(runs);
 }
 
-/// The role of a message, and the ids of its calls or, without any, its time. Copies have the same.
-type Key = (Option<String>, Option<String>, Vec<String>);
-
-/// Returns the key of a message, or `None` if it has neither an id nor a time. Copies may spell ids without underscores.
-fn key_of(message: &Members<'_>) -> Option<Key> {
-    let calls = message.objects("content").filter_map(|part| part.name("id"));
-    let ids: Vec<_> = calls.chain(message.name("toolCallId")).map(|id| id.replace('_', "")).collect();
-    let time = message.get("timestamp").filter(|_| ids.is_empty());
-    let is_known = time.is_some() || !ids.is_empty();
-    is_known
-        .then(|| (message.name("role").map(Into::into), time.map(|time| time.spelling().into_owned()), ids))
+/// Returns values that are equal for a message and its copies, which may spell ids without underscores. Copies of calls
+/// and results have the same arguments or text in a trajectory, and the same time in a session.
+fn key_of(message: &Members<'_>, in_trajectory: bool) -> (Option<String>, Option<String>, Vec<String>) {
+    let plain = |id: Cow<'_, str>| id.replace('_', "");
+    let spelled = |value: Option<Raw<'_>>| value.map(|value| value.spelling().into_owned());
+    let calls = message.objects("content").filter(|part| part.name("type").as_deref() == Some("toolCall"));
+    let mut content = Vec::new();
+    for call in calls {
+        content.extend(call.name("id").map(plain));
+        content.extend(spelled(call.get("name")));
+        content.extend(spelled(call.get("arguments")).filter(|_| in_trajectory));
+    }
+    content.extend(message.name("toolCallId").map(plain));
+    let time = spelled(message.get("timestamp")).filter(|_| !in_trajectory || content.is_empty());
+    if content.is_empty() || in_trajectory && message.has("toolCallId") {
+        content.extend(spelled(message.get("content")).map(|text| plain(text.into())));
+    }
+    (message.name("role").map(Into::into), time, content)
 }
 
 /// Reads the lines of one session.
@@ -104,17 +124,17 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let mut branches = BTreeMap::new();
     let abandoned = abandoned(lines);
     // After a compaction, the history is written again. Its copies do not form a branch.
-    let key = |line: &Members<'_>| key_of(&line.object("message"));
+    let key = |line: &Members<'_>| key_of(&line.object("message"), false);
     let has_branches = abandoned.iter().any(Option::is_some);
     let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
-    let kept: BTreeSet<Key> = kept.filter_map(|(line, _)| key(line)).collect();
-    let is_copy = |line: &Members<'_>| key(line).is_some_and(|key| kept.contains(&key));
+    let kept: BTreeSet<_> = kept.map(|(line, _)| key(line)).collect();
+    let is_copy = |line: &Members<'_>| line.object("message").has("timestamp") && kept.contains(&key(line));
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("copies of messages", copies.len() as u64);
-    let speaks = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("assistant");
-    let answered = placed.iter().filter(|(line, _)| speaks(line)).filter_map(|(_, root)| *root);
-    let answered: BTreeSet<usize> = answered.collect();
+    let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
+    let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
+    let answered: BTreeSet<usize> = answered.filter_map(|(_, root)| *root).collect();
     for (line, root) in &placed {
         let branch = match root.filter(|_| line.has("message") || line.has("content")) {
             Some(root) if answered.contains(&root) => {

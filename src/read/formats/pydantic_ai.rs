@@ -36,6 +36,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     reader.runs.give(runs);
 }
 
+/// Returns true if an answer is that of a shell, which names its command first.
+fn runs_command(answer: &TextCow<'_>) -> bool {
+    answer.text().starts_with("Command: ")
+}
+
 struct Reading<'a> {
     runs: Recordings<'a>,
     /// The ids of calls in a stream, which may show a call twice.
@@ -94,7 +99,9 @@ impl<'a> Reading<'a> {
                 let result = content.and_then(words::result);
                 // The recorded outcome is that of the tool, the exit code that of its command.
                 let outcome = match part.outcome("outcome") {
-                    None if result.as_ref().is_some_and(has_failed) => Outcome::exit_code(true),
+                    None if result.as_ref().is_some_and(|text| runs_command(text) && has_failed(text)) => {
+                        Outcome::exit_code(true)
+                    }
                     outcome => outcome.unwrap_or(Outcome::UNMARKED),
                 };
                 run.answer(id, name.as_ref(), result, outcome);

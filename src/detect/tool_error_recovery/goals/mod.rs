@@ -325,7 +325,7 @@ impl Goals {
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let handed_over = is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look));
-        // Or the agent was stopped before it could try anything else.
+        // An agent that was stopped could not try anything else.
         let is_excused = is_reported || turns < min && end.is_stopped;
         if turns >= 2 && is_excused && !handed_over {
             None
