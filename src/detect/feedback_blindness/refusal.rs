@@ -86,7 +86,8 @@ impl Refusal {
             || target.is_some_and(|target| target.contains(name) || is_run(&target))
     }
 
-    /// Returns true if the tool says of both calls, in the same words, that a parameter or action is unknown or missing.
+    /// Returns true if the tool says of both calls, in the same words, that a parameter or action is unknown or
+    /// missing.
     fn misfits_as(&self, now: &Self, failure: &Failure) -> bool {
         !now.call.call.is_shell && failure.misfits() && self.wording == now.wording
     }

@@ -1,4 +1,5 @@
-//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a run.
+//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a
+//! run.
 
 use super::inspect::outcome;
 use super::prelude::*;

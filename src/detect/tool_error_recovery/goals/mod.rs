@@ -314,7 +314,7 @@ impl Goals {
         let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
         // The user of an agent with a shell went on, or read in the end that something could not be done.
-        let is_reported = (goal.is_shell || self.has_shell) && (end.asked > last || end.is_confessed);
+        let is_reported = self.has_shell && (end.asked > last || end.is_confessed);
         if goal.does == Does::Read {
             let is_like = |other: &&Goal| other.does == Does::Read && other.program == goal.program;
             let of_tool = self.all.iter().filter(|other| other.is_waiting()).filter(is_like);
