@@ -13,7 +13,7 @@ use super::does::Does;
 use super::failure_lines::{complains, details, is_usage, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
-    SHAPE, TYPED, USAGE,
+    SHAPE, START_UP, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
 use super::shell::last_part;
@@ -105,10 +105,11 @@ impl Failure {
         }
         let answer = without_colours(answer.map(|answer| answer.to_str()).unwrap_or_default());
         // A line of dashes says nothing, nor does `[object Object]`, which a JavaScript harness prints in place of an
-        // error, nor the time at which a call was made.
+        // error, nor the time at which a call was made, nor what a start-up file of the shell complains of.
         let is_stamp = |line: &str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
         let says = |line: &&str| {
-            line.contains(char::is_alphanumeric) && *line != "[object Object]" && !is_stamp(line)
+            let is_noise = *line == "[object Object]" || is_stamp(line) || START_UP.is_match(line);
+            line.contains(char::is_alphanumeric) && !is_noise
         };
         let all: Vec<&str> = lines(&answer).filter(says).collect();
         let code = action.observation.present().and_then(|answer| exit_code(answer, TAIL));

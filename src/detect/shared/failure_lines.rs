@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::call::Call;
 use super::failure_phrases::{
-    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, STATES, TIME,
-    TYPED,
+    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, START_UP,
+    STATES, TIME, TYPED,
 };
 use super::phrases::Pattern;
 use crate::trace::first_chars;
@@ -36,6 +36,7 @@ pub(super) fn complains(line: &str, call: &Call) -> bool {
     };
     !lower.contains("warning")
         && !CLEAN.is_match(line)
+        && !START_UP.is_match(line)
         && !is_help()
         && (call.text.is_empty() || !call.text.contains(&lower))
 }

@@ -87,6 +87,10 @@ static REFUSED: Pattern = Pattern::new(
 );
 /// Statements of the cause of a failure.
 pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &REFUSED]);
+/// A complaint about a start-up file of the shell. The shell prints it before the output of each command.
+pub(super) static START_UP: Pattern = Pattern::new(
+    r"^\S*(?:\.(?:bash_profile|bash_login|bashrc|profile|zprofile|zshenv|zshrc)|/etc/profile|/shellenv\.sh):(?:\w+:)?(?: line)? ?\d+: ",
+);
 /// An answer that says that nothing was found.
 pub(super) static NOTHING: Pattern =
     Pattern::new(r"(?i)^\W*(?:found )?(?:no|0|zero) (?:match|result|file|occurrence|hit)");

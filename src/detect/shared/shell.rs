@@ -111,7 +111,8 @@ pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&[Command<'_>]) -> T) -
 /// Returns the line inside a `bash -c '…'`.
 fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
-    let is_option = |word: &str| word.starts_with('-') && word.ends_with('c');
+    // `bash --norc -lc '…'`
+    let is_option = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
     command.arguments().skip_while(|word| !is_option(word)).nth(1).filter(|_| is_shell)
 }
 
