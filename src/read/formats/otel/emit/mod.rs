@@ -21,7 +21,7 @@ use crate::read::runs::Runs;
 use crate::trace::{Metadata, RouteStatus, RunSummary};
 
 /// Attributes that identify conversations.
-const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession];
+const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession, Attr::AiSession];
 
 impl Collection<'_> {
     /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans

@@ -154,12 +154,13 @@ pub(crate) fn inputs<'s>(
     records: &Records<'s>,
 ) -> impl Iterator<Item = Vec<Block<'s>>> {
     let attribute = |name| span.attributes.get(name).map(structured);
-    let inputs = (0..6).filter_map(move |dialect| match dialect {
+    let inputs = (0..7).filter_map(move |dialect| match dialect {
         0 => attribute(Attr::GenAiInput),
         1 => spread(span, Spread::InputMessages),
         2 => events::said(records, at, span, Direction::Input),
         3 => spread(span, Spread::Prompt),
         4 => attribute(Attr::AdkRequest),
+        5 => attribute(Attr::AiPrompt),
         _ => attribute(Attr::InputValue),
     });
     inputs.filter(|parts: &Vec<Block<'s>>| !parts.is_empty()).map(|mut parts| {

@@ -25,6 +25,7 @@ const ARGUMENTS: &[Attr] = &[
     Attr::InputValue,
     Attr::ToolInput,
     Attr::EntityInput,
+    Attr::AiToolArguments,
 ];
 
 /// Returns the arguments of a tool span's call: JSON, or the text that the span records.

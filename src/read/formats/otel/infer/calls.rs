@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arguments;
 use super::kinds::{self, Kind};
 use super::message::ModelCall;
-use super::model::{Attr, Span};
+use super::model::Span;
 use super::open_calls::{By, OpenCalls, Place};
 use super::request::Request;
 use super::results::{self, Outcome};
@@ -43,8 +43,7 @@ impl<'s> Action<'s> {
     fn of_tool(tree: &Tree<'s>, at: At) -> Option<Self> {
         let positions = tree.views(at);
         let views: Vec<&Span<'_>> = positions.iter().filter_map(|at| tree.span(*at)).collect();
-        let is_named =
-            |span: &&&Span<'_>| span.attributes.first_name(&[Attr::GenAiToolName, Attr::ToolName]).is_some();
+        let is_named = |span: &&&Span<'_>| span.attributes.first_name(kinds::TOOL_NAMES).is_some();
         let name = kinds::tool_name(views.iter().find(is_named).or(views.first())?);
         let (mut result, mut wrapped): (Option<Outcome<'_>>, _) = (None, None);
         for view in &views {

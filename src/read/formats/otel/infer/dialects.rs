@@ -207,9 +207,24 @@ impl<'t> Walk<'t> {
                 name_of(members, &["tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "call_id", "id"])
             }
         };
-        let is_error = members.text("status") == Some("error")
+        let mut is_error = members.text("status") == Some("error")
             || ["is_error", "isError", "error"].iter().any(|key| members.flag(key));
-        let found = ["response", "result", "content", "output"].iter().find_map(|key| members.remove(key));
+        let mut found =
+            ["response", "result", "content", "output"].iter().find_map(|key| members.remove(key));
+        // The AI SDK says of what kind an output is.
+        if let Some(Data::Object(output)) = &mut found {
+            let kind = output.text("type").unwrap_or_default();
+            let (is_failed, key) = match kind {
+                "text" | "json" | "content" => (false, "value"),
+                "error-text" | "error-json" => (true, "value"),
+                "execution-denied" => (true, "reason"),
+                _ => (false, ""),
+            };
+            if output.has(key) {
+                is_error |= is_failed;
+                found = output.remove(key);
+            }
+        }
         self.blocks.push(Block::Reply(Reply { id, content: content_of(found), is_error }));
     }
 

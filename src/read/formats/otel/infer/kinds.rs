@@ -17,6 +17,9 @@ pub(crate) enum Kind {
 /// The name of the tool that a framework makes up for the merged answer of several tools.
 const MERGED: &str = "(merged tools)";
 
+/// Attributes with the name of a tool.
+pub(crate) const TOOL_NAMES: &[Attr] = &[Attr::GenAiToolName, Attr::ToolName, Attr::AiToolName];
+
 /// Classifies a span by its attributes, in order, or by its name if no attribute decides.
 pub(crate) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
@@ -53,6 +56,9 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
             _ => Kind::Chain,
         };
     }
+    if let Some(operation) = attributes.name(Attr::AiOperation) {
+        return of_ai_operation(operation);
+    }
     // Some tracers write no kind, but name the span after the tool.
     if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
         return Kind::Tool;
@@ -74,6 +80,15 @@ fn of_operation(operation: &str) -> Option<Kind> {
     })
 }
 
+/// Classifies a span of the AI SDK. That of `generateText` encloses one for each step, and those of its tools.
+fn of_ai_operation(operation: &str) -> Kind {
+    match operation.rsplit('.').next() {
+        Some("toolCall") => Kind::Tool,
+        Some("doGenerate" | "doStream") => Kind::Model,
+        _ => Kind::Chain,
+    }
+}
+
 fn of_name(name: &str) -> Option<Kind> {
     let begins =
         |word: &str| name.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
@@ -88,7 +103,7 @@ fn of_name(name: &str) -> Option<Kind> {
 
 /// Returns the name of a tool span's tool.
 pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
-    if let Some(name) = span.attributes.first_name(&[Attr::GenAiToolName, Attr::ToolName]) {
+    if let Some(name) = span.attributes.first_name(TOOL_NAMES) {
         return name;
     }
     if span.attributes.name(Attr::TraceloopKind) == Some("tool")
@@ -120,10 +135,10 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans
-/// without children.
-pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
-    if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
+/// Returns the name of the agent that a framework runs a span for, if it names the agent in each span. That of LangGraph
+/// leaves agent spans without children. That of the AI SDK may be a loop of the application, with a span for each turn.
+pub(crate) fn named_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
+    if let Some(name) = span.attributes.first_name(&[Attr::LangGraphAgent, Attr::AiFunction]) {
         return Some(Cow::Borrowed(name));
     }
     metadata(span, "lc_agent_name")

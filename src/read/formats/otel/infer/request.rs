@@ -101,7 +101,12 @@ pub(crate) fn of_span<'s>(
         spans: vec![at],
         parent: tree.parent(at),
         usage: usage(attributes),
-        model: attributes.first_name(&[Attr::ResponseModel, Attr::RequestModel, Attr::LlmModel]),
+        model: attributes.first_name(&[
+            Attr::ResponseModel,
+            Attr::RequestModel,
+            Attr::LlmModel,
+            Attr::AiModel,
+        ]),
         response: attributes.name(Attr::ResponseId),
         ..Request::default()
     };
@@ -116,12 +121,17 @@ pub(crate) fn of_span<'s>(
 }
 
 fn usage(attributes: &Attributes<'_>) -> Usage {
-    let count = |names: [Attr; 3]| attributes.first_count(&names);
+    let count = |names: &[Attr]| attributes.first_count(names);
     Usage {
         duration_ns: None,
-        input_tokens: count([Attr::UsageInput, Attr::UsagePrompt, Attr::LlmInputTokens]),
-        output_tokens: count([Attr::UsageOutput, Attr::UsageCompletion, Attr::LlmOutputTokens]),
-        cached_tokens: count([Attr::UsageCached, Attr::UsageCachedOld, Attr::LlmCachedTokens]),
+        input_tokens: count(&[Attr::UsageInput, Attr::UsagePrompt, Attr::LlmInputTokens]),
+        output_tokens: count(&[Attr::UsageOutput, Attr::UsageCompletion, Attr::LlmOutputTokens]),
+        cached_tokens: count(&[
+            Attr::UsageCached,
+            Attr::UsageCachedOld,
+            Attr::LlmCachedTokens,
+            Attr::AiCachedTokens,
+        ]),
     }
 }
 
@@ -130,12 +140,13 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
-    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 6] = [
+    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 7] = [
         &|| attribute(Attr::GenAiOutput),
         &|| spread(span, Spread::OutputMessages),
         &|| events::said(records, at, span, Direction::Output),
         &|| spread(span, Spread::Completion),
         &|| attribute(Attr::AdkResponse),
+        &|| ai_output(attributes),
         // Messages of other roles make it a history, not an output.
         &|| {
             let output = attribute(Attr::OutputValue)?;
@@ -158,6 +169,15 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
         }
     }
     is_recorded.then(|| said.unwrap_or_default())
+}
+
+/// Returns the output in the attributes of the AI SDK: a text, which may hold JSON, an object, and calls.
+fn ai_output<'s>(attributes: &'s Attributes<'_>) -> Option<Vec<Block<'s>>> {
+    let texts = [Attr::AiText, Attr::AiObject].into_iter().filter_map(|name| attributes.name(name));
+    let texts = texts.map(|text| Block::Text(Role::Agent, Cow::Borrowed(text)));
+    let calls = attributes.get(Attr::AiToolCalls).map(|calls| blocks(calls.to_data(), Role::Agent));
+    let output: Vec<_> = texts.chain(calls.into_iter().flatten()).collect();
+    (!output.is_empty()).then_some(output)
 }
 
 impl<'s> Refused<'s> {

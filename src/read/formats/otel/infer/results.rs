@@ -58,7 +58,8 @@ impl<'s> From<Reply<'s>> for Outcome<'s> {
 
 /// Returns the result in a tool span, or `NotRecorded`.
 pub(crate) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
-    let mut outcomes = recorded(span, RESULTS).map(outcome_of_value);
+    let json = span.attributes.get(Attr::AiToolResult).map(outcome_of_json);
+    let mut outcomes = recorded(span, RESULTS).map(outcome_of_value).chain(json);
     if let Some(outcome) = outcomes.find(|outcome| outcome.text.is_recorded()) {
         return outcome;
     }
@@ -82,6 +83,14 @@ fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
         return Outcome { text: Content::Present(Text::from(spelled).into()), ..Outcome::default() };
     }
     outcome(Content::Present(value.to_plain_data()))
+}
+
+/// Returns the result in the JSON that the AI SDK writes, which quotes a text.
+fn outcome_of_json<'s>(value: &'s Value<'_>) -> Outcome<'s> {
+    match value.as_str().and_then(|json| serde_json::from_str(json).ok()) {
+        Some(text) => outcome(Content::Present(Data::Text(Cow::Owned(text)))),
+        None => outcome_of_value(value),
+    }
 }
 
 /// Returns true if the spelling of a text with escapes shows that it is not wrapped, has nothing appended,

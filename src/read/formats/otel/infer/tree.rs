@@ -192,7 +192,7 @@ impl<'s> Tree<'s> {
 
     /// Returns the owner of a model or tool span.
     pub(crate) fn owner(&self, at: At) -> Owner {
-        if let Some(name) = self.span(at).and_then(kinds::graph_agent) {
+        if let Some(name) = self.span(at).and_then(kinds::named_agent) {
             let mut tools = self.ancestors(at).filter(|outer| self.kind(*outer) == Kind::Tool);
             let tool = tools.find(|outer| !self.is_view(*outer, at)).map(|outer| self.call_of(outer));
             return Owner::Named(tool, name.into_owned());
@@ -277,6 +277,6 @@ impl<'s> Tree<'s> {
 
 /// Returns the call id in the attributes of a tool span, unless it is a placeholder.
 pub(crate) fn call_id<'s>(span: &'s Span<'_>) -> Option<&'s str> {
-    let id = span.attributes.first_name(&[Attr::ToolCallId, Attr::ToolId])?;
+    let id = span.attributes.first_name(&[Attr::ToolCallId, Attr::ToolId, Attr::AiToolId])?;
     (!id.starts_with('<')).then_some(id)
 }
