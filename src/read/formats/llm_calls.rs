@@ -1,5 +1,5 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs, among
-//! them that of Gemini. A request repeats the messages before it, and a run is the last request of a conversation with
+//! them that of Gemini, and the steps of the AI SDK's `DevTools`. A request repeats the messages before it, and a run is the last request of a conversation with
 //! its response.
 
 use super::chat::Form;
@@ -10,13 +10,21 @@ use super::prelude::*;
 use super::{llm_code, llm_stream};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Each(Test(
-        "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or `messages` and \
+    signature: &[
+        Shape::Each(Test(
+            "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or `messages` and \
          a `response` with `choices`",
-        |object| Exchange::of(object).is_some(),
-    ))],
+            |object| Exchange::of(object).is_some(),
+        )),
+        Shape::Object(STORE),
+    ],
     reader: Reader::Fallible(read),
 };
+
+/// A request with its response in the store of the AI SDK's `DevTools`, both as texts.
+const STEP: Mark = All(&[Has(&["run_id", "step_number", "output"]), Is(Kind::String, &["input"])]);
+
+const STORE: Mark = Holds("steps", &STEP);
 
 /// A logged request with its response.
 struct Exchange<'a> {
@@ -25,6 +33,9 @@ struct Exchange<'a> {
     /// True if the log begins with the run: an answer of the model in the first request is an example.
     is_whole: bool,
     id: Option<Cow<'a, str>>,
+    /// The run that the log assigns it to. Other runs may repeat its messages.
+    run: Option<Cow<'a, str>>,
+    model: Option<Cow<'a, str>>,
 }
 
 /// An object of the API, which may be logged as a text.
@@ -59,7 +70,7 @@ impl<'a> Body<'a> {
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
-        let messages = list("fncall_messages").or_else(|| list("messages"));
+        let messages = ["fncall_messages", "messages", "prompt"].into_iter().find_map(list);
         let messages = messages.map(|messages| (messages, Form::Messages));
         let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
         messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
@@ -74,6 +85,9 @@ impl<'a> Body<'a> {
 
 impl<'a> Exchange<'a> {
     fn of(members: &Members<'a>) -> Option<Self> {
+        if STEP.fits(members) {
+            return Self::of_step(members);
+        }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
@@ -93,7 +107,7 @@ impl<'a> Exchange<'a> {
         request.messages()?;
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
-        Some(Self { request, response, is_whole, id })
+        Some(Self { request, response, is_whole, id, run: None, model: None })
     }
 
     /// Returns an exchange whose request has its members next to the response, as OpenHands logs it.
@@ -112,7 +126,27 @@ impl<'a> Exchange<'a> {
         let response = keys.iter().filter_map(|key| members.get(key)).find(is_response)?;
         let request = Body::Object(members.whole()?);
         request.messages()?;
-        Some(Self { request, response: Some(Body::Object(response)), is_whole: false, id: None })
+        Some(Self {
+            request,
+            response: Some(Body::Object(response)),
+            is_whole: false,
+            id: None,
+            run: None,
+            model: None,
+        })
+    }
+
+    fn of_step(step: &Members<'a>) -> Option<Self> {
+        let request = Body::of(step.get("input")?);
+        request.messages()?;
+        let output = step.present("output").map(Body::of);
+        // The output of a stream has its parts by type.
+        let response = output.map(|output| match spoken_in_parts(output.json()) {
+            Some(message) => Body::Text(message),
+            None => output,
+        });
+        let (run, model) = (step.name("run_id"), step.name("model_id"));
+        Some(Self { request, response, is_whole: false, id: run.clone(), run, model })
     }
 
     /// Returns the keys of the messages of the request.
@@ -123,7 +157,8 @@ impl<'a> Exchange<'a> {
 
     fn model(&self) -> Option<Cow<'_, str>> {
         let model = |body: &Body<'a>| body.json().member("model").and_then(common::name).map(Cow::into_owned);
-        self.response.as_ref().and_then(model).or_else(|| model(&self.request)).map(Cow::Owned)
+        let model = self.response.as_ref().and_then(model).or_else(|| model(&self.request)).map(Cow::Owned);
+        model.or_else(|| self.model.clone())
     }
 }
 
@@ -153,26 +188,42 @@ fn key(message: Raw<'_>) -> String {
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let exchanges: Vec<_> = document.each().filter_map(|object| Exchange::of(&object)).collect();
-    let others = document.items().len().saturating_sub(exchanges.len());
-    runs.pass_over("items that are not requests with responses", others as u64);
-    let mut conversations: Vec<(Vec<String>, Vec<&Exchange<'_>>)> = Vec::new();
+    let objects: Vec<_> = match document {
+        Document::Object(object) if STORE.fits(object) => object.objects("steps").collect(),
+        document => document.each().collect(),
+    };
+    let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
+    runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
+    let mut conversations: Vec<Exchanges<'_, '_>> = Vec::new();
     for exchange in &exchanges {
         let keys = exchange.keys();
-        let open = conversations.iter_mut().rev().find(|(before, _)| keys.starts_with(before));
-        match open {
-            Some((before, all)) => {
-                *before = keys;
-                all.push(exchange);
-            }
-            None => conversations.push((keys, vec![exchange])),
+        let continued = |one: &Exchanges<'_, '_>| keys.starts_with(&one.keys) && one.run == exchange.run;
+        if let Some(open) = conversations.iter_mut().rev().find(|one| continued(one)) {
+            open.keys = keys;
+            open.requests.push(exchange);
+            continue;
         }
+        // A later run of a chat repeats the runs before it.
+        let before = conversations.iter().map(|one| &one.keys);
+        let before = before.filter(|before| keys.len() > before.len() && keys.starts_with(before));
+        let known = before.map(Vec::len).max().unwrap_or_default();
+        conversations.push(Exchanges { keys, run: exchange.run.clone(), requests: vec![exchange], known });
     }
-    conversations.iter().try_for_each(|(_, exchanges)| give(exchanges, runs))
+    conversations.iter().try_for_each(|one| give(&one.requests, one.known, runs))
+}
+
+/// The requests of one conversation.
+struct Exchanges<'e, 'a> {
+    /// The keys of the messages of the last request.
+    keys: Vec<String>,
+    run: Option<Cow<'a, str>>,
+    requests: Vec<&'e Exchange<'a>>,
+    /// The number of messages that belong to an earlier run.
+    known: usize,
 }
 
 /// Emits the run of the requests of one conversation.
-fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
+fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<()> {
     let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
     let count =
@@ -199,8 +250,9 @@ fn give(exchanges: &[&Exchange<'_>], runs: &mut Runs<'_>) -> Read<()> {
     let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
     let is_lost = response.is_empty() && last.response.is_some();
     runs.pass_over("last responses without a message", u64::from(is_lost));
-    let prompt = if last.is_whole { count(first) } else { 0 };
+    let prompt = if last.is_whole { count(first) } else { known };
     let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
+    let examples = if last.is_whole { examples } else { &[] };
     if last.is_whole
         && let Some(mut run) = llm_code::run(examples, said, &response)
     {
@@ -247,6 +299,18 @@ fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> 
 
 fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {
     exchange.response.as_ref()?.json().member("usage").and_then(tokens::usage)
+}
+
+/// Returns the message of a response that has its texts and calls in lists of their own.
+fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
+    let parts = |key| response.member(key).and_then(Raw::items);
+    let text =
+        |part: Raw<'_>| Some(format!(r#"{{"type":"text","text":{}}}"#, part.member("text")?.spelling()));
+    let texts = parts("textParts")?.into_iter().filter_map(text);
+    let calls = parts("toolCalls").unwrap_or_default().into_iter().map(|call| call.spelling().into_owned());
+    let content: Vec<_> = texts.chain(calls).collect();
+    let usage = response.member("usage").map_or("null".into(), Raw::spelling);
+    Some(format!(r#"{{"content":[{}],"usage":{usage}}}"#, content.join(",")))
 }
 
 /// Returns the messages or items of a response.
