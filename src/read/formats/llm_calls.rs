@@ -1,6 +1,6 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs, among
-//! them that of Gemini, and the steps of the AI SDK's `DevTools`. A request repeats the messages before it, and a run is the last request of a conversation with
-//! its response.
+//! them that of Gemini, and the steps of the AI SDK's `DevTools`. A request repeats the messages before it, and a run
+//! is the last request of a conversation with its response.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -12,8 +12,8 @@ use super::{llm_code, llm_stream};
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(Test(
-            "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or `messages` and \
-         a `response` with `choices`",
+            "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or \
+             `messages` and a `response` with `choices`",
             |object| Exchange::of(object).is_some(),
         )),
         Shape::Object(STORE),

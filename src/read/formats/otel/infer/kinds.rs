@@ -135,8 +135,8 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent that a framework runs a span for, if it names the agent in each span. That of LangGraph
-/// leaves agent spans without children. That of the AI SDK may be a loop of the application, with a span for each turn.
+/// Returns the name of the agent that a framework runs a span for, if it names the agent in each span. LangGraph's
+/// agent spans have no children. The AI SDK's agent may be a loop of the application, with a span for each turn.
 pub(crate) fn named_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.first_name(&[Attr::LangGraphAgent, Attr::AiFunction]) {
         return Some(Cow::Borrowed(name));
