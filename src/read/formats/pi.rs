@@ -128,7 +128,9 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let has_branches = abandoned.iter().any(Option::is_some);
     let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
     let kept: BTreeSet<_> = kept.map(|(line, _)| key(line)).collect();
-    let is_copy = |line: &Members<'_>| line.object("message").has("timestamp") && kept.contains(&key(line));
+    let is_copy = |line: &Members<'_>| {
+        is_delivered(line) || line.object("message").has("timestamp") && kept.contains(&key(line))
+    };
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("copies of messages", copies.len() as u64);
@@ -170,6 +172,16 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
+/// Returns true if OpenClaw wrote the message of a line itself. It often hangs next to the branch that has the text.
+fn is_delivered(line: &Members<'_>) -> bool {
+    is_by_openclaw(&line.object("message"))
+}
+
+/// Returns true if OpenClaw wrote a message itself: a copy of a text that it delivered, or a notice.
+fn is_by_openclaw(message: &Members<'_>) -> bool {
+    message.name("provider").as_deref() == Some("openclaw")
+}
+
 /// Returns, for each line, the index of the first line of its abandoned branch, or `None` if the line is in
 /// no abandoned branch.
 fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
@@ -179,11 +191,15 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     for (place, line) in lines.iter().enumerate() {
         let known = line.name("parentId").and_then(|parent| places.get(&parent).copied());
         // An entry without a known parent follows the one before it.
-        parents.push(known.or(last));
+        let parent = known.or(last);
+        parents.push(parent);
         if let Some(id) = line.name("id").filter(|_| line.has("parentId")) {
             places.insert(id, place);
         }
-        last = Some(place);
+        // A copy of a text that was delivered does not begin a branch.
+        if !is_delivered(line) || parent == last {
+            last = Some(place);
+        }
     }
     let mut is_main = vec![false; lines.len()];
     let mut next = last;
@@ -295,8 +311,10 @@ impl<'a> Branch<'a> {
     }
 
     fn response(&mut self, message: &Members<'a>) {
-        self.run.model(message.name("model"));
-        self.run.metadata.termination = message.name("stopReason").map(Cow::into_owned);
+        if !is_by_openclaw(message) {
+            self.run.model(message.name("model"));
+            self.run.metadata.termination = message.name("stopReason").map(Cow::into_owned);
+        }
         self.run.say(Actor::Agent, message.message("content"));
         self.run.spent(message.get("usage").and_then(usage));
         for part in message.objects("content") {
