@@ -351,18 +351,24 @@ fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
     counts.get_mut(id).is_some_and(|count| std::mem::replace(count, count.saturating_sub(1)) > 0)
 }
 
-/// Returns the answer in a result. The details of OpenClaw's tools have an exit code or a status.
+/// Returns the answer in a result. The details of OpenClaw's tools have an exit code, a status or an error. A command
+/// that a signal ended has the exit code 0.
 fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Option<Raw<'a>>) -> Answer<'a> {
     let text = content.and_then(words::result);
     let detail = |key: &str| details.and_then(|details| details.member(key));
     let status = detail("status").and_then(common::name);
     let stops = text.as_ref().is_some_and(|text| stops_session(text.text()));
+    let has_failed = || {
+        matches!(status.as_deref(), Some("error" | "failed"))
+            || detail("error").and_then(common::name).is_some()
+    };
     let outcome = match (is_error.and_then(Raw::boolean), status.as_deref()) {
         (Some(true), _) => text.as_ref().and_then(|text| not_run(text.text())).unwrap_or(Outcome::flag(true)),
         (_, Some("running")) => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
-        (flag, status) => match detail("exitCode").and_then(is_failure_code) {
-            Some(failed) => Outcome::exit_code(failed),
-            None if matches!(status, Some("error" | "failed")) && !stops => Outcome::flag(true),
+        (flag, _) => match detail("exitCode").and_then(is_failure_code) {
+            Some(true) => Outcome::exit_code(true),
+            _ if has_failed() && !stops => Outcome::flag(true),
+            Some(false) => Outcome::exit_code(false),
             None => Outcome::of_flag(flag),
         },
     };
