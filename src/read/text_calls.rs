@@ -257,6 +257,14 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     answer.flatten().map_or(text, TextCow::from)
 }
 
+/// Beginnings of messages that Cline and Roo send in the name of the user.
+const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
+
+/// Returns true if a message of the user is one of the harness, without words of the user.
+pub(super) fn is_notice(text: Text<'_>) -> bool {
+    NOTICES.iter().any(|start| text.starts_with(start)) && !text.to_str().contains("<user_message>")
+}
+
 /// Beginnings of texts that report a failure.
 const FAILURES: [&str; 12] = [
     "Error:",
@@ -290,11 +298,13 @@ fn outcome(text: &str) -> Outcome {
         return by_mini;
     }
     let by_line = |line: &str| {
-        let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.'));
+        let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.' | ')'));
         let line = line.split_once(" (execution ").map_or(line, |(line, _)| line);
         let code = [
             "Command finished with exit code ",
             "The command completed with exit code ",
+            "Command failed with exit code ",
+            "Command executed successfully (exit code ",
             "Exit code: ",
             "exitcode: ",
         ];
