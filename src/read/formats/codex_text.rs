@@ -56,6 +56,9 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         b'a' if text.starts_with("aborted by user") => {
             (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
+        b'f' if text.starts_with("failed in sandbox ") => {
+            sandboxed(&text.to_str()).unwrap_or((Outcome::error(Provenance::Text), None))
+        }
         _ if is_failure(text.spelling()) => (Outcome::error(Provenance::Text), None),
         _ => return None,
     })
@@ -168,6 +171,25 @@ fn exit_line(line: &Text<'_>) -> Option<bool> {
     words::exit_line(&line.to_str(), start)
 }
 
+/// Reads `failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error, exit code: 1, stdout: …,
+/// stderr: …`, which builds of 2025 wrote for any command that failed in a sandbox.
+fn sandboxed(text: &str) -> Option<CodexText<'static>> {
+    let (_, denied) = text.split_once(": sandbox denied exec error, ")?;
+    let (code, output) = denied.split_once(", stdout: ")?;
+    let failed = words::exit_line(code, "exit code: ")?;
+    let (printed, errors) = output.rsplit_once(", stderr: ")?;
+    let between = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
+    Some((Outcome::exit_code(failed), Some([printed, between, errors].concat().into())))
+}
+
+/// Beginnings of failures to apply a patch that the shell tool was given.
+const PATCH_FAILURES: [&str; 4] = [
+    "error: Failed to find context ",
+    "error: Failed to find expected lines in ",
+    "error: invalid hunk at line ",
+    "error: invalid patch: ",
+];
+
 /// Beginnings of failures, other than those with a tool's name.
 const FAILURES: [&str; 5] = [
     "apply_patch verification failed",
@@ -184,4 +206,5 @@ fn is_failure(text: &[u8]) -> bool {
     let by_tool = if tool > 0 { behind.strip_prefix(b" failed") } else { None };
     let ends = |rest: &[u8]| rest.is_empty() || rest.starts_with(b":") || rest.starts_with(b" for ");
     FAILURES.iter().filter_map(|start| text.strip_prefix(start.as_bytes())).chain(by_tool).any(ends)
+        || PATCH_FAILURES.iter().any(|start| text.starts_with(start.as_bytes()))
 }
