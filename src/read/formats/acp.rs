@@ -133,7 +133,8 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Reads a call, or an update of one. A call may first appear in a request for permission.
+    /// Reads a call, or an update of one. A call may first appear in a request for permission. Gemini CLI sends only an
+    /// update if it does not get as far as running the tool; the id has the name.
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());
@@ -142,9 +143,15 @@ impl<'a> Sessions<'a> {
             return;
         };
         let open = self.open.entry(session).or_default();
-        if may_begin && !open.calls.contains_key(&id) {
+        let name = name(call).or_else(|| name_in(&id).map(|name| name.to_owned().into()));
+        let has_ended = status(call).is_some() && name.is_some();
+        if (may_begin || has_ended) && !open.calls.contains_key(&id) {
             run.turn_of_call(None);
-            let number = run.add(Call::new(0, Some(id.clone()), name(call).unwrap_or_default()));
+            let mut called = Call::new(0, Some(id.clone()), name.unwrap_or_default());
+            if !may_begin {
+                called.arguments = Content::NotRecorded;
+            }
+            let number = run.add(called);
             let called = Called { number, content: None, output: None, has_input: false, is_rejected: false };
             open.calls.insert(id.clone(), called);
         }
@@ -228,6 +235,14 @@ fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
     tool.and_then(common::name)
         .or_else(|| call.name("kind").filter(|kind| kind != "other"))
         .or_else(|| call.name("title"))
+}
+
+/// Returns the name in an id of Gemini CLI: a name and a time in milliseconds, such as `write_file-1735689600000`.
+fn name_in(id: &str) -> Option<&str> {
+    let is_time = |part: &str| part.len() == 13 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = id.match_indices('-').map(|(at, _)| id.split_at(at));
+    let (name, _) = parts.find(|(_, rest)| rest.split('-').nth(1).is_some_and(is_time))?;
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// Returns the observation of a call that ended: its content, or else the output of the tool.
