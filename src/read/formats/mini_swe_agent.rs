@@ -5,20 +5,28 @@ use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
 use super::prelude::*;
+use super::unread;
+use crate::json::Fault;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Says("trajectory_format", &["mini-swe-agent-1"]),
         Is(Kind::List, &["messages"]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Fallible(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return Ok(()) };
+    let messages = members.list("messages");
+    // A fork keeps the messages in a text.
+    let is_filled = |text: &Raw<'_>| text.kind() == Kind::String && text.bytes() != b"\"\"";
+    if let Some(context) = members.get("context").filter(|text| messages.is_empty() && is_filled(text)) {
+        return Err(Fault::other(context.offset(), unread::error("messages in `context`")));
+    }
     let mut run = Recording::of_agent("mini-swe-agent");
     let mut asked = None;
-    for (turn, message) in (0..).zip(members.list("messages")) {
+    for (turn, message) in (0..).zip(messages) {
         if message.kind() == Kind::Object {
             asked = step(&Members::from(message), turn, asked, &mut run);
         } else {
@@ -30,6 +38,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.model(members.get("info").and_then(model_of));
     run.metadata.termination = common::exit_status(members).map(Cow::into_owned);
     run.give(runs);
+    Ok(())
 }
 
 /// Returns the model, from the configuration in `info`.
