@@ -26,11 +26,20 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     let is_state = |key: &str| is_update || matches!(key, "values" | "state" | "output" | "channel_values");
     let states = object.iter().filter(|(key, state)| is_state(key) && state.kind() == Kind::Object);
     let inner = states.map(|(_, state)| items(state.member("messages"))).find(|inner| !inner.is_empty());
-    inner.unwrap_or_default()
+    inner.unwrap_or_else(|| object.whole().filter(|_| class(object).is_some()).into_iter().collect())
 }
 
-/// Returns the type of a message, or `None` if the object is not a message.
+/// Returns the type of a message that only LangChain writes, or `None` if the object is not one.
 fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
+    const MARKS: [&str; 6] =
+        ["lc", "additional_kwargs", "response_metadata", "tool_call_id", "tool_calls", "usage_metadata"];
+    let data = message.get("data").and_then(|data| data.member("content"));
+    let is_marked = data.is_some() || MARKS.iter().any(|mark| message.has(mark));
+    class(message).filter(|_| is_marked)
+}
+
+/// Returns the type of a message among others of LangChain, or `None` if the object is not a message.
+fn class<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     if message.has("lc") && message.is("kwargs", Kind::Object) {
         let id = message.list("id");
         let class = id.last().and_then(|class| class.string())?;
@@ -44,21 +53,26 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     };
     let is_known =
         matches!(&*known, "human" | "ai" | "tool" | "system" | "function" | "developer" | "remove" | "chat");
-    let marks = ["additional_kwargs", "response_metadata", "tool_call_id", "tool_calls", "usage_metadata"];
     let data = message.get("data").is_some_and(|data| data.member("content").is_some());
-    let is_message =
-        data || message.has("content") && !message.has("role") && marks.iter().any(|mark| message.has(mark));
+    let is_message = data || message.has("content") && !message.has("role");
     (is_known && is_message).then_some(known)
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let held: Vec<_> = document.each().map(|object| within(&object)).collect();
+    let empty = held.iter().filter(|held| held.is_empty()).count() as u64;
+    let mut run = conversation(held.into_iter().flatten());
+    run.pass_over("elements of other types", empty);
+    run.give(runs);
+}
+
+/// Returns the run of a list of messages.
+pub(super) fn conversation<'a>(messages: impl IntoIterator<Item = Raw<'a>>) -> Recording<'a> {
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
-    run.pass_over("elements of other types", held.iter().filter(|held| held.is_empty()).count() as u64);
-    for item in held.into_iter().flatten() {
+    for item in messages {
         let item = Members::from(item);
-        let Some(kind) = kind(&item) else {
+        let Some(kind) = class(&item) else {
             run.pass_over("elements of other types", 1);
             continue;
         };
@@ -69,7 +83,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             message(&kind, &body, &mut run);
         }
     }
-    run.give(runs);
+    run
 }
 
 fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
