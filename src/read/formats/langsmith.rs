@@ -1,5 +1,6 @@
 //! Runs of LangSmith: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
 
+use super::langchain;
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
 
@@ -22,8 +23,20 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut records = Records::default();
     document.each().for_each(|object| records.take(&object));
     runs.pass_over("items that are not runs", records.others);
-    let spans = records.by_id.into_values().map(|record| record.span());
-    observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
+    let records: Vec<_> = records.by_id.into_values().collect();
+    let mut counts: TextMap<Cow<'_, str>, usize> = TextMap::default();
+    for record in &records {
+        *counts.entry(record.trace()).or_default() += 1;
+    }
+    let mut spans = Vec::new();
+    for record in &records {
+        let is_alone = counts.get(&record.trace()) == Some(&1);
+        match is_alone.then(|| record.conversation()).flatten() {
+            Some(run) => run.give(runs),
+            None => spans.push(record.span()?),
+        }
+    }
+    observed::give(spans, runs);
     Ok(())
 }
 
@@ -81,13 +94,28 @@ impl<'a> Record<'a> {
         self.get(key).and_then(common::name)
     }
 
+    /// Returns the id of its trace.
+    fn trace(&self) -> Cow<'a, str> {
+        let ordered = || ids_in(&self.name("dotted_order")?).next().map(|id| Cow::Owned(id.to_owned()));
+        self.name("trace_id").or_else(ordered).unwrap_or_else(|| "run".into())
+    }
+
+    /// Returns the conversation that a root without its children ends with.
+    fn conversation(&self) -> Option<Recording<'a>> {
+        let is_root = self.name("run_type")? == "chain" && self.name("parent_run_id").is_none();
+        let messages = self.get("outputs")?.member("messages").and_then(Raw::items).filter(|_| is_root)?;
+        let mut run = langchain::conversation(messages);
+        run.metadata.id = Some(self.trace().into_owned());
+        run.metadata.agent = self.name("name").as_deref().map(Into::into);
+        (!run.steps.entries().is_empty()).then_some(run)
+    }
+
     fn span(&self) -> Read<Observed<'a>> {
         let order = self.name("dotted_order").unwrap_or_default();
         let of_order = |id: Option<&str>| id.map(|id| Cow::Owned(id.to_owned()));
-        let trace = self.name("trace_id").or_else(|| of_order(ids_in(&order).next()));
         let parent = self.name("parent_run_id").or_else(|| self.parent.clone());
         let parent = parent.or_else(|| of_order(ids_in(&order).rev().nth(1)));
-        let mut span = Observed::new(trace.unwrap_or_else(|| "run".into()), self.id.clone(), parent);
+        let mut span = Observed::new(self.trace(), self.id.clone(), parent);
         let moment =
             |key| self.get(key).and_then(|at| time::of_string(at).or_else(|| time::of_milliseconds(at)));
         span.name(self.name("name").unwrap_or_default());
