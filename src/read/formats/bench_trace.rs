@@ -15,7 +15,7 @@ use crate::trace::{
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
-        Shape::Object(All(&[Has(&["episodes"]), Not(&OTHERS)])),
+        Shape::Object(All(&[MayBeList("episodes"), Not(&OTHERS)])),
         Shape::Lines(All(&[MayBeList("episodes"), Not(&OTHERS)])),
         // Claude Code sessions have snapshots as well, in lines with a type.
         Shape::Each(All(&[Any(&[EPISODE, Has(&["failure_instances"])]), Not(&Is(Kind::String, &["type"]))])),
