@@ -12,7 +12,7 @@ use super::infer::calls::{self, Action};
 use super::infer::events::{self, Records};
 use super::infer::kinds::{self, Kind};
 use super::infer::outcomes::{self, Outcomes};
-use super::infer::request::Request;
+use super::infer::request::{self, Request};
 use super::infer::requests;
 use super::infer::tree::{At, Owner, Tree};
 use super::model::{Attr, Bundle, Collection, LogRecord, Span, put_in_order};
@@ -146,7 +146,7 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
     let mut runs = Vec::with_capacity(drafts.len());
     for (number, ((draft, actions), (id, parent))) in drafts.iter().zip(actions).zip(ids).enumerate() {
         let replies = (0..actions.len()).map(|action| replies.remove(&(number, action))).collect();
-        let steps = trace.steps(draft.requests, actions, replies);
+        let steps = trace.steps(draft, actions, replies);
         let metadata = Metadata { id: Some(id.clone()), parent, ..trace.metadata(draft) };
         runs.push(AgentRun { id, metadata, steps });
     }
@@ -187,9 +187,11 @@ impl<'s> TraceContext<'_, 's> {
         let labels = labels.map(|(key, value)| (format!("{RESOURCE_LABEL}{key}"), value.clone()));
         let own_id = own.map(|span| (SPAN_LABEL.to_owned(), span.span_id.to_string()));
         let conversation = self.conversation(draft).map(|id| ("conversation".to_owned(), id.to_owned()));
+        let models = draft.requests.iter().filter_map(|request| request.model);
+        let of_agent = self.agent_span(draft).and_then(|(_, span)| request::model(&span.attributes));
         Metadata {
             agent: self.name(draft).map(Into::into),
-            model: draft.requests.iter().find_map(|request| request.model).map(Into::into),
+            model: models.chain(of_agent).next().map(Into::into),
             labels: labels.chain(own_id).chain(conversation).collect(),
             ..Metadata::default()
         }
@@ -198,6 +200,12 @@ impl<'s> TraceContext<'_, 's> {
     /// Returns the spans of an agent's requests and tools.
     fn spans<'d>(draft: &'d Draft<'_, 's>) -> impl Iterator<Item = At> + use<'d, 's> {
         draft.requests.iter().flat_map(|request| &request.spans).chain(draft.tools).copied()
+    }
+
+    /// Returns the span of an agent that is recorded as one.
+    fn agent_span(&self, draft: &Draft<'_, 's>) -> Option<(At, &'s Span<'s>)> {
+        let Owner::Agent(at) = draft.owner else { return None };
+        self.tree.span(*at).map(|span| (*at, span))
     }
 
     /// Returns the span that identifies an agent.

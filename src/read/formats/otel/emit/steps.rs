@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::TraceContext;
 use super::infer::calls::Action;
 use super::infer::message::{Block, Reply, Role};
 use super::infer::request::Request;
+use super::infer::tree::At;
 use super::infer::{answers, only_value};
-use super::model::{Attr, Span};
+use super::model::{Attr, Data, Span, Value};
+use super::{Draft, TraceContext};
 use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
@@ -16,10 +17,11 @@ impl<'s> TraceContext<'_, 's> {
     /// answer if no span holds it.
     pub(super) fn steps(
         &self,
-        requests: &[Request<'s>],
+        draft: &Draft<'_, 's>,
         actions: Vec<Action<'s>>,
         replies: Vec<Option<Reply<'s>>>,
     ) -> Assembler<'static> {
+        let requests = draft.requests;
         // The first and last turns of each request. They differ where unrecorded requests take turns as well.
         let mut turns = vec![(0, 0); requests.len().max(1)];
         for action in &actions {
@@ -37,6 +39,10 @@ impl<'s> TraceContext<'_, 's> {
         if let Some(first) = requests.first() {
             for text in self.user_texts(first) {
                 steps.message_at(Actor::User, 0, text, recorded(first.start));
+            }
+        } else if let Some((at, span)) = self.agent_span(draft) {
+            for text in self.task(at, span) {
+                steps.message_at(Actor::User, 0, text, recorded(span.start));
             }
         }
         let mut unsaid = requests.iter().enumerate().peekable();
@@ -74,6 +80,15 @@ impl<'s> TraceContext<'_, 's> {
         }
         let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
         last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
+    }
+
+    /// Returns the user's last texts in the input of an agent, or else the input itself if it is a text.
+    fn task(&self, at: At, span: &Span<'_>) -> Vec<String> {
+        let said = last_said_by_user(answers::inputs(span, at, self.records));
+        match span.attributes.get(Attr::InputValue).map(Value::to_data) {
+            Some(Data::Text(text)) if said.is_empty() && !common::is_blank(&text) => vec![text.into_owned()],
+            _ => said,
+        }
     }
 
     /// Adds an action with its answer.

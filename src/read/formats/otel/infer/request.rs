@@ -101,12 +101,7 @@ pub(crate) fn of_span<'s>(
         spans: vec![at],
         parent: tree.parent(at),
         usage: usage(attributes),
-        model: attributes.first_name(&[
-            Attr::ResponseModel,
-            Attr::RequestModel,
-            Attr::LlmModel,
-            Attr::AiModel,
-        ]),
+        model: model(attributes),
         response: attributes.name(Attr::ResponseId),
         ..Request::default()
     };
@@ -118,6 +113,11 @@ pub(crate) fn of_span<'s>(
         request.calls = refused.around(tree, at);
     }
     request
+}
+
+/// Returns the name of the model that a span names.
+pub(crate) fn model<'s>(attributes: &'s Attributes<'_>) -> Option<&'s str> {
+    attributes.first_name(&[Attr::ResponseModel, Attr::RequestModel, Attr::LlmModel, Attr::AiModel])
 }
 
 fn usage(attributes: &Attributes<'_>) -> Usage {
