@@ -13,7 +13,7 @@ use crate::stats::StatsError;
 pub enum ErrorKind {
     /// A file, directory or stream could not be read or written, or a thread could not be started.
     Io,
-    /// The input holds no JSON value, or the directory holds no input.
+    /// The input holds no JSON value or no run, or the directory holds no input.
     Empty,
     /// The input ends in the middle of a value.
     Truncated,

@@ -260,7 +260,7 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     }
     let is_empty = before == (runs.reading.runs, runs.reading.faults);
     if is_empty && !matches!(format.reader(), Reader::MayBeEmpty(_)) && read.is_ok() {
-        return Err(Error::new(ErrorKind::Shape, format!("the input is of {format}, but has no run")));
+        return Err(Error::new(ErrorKind::Empty, format!("the input is of {format}, but has no run")));
     }
     read
 }

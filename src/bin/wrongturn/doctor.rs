@@ -271,7 +271,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
                 let kind = match error.kind() {
-                    ErrorKind::Io | ErrorKind::Empty => Kind::Unreadable,
+                    ErrorKind::Io => Kind::Unreadable,
+                    ErrorKind::Empty => Kind::NoRuns,
                     ErrorKind::Format => Kind::UnknownFormat,
                     _ => Kind::Damaged,
                 };
