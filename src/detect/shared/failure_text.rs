@@ -110,11 +110,13 @@ pub(super) fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> boo
 
 /// Returns true if the last line of an answer says that the user stopped the call.
 pub(super) fn was_aborted(answer: Text<'_>) -> bool {
-    const SAYS: &str = "aborted by user";
+    const SAYS: [&str; 2] = ["aborted by user", "[Command interrupted]"];
     let spelling = answer.spelling();
     let end = spelling.get(spelling.len().saturating_sub(80)..).unwrap_or_default();
-    memchr::memmem::find(end, SAYS.as_bytes()).is_some()
-        && lines(&answer.tail(80)).next_back().is_some_and(|line| line.starts_with(SAYS))
+    let may_say = |says: &str| memchr::memmem::find(end, says.as_bytes()).is_some();
+    SAYS.iter().any(|says| {
+        may_say(says) && lines(&answer.tail(80)).next_back().is_some_and(|line| line.starts_with(says))
+    })
 }
 
 /// Returns true if the lines of a failed answer report that no test ran, and no error.
