@@ -140,3 +140,12 @@ pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
         Number::Float(_) => code.integer().map(|code| code != 0),
     }
 }
+/// Returns the key with the content of an output of the AI SDK, whose `type` is `kind`, and whether the call failed.
+pub(super) fn typed_output(kind: &str) -> Option<(&'static str, bool)> {
+    Some(match kind {
+        "text" | "json" | "content" => ("value", false),
+        "error-text" | "error-json" => ("value", true),
+        "execution-denied" => ("reason", true),
+        _ => return None,
+    })
+}

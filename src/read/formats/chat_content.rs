@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran};
+use crate::read::outcome::{broken_off, never_ran, typed_output};
 
 /// The value of `content`.
 #[derive(Debug)]
@@ -160,12 +160,10 @@ impl<'a> Part<'a> {
             b"output" if value.kind()? == Kind::Object => {
                 let output = value.raw()?;
                 let kind = output.member("type").and_then(common::name);
-                let typed = kind.filter(|kind| {
-                    matches!(&**kind, "text" | "json" | "error-text" | "error-json" | "content")
-                });
-                let inner = typed.as_ref().and_then(|_| output.member("value"));
+                let typed = kind.and_then(|kind| typed_output(&kind));
+                let inner = typed.and_then(|(key, _)| output.member(key));
                 block.content = words::result(inner.unwrap_or(output));
-                if typed.is_some_and(|kind| kind.starts_with("error-")) {
+                if typed.is_some_and(|(_, is_failed)| is_failed) {
                     block.is_error = Some(true);
                 }
             }

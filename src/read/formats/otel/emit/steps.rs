@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::infer::calls::Action;
-use super::infer::message::{Block, Reply, Role};
+use super::infer::message::{Block, Reply, Role, is_masked};
 use super::infer::request::Request;
 use super::infer::tree::At;
 use super::infer::{answers, only_value};
@@ -86,7 +86,9 @@ impl<'s> TraceContext<'_, 's> {
     fn task(&self, at: At, span: &Span<'_>) -> Vec<String> {
         let said = last_said_by_user(answers::inputs(span, at, self.records));
         match span.attributes.get(Attr::InputValue).map(Value::to_data) {
-            Some(Data::Text(text)) if said.is_empty() && !common::is_blank(&text) => vec![text.into_owned()],
+            Some(Data::Text(text)) if said.is_empty() && !common::is_blank(&text) && !is_masked(&text) => {
+                vec![text.into_owned()]
+            }
             _ => said,
         }
     }

@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::message::{Block, ModelCall, Reply, Role, arguments_of, content_of, is_masked, name_of};
 use super::model::{Data, Members};
 use super::python;
+use crate::read::outcome::typed_output;
 use crate::trace::Content;
 
 /// Returns the parts of a conversation, in order.
@@ -211,19 +212,12 @@ impl<'t> Walk<'t> {
             || ["is_error", "isError", "error"].iter().any(|key| members.flag(key));
         let mut found =
             ["response", "result", "content", "output"].iter().find_map(|key| members.remove(key));
-        // The AI SDK says of what kind an output is.
-        if let Some(Data::Object(output)) = &mut found {
-            let kind = output.text("type").unwrap_or_default();
-            let (is_failed, key) = match kind {
-                "text" | "json" | "content" => (false, "value"),
-                "error-text" | "error-json" => (true, "value"),
-                "execution-denied" => (true, "reason"),
-                _ => (false, ""),
-            };
-            if output.has(key) {
-                is_error |= is_failed;
-                found = output.remove(key);
-            }
+        if let Some(Data::Object(output)) = &mut found
+            && let Some((key, is_failed)) = typed_output(output.text("type").unwrap_or_default())
+            && output.iter().all(|(name, _)| ["type", "providerOptions", key].contains(&name))
+        {
+            is_error |= is_failed;
+            found = output.remove(key).or(found);
         }
         self.blocks.push(Block::Reply(Reply { id, content: content_of(found), is_error }));
     }

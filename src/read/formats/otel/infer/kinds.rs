@@ -135,10 +135,10 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent that a framework runs a span for, if it names the agent in each span. LangGraph's
-/// agent spans have no children. The AI SDK's agent may be a loop of the application, with a span for each turn.
-pub(crate) fn named_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
-    if let Some(name) = span.attributes.first_name(&[Attr::LangGraphAgent, Attr::AiFunction]) {
+/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans
+/// without children.
+pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
+    if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
         return Some(Cow::Borrowed(name));
     }
     metadata(span, "lc_agent_name")

@@ -192,7 +192,7 @@ impl<'s> Tree<'s> {
 
     /// Returns the owner of a model or tool span.
     pub(crate) fn owner(&self, at: At) -> Owner {
-        if let Some(name) = self.span(at).and_then(kinds::named_agent) {
+        if let Some(name) = self.span(at).and_then(kinds::graph_agent) {
             let mut tools = self.ancestors(at).filter(|outer| self.kind(*outer) == Kind::Tool);
             let tool = tools.find(|outer| !self.is_view(*outer, at)).map(|outer| self.call_of(outer));
             return Owner::Named(tool, name.into_owned());
@@ -200,15 +200,27 @@ impl<'s> Tree<'s> {
         self.owner_above(at)
     }
 
-    /// Returns the owner that the enclosing spans give to a span. Tool spans of the same call are skipped.
+    /// Returns the owner that the enclosing spans give to a span. Tool spans of the same call are skipped. The AI SDK
+    /// has no spans of agents, but may name a function in its spans.
     fn owner_above(&self, at: At) -> Owner {
-        let mut top = at;
+        let function = |at: At| self.span(at)?.attributes.name(Attr::AiFunction).map(str::to_owned);
+        let (mut name, mut top) = (function(at), at);
         for outer in self.ancestors(at) {
             match self.kind(outer) {
-                Kind::Tool if !self.is_view(outer, at) => return Owner::Tool(self.call_of(outer)),
+                Kind::Tool if !self.is_view(outer, at) => {
+                    let tool = self.call_of(outer);
+                    return match name {
+                        Some(name) => Owner::Named(Some(tool), name),
+                        None => Owner::Tool(tool),
+                    };
+                }
                 Kind::Agent => return Owner::Agent(self.outermost_agent(outer)),
                 _ => top = outer,
             }
+            name = name.or_else(|| function(outer));
+        }
+        if let Some(name) = name {
+            return Owner::Named(None, name);
         }
         let parent = self.span(top).and_then(|span| span.parent.as_deref());
         match parent.filter(|parent| self.is_awaited(parent)) {
