@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::common::is_blank;
 use crate::json::{Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
@@ -115,19 +114,6 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
 pub(super) fn stops_session(text: Text<'_>) -> bool {
     ["Termination requested for session ", "Killed session "].iter().any(|start| text.starts_with(start))
 }
-
-/// Returns whether the `error` next to a result is one; `None` if it is null, blank or empty.
-pub(super) fn states_error(error: Raw<'_>) -> Option<bool> {
-    match error.kind() {
-        Kind::Null => None,
-        Kind::Bool => error.boolean(),
-        Kind::String => error.string().filter(|text| !is_blank(text)).map(|_| true),
-        _ => (!matches!(error.bytes(), b"{}" | b"[]" | b"0")).then_some(true),
-    }
-}
-
-/// Keys of the exit code of a command; `returncode` is the word of Python's `subprocess`.
-pub(super) const EXIT_CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "return_code"];
 
 /// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {

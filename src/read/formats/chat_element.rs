@@ -5,7 +5,7 @@ use super::chat_content::Body;
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran, states_error};
+use crate::read::outcome::{broken_off, never_ran};
 
 /// An element of a chat.
 #[derive(Debug, Default)]
@@ -21,10 +21,6 @@ pub(in crate::read) struct Element<'a> {
     pub(in crate::read) id: Option<Cow<'a, str>>,
     pub(in crate::read) call_id: Option<Cow<'a, str>>,
     pub(in crate::read) name: Option<Cow<'a, str>>,
-    /// The tool and the input of a message that holds a call and its answer.
-    tool: Option<Cow<'a, str>>,
-    tool_input: Option<Raw<'a>>,
-    code: Option<Raw<'a>>,
     arguments: Option<Raw<'a>>,
     action: Option<Raw<'a>>,
     queries: Option<Raw<'a>>,
@@ -71,9 +67,6 @@ impl<'a> Element<'a> {
                     return Ok(());
                 }
                 b"name" => return wire::name(value).map(|name| found.name = name),
-                b"tool" | b"tool_name" | b"toolName" => {
-                    return wire::name(value).map(|tool| found.tool = tool.or(found.tool.take()));
-                }
                 b"status" => return wire::name(value).map(|status| found.status = status),
                 b"is_error" | b"tool_call_error" => {
                     return wire::boolean(value).map(|flag| found.is_error = flag);
@@ -122,13 +115,11 @@ impl<'a> Element<'a> {
                     })?;
                     return Ok(());
                 }
-                b"tool_input" | b"toolInput" | b"args" => &mut found.tool_input,
-                b"code" => &mut found.code,
                 b"arguments" => &mut found.arguments,
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" | b"result" | b"tool_output" | b"toolOutput" => &mut found.output,
+                b"output" | b"result" => &mut found.output,
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),
@@ -209,22 +200,6 @@ impl<'a> Element<'a> {
         part.filter(|part| part.kind() != Kind::Null)
     }
 
-    /// Returns the call in a message of a tool that has no call id: the tool and its arguments.
-    pub(in crate::read) fn own_call(&self) -> Option<Call<'a>> {
-        let mut call = Call::new(0, None, self.tool.clone().or_else(|| self.name.clone())?);
-        let inputs = [self.tool_input, self.arguments, self.input];
-        call.arguments = match inputs.into_iter().flatten().find(|input| input.kind() != Kind::Null) {
-            Some(input) => common::arguments(input),
-            None => Content::Present(common::sole_text("code", &self.code?.string()?)),
-        };
-        self.answers.is_none().then_some(call)
-    }
-
-    /// Returns the output next to the content of a message.
-    pub(in crate::read) fn own_output(&self) -> Option<TextCow<'a>> {
-        self.part("output").and_then(words::result)
-    }
-
     /// Returns its time, from a date or from seconds since 1970.
     pub(in crate::read) fn time(&self) -> Option<u64> {
         let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
@@ -273,7 +248,7 @@ impl<'a> Element<'a> {
 
     /// Returns the outcome of a call from the flags and the exit code of its result.
     pub(in crate::read) fn flag(&self) -> Option<Outcome> {
-        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(states_error)) {
+        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
             return Some(Outcome::flag(failed));
         }
         match self.status.as_deref() {

@@ -161,7 +161,6 @@ impl<'a> Conversation<'a> {
         }
         match &*role {
             "tool" | "function" => {
-                self.own_call(element);
                 let turn = self.end_turn();
                 self.result(turn, role == "function", element);
                 return Ok(());
@@ -259,16 +258,6 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Adds the call that a result holds, unless an earlier message holds it.
-    fn own_call(&mut self, result: &mut Element<'a>) {
-        let Some(call) = result.own_call() else { return };
-        result.name = Some(call.name.clone());
-        if self.in_order.oldest(Some(&call.name), &mut self.assembler).is_none() {
-            let turn = self.turn();
-            self.call(Call { turn, ..call }, result.time());
-        }
-    }
-
     /// Adds a message that is a result.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
@@ -282,7 +271,7 @@ impl<'a> Conversation<'a> {
             }
             (_, Some(_)) => {}
         }
-        let answer = match content.and_then(Body::into_result).or_else(|| element.own_output()) {
+        let answer = match content.and_then(Body::into_result) {
             Some(text) => {
                 let marked = element.outcome(text.text());
                 let (codex, observation) = codex_text::split(text_calls::unmarked(text));

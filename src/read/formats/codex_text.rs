@@ -70,7 +70,7 @@ fn enclosed(text: &str) -> Option<(Outcome, String)> {
     let mut json = Json::new(text.as_bytes());
     let members = Members::of(&mut json);
     let is_all = members.whole().is_some() && json.peek_byte().is_none();
-    let code = members.object("metadata").first(&EXIT_CODES).or_else(|| members.first(&EXIT_CODES));
+    let code = members.object("metadata").get("exit_code").or_else(|| members.get("exit_code"));
     let outcome = match code {
         _ if !is_all => return None,
         Some(code) => Outcome::exit_code(is_failure_code(code)?),

@@ -2,12 +2,10 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
-use std::collections::VecDeque;
-
-use super::events_keys::{ANSWERS, ARGUMENTS, CALL_IDS, ERRORS, LISTS_OF_CALLS, OUTPUTS_OF_STEPS};
-use super::events_object::{Event, What, holds_answers};
+use super::events_object::{
+    ANSWERS, ARGUMENTS, CALL_IDS, ERRORS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
+};
 use super::prelude::*;
-use crate::trace::Digest;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
@@ -108,15 +106,10 @@ fn has_result(object: &Members<'_>) -> bool {
 
 const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
 
-/// The id, the tool and the arguments of a call.
-type CallKey<'a> = (Option<Cow<'a, str>>, Cow<'a, str>, Digest);
-
 /// A run that is being read, with its calls by id.
 struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
-    /// The calls that are recorded without an answer.
-    bare: TextMap<CallKey<'a>, VecDeque<CallNumber>>,
     /// True if the next call belongs to a new response.
     is_answered: bool,
 }
@@ -129,7 +122,7 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        Self { recording, calls: TextMap::default(), bare: TextMap::default(), is_answered: true }
+        Self { recording, calls: TextMap::default(), is_answered: true }
     }
 
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
@@ -202,10 +195,9 @@ impl<'a> Run<'a> {
             None if event.acts() => Content::Absent,
             None => event.without_arguments(),
         };
-        let is_answered = event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&ERRORS)).is_some();
-        let number = self.ask(call, event, is_answered);
+        let number = self.recording.add(call);
         let (observed, outcome) = event.answer();
-        if is_answered {
+        if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&ERRORS)).is_some() {
             self.recording.answer_call(number, observed, outcome);
         } else if outcome != Outcome::UNMARKED {
             self.recording.answer_in_part(number, outcome);
@@ -222,25 +214,6 @@ impl<'a> Run<'a> {
         self.recording.answer_call(number, observed, outcome);
     }
 
-    /// Adds the call of an event. A log may record a call again with its answer, which is not another call.
-    fn ask(&mut self, call: Call<'a>, event: &Event<'a>, is_answered: bool) -> CallNumber {
-        let Content::Present(arguments) = &call.arguments else { return self.recording.add(call) };
-        let key = (call.id.clone(), call.name.clone(), arguments.digest());
-        if is_answered {
-            self.recording.steps.pair_new();
-            while let Some(number) = self.bare.get_mut(&key).and_then(VecDeque::pop_front) {
-                if !self.recording.steps.is_answered(number) {
-                    return number;
-                }
-            }
-        }
-        let number = self.recording.add(call);
-        if !event.has_any(&OUTPUTS_OF_STEPS) && !event.has_any(&ANSWERS) {
-            self.bare.entry(key).or_default().push_back(number);
-        }
-        number
-    }
-
     fn call(&mut self, event: &Event<'a>) {
         let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]));
         let output = event.get_next_to(&ANSWERS);
@@ -251,13 +224,12 @@ impl<'a> Run<'a> {
             };
         }
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default());
-        call.arguments = event.arguments().unwrap_or_else(|| event.without_arguments());
+        let arguments = event.get(&ARGUMENTS).map(common::arguments);
+        call.arguments = arguments.unwrap_or_else(|| event.without_arguments());
         call.time = event.time();
+        let number = self.recording.add(call);
         let answered = output.is_some();
-        let number = self.ask(call, event, answered);
         if answered {
-            // Calls of one response have ids. Records without ids follow each other.
-            self.is_answered = event.what == Some(What::Tool) && id.is_none();
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
         }

@@ -1,12 +1,123 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
 use super::events::ASKED;
-use super::events_keys::{
-    ANSWERS, ARGUMENTS, CALL_KEYS, ERRORS, INNER, LISTS_OF_CALLS, NAMES, NAMES_OF_STEPS, OUTPUTS,
-    OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP, TASKS,
-};
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
+
+/// Keys of objects that hold the rest of an event.
+const INNER: [&str; 17] = [
+    "message", "payload", "event", "data", "item", "raw_item", "rawItem", "msg", "update", "content",
+    "function", "part", "kind", "state", "response", "result", "outcome",
+];
+
+/// Keys whose objects are calls, whatever they contain.
+const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_call", "tool_call"];
+/// The same, for results.
+const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_response", "tool_result"];
+
+pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
+const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
+const NAMES_OF_STEPS: [&str; 7] =
+    ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
+pub(in crate::read) const ARGUMENTS: [&str; 11] = [
+    "arguments",
+    "args",
+    "input",
+    "parameters",
+    "params",
+    "tool_input",
+    "toolInput",
+    "rawInput",
+    "action_input",
+    "tool_args",
+    "action_args",
+];
+const OUTPUTS: [&str; 12] = [
+    "output",
+    "result",
+    "content",
+    "response",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "value",
+    "observation",
+    "toolResult",
+    "text",
+    "result_preview",
+];
+/// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
+/// acted.
+pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 10] = [
+    "next_observation",
+    "next_obs",
+    "observation",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "tool_result",
+    "result",
+    "result_preview",
+    "output",
+];
+/// Keys of the error of a call.
+pub(in crate::read) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
+/// Keys of an answer that is in the object of its call.
+pub(in crate::read) const ANSWERS: [&str; 10] = [
+    "output",
+    "result",
+    "response",
+    "tool_output",
+    "toolOutput",
+    "tool_response",
+    "observation",
+    "toolResult",
+    "result_preview",
+    "error",
+];
+pub(in crate::read) const CALL_IDS: [&str; 8] =
+    ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
+const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
+/// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
+const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
+
+/// A step without a type: a tool with its input or observation, or an action with its input or with what the
+/// agent observed.
+const STEP: Mark = Any(&[
+    All(&[
+        Any(&[
+            Is(Kind::String, &["tool"]),
+            Is(Kind::String, &["tool_name"]),
+            Is(Kind::String, &["toolName"]),
+        ]),
+        Any(&[
+            Has(&["args"]),
+            Has(&["arguments"]),
+            Has(&["input"]),
+            Has(&["tool_input"]),
+            Has(&["tool_args"]),
+            Has(&["parameters"]),
+            Has(&["params"]),
+            Has(&["observation"]),
+        ]),
+    ]),
+    All(&[
+        Any(&[
+            Is(Kind::String, &["action", "action_input"]),
+            Is(Kind::String, &["action", "thought", "observation"]),
+            Is(Kind::String, &["action_type", "observation"]),
+            Is(Kind::String, &["action_taken", "next_observation"]),
+            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
+            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
+            All(&[
+                In("action", &Any(&[Has(&["name"]), Has(&["tool"])])),
+                Any(&[Has(&["observation"]), Has(&["next_obs"])]),
+            ]),
+        ]),
+        // Steps of SWE-agent, which are read only in its own documents.
+        Not(&Has(&["response"])),
+    ]),
+]);
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
@@ -187,7 +298,7 @@ impl<'a> Event<'a> {
             }
             // A log may record no more of a call than its tool.
             Some(What::Tool) => {
-                self.name().is_some() && (self.arguments().is_some() || !self.has_any(&OUTPUTS))
+                self.name().is_some() && (self.get(&ARGUMENTS).is_some() || !self.has_any(&OUTPUTS))
             }
             Some(What::Result) => self.repeats_call(),
             _ => false,
@@ -199,24 +310,13 @@ impl<'a> Event<'a> {
         self.what == Some(What::Result) && self.name().is_some() && self.get(&ARGUMENTS).is_some()
     }
 
-    /// Returns the arguments of a call, or the code that a tool ran.
-    pub(in crate::read) fn arguments(&self) -> Option<Content<Arguments<'a>>> {
-        let has_name = |layer: &&Members<'_>| NAMES.iter().any(|key| layer.name(key).is_some());
-        let code = || {
-            let is_call = matches!(self.what, Some(What::Call | What::Tool));
-            self.layers.iter().filter(|_| is_call).find(has_name)?.get("code")?.string()
-        };
-        let given = self.get(&ARGUMENTS).map(common::arguments);
-        given.or_else(|| code().map(|code| Content::Present(common::sole_text("code", &code))))
-    }
-
     /// Returns the arguments of a call that gives none: they are recorded only if there is a key for them.
     pub(in crate::read) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
     }
 
     /// Returns true if it has one of these keys, also if the value is null.
-    pub(in crate::read) fn has_any(&self, keys: &[&str]) -> bool {
+    fn has_any(&self, keys: &[&str]) -> bool {
         self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
     }
 
@@ -249,8 +349,7 @@ impl<'a> Event<'a> {
 
     /// Returns the text of a result and its outcome.
     pub(in crate::read) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
-        let is_text_of_error = |error: &Raw<'_>| error.boolean().is_none() && states_error(*error).is_some();
-        let error = self.get(&ERRORS).filter(is_text_of_error);
+        let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
         let output = self
             .get(outputs)
@@ -266,9 +365,8 @@ impl<'a> Event<'a> {
         let cursor = self.tool.as_ref().map(|_| members(output));
         let said = cursor.as_ref().and_then(|output| output.iter().next());
         let code = self
-            .get(&EXIT_CODES)
-            .or_else(|| of_output(&EXIT_CODES))
-            .or_else(|| of_output(&["exit"]))
+            .get(&["exit_code", "exitCode"])
+            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
         let status = status.map(|status| status.to_ascii_lowercase());

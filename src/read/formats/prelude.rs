@@ -11,7 +11,7 @@ pub(super) use crate::read::Format;
 pub(super) use crate::read::document::Document;
 pub(super) use crate::read::format::{Definition, Reader};
 pub(super) use crate::read::members::Members;
-pub(super) use crate::read::outcome::{EXIT_CODES, Outcome, is_failure_code, states_error};
+pub(super) use crate::read::outcome::{Outcome, is_failure_code};
 pub(super) use crate::read::runs::Runs;
 pub(super) use crate::read::signature::Mark::{
     self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values,
