@@ -77,10 +77,7 @@ impl What {
             | "on_tool_error"
             | "observation" => Self::Result,
             other if other.ends_with("_tool_result") => Self::Result,
-            other => {
-                let of_message = other.strip_suffix("_message").and_then(Self::of);
-                return of_message.filter(|what| matches!(what, Self::Message(_)));
-            }
+            _ => return None,
         })
     }
 }
