@@ -262,7 +262,8 @@ const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous res
 
 /// Returns true if a message of the user is one of the harness, without words of the user.
 pub(super) fn is_notice(text: Text<'_>) -> bool {
-    NOTICES.iter().any(|start| text.starts_with(start)) && !text.to_str().contains("<user_message>")
+    let has_words = |text: &str| ["<user_message>", "<feedback>"].iter().any(|tag| text.contains(tag));
+    NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
 }
 
 /// Beginnings of texts that report a failure.

@@ -10,10 +10,10 @@ use super::call::Call;
 use super::call_status::is_unparsed;
 use super::check::Check;
 use super::does::Does;
-use super::failure_lines::{complains, details, is_usage, quoted, telling};
+use super::failure_lines::{complains, details, is_start_up, is_usage, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
-    SHAPE, START_UP, TYPED, USAGE,
+    SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
 use super::shell::last_part;
@@ -108,7 +108,7 @@ impl Failure {
         // error, nor the time at which a call was made, nor what a start-up file of the shell complains of.
         let is_stamp = |line: &str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
         let says = |line: &&str| {
-            let is_noise = *line == "[object Object]" || is_stamp(line) || START_UP.is_match(line);
+            let is_noise = *line == "[object Object]" || is_stamp(line) || is_start_up(line, call);
             line.contains(char::is_alphanumeric) && !is_noise
         };
         let all: Vec<&str> = lines(&answer).filter(says).collect();

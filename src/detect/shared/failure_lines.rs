@@ -36,9 +36,14 @@ pub(super) fn complains(line: &str, call: &Call) -> bool {
     };
     !lower.contains("warning")
         && !CLEAN.is_match(line)
-        && !START_UP.is_match(line)
+        && !is_start_up(line, call)
         && !is_help()
         && (call.text.is_empty() || !call.text.contains(&lower))
+}
+
+/// Returns true if a line is the complaint of a start-up file of the shell that the command does not name.
+pub(super) fn is_start_up(line: &str, call: &Call) -> bool {
+    START_UP.group(line).is_some_and(|file| !call.text.contains(file))
 }
 
 /// Returns true if a line begins with a program of the command line: `grep: Unmatched ( or \(`.

@@ -87,9 +87,10 @@ static REFUSED: Pattern = Pattern::new(
 );
 /// Statements of the cause of a failure.
 pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &REFUSED]);
-/// A complaint about a start-up file of the shell. The shell prints it before the output of each command.
+/// A complaint about a start-up file of the shell, with the file in the group. The shell prints it before the output of
+/// each command.
 pub(super) static START_UP: Pattern = Pattern::new(
-    r"^\S*(?:\.(?:bash_profile|bash_login|bashrc|profile|zprofile|zshenv|zshrc)|/etc/profile|/shellenv\.sh):(?:\w+:)?(?: line)? ?\d+: ",
+    r"^(?:\S*/)?(\.(?:bash_profile|bash_login|bashrc|profile|zprofile|zshenv|zshrc)|etc/profile|shellenv\.sh):(?:\w+:)?(?: line)? ?\d+: ",
 );
 /// An answer that says that nothing was found.
 pub(super) static NOTHING: Pattern =
