@@ -24,20 +24,44 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     document.each().for_each(|object| records.take(&object));
     runs.pass_over("items that are not runs", records.others);
     let records: Vec<_> = records.by_id.into_values().collect();
-    let mut counts: TextMap<Cow<'_, str>, usize> = TextMap::default();
-    for record in &records {
-        *counts.entry(record.trace()).or_default() += 1;
+    let traces = traces(&records);
+    let parents: TextSet<_> = records.iter().filter_map(Record::parent).collect();
+    let mut counts: TextMap<_, usize> = TextMap::default();
+    for trace in &traces {
+        *counts.entry(trace).or_default() += 1;
     }
     let mut spans = Vec::new();
-    for record in &records {
-        let is_alone = counts.get(&record.trace()) == Some(&1);
-        match is_alone.then(|| record.conversation()).flatten() {
+    for (record, trace) in records.iter().zip(&traces) {
+        let is_alone = counts.get(trace) == Some(&1) && !parents.contains(&record.id);
+        match is_alone.then(|| record.conversation(trace)).flatten() {
             Some(run) => run.give(runs),
-            None => spans.push(record.span()?),
+            None => spans.push(record.span(trace.clone())?),
         }
     }
     observed::give(spans, runs);
     Ok(())
+}
+
+/// Returns the id of the trace of each record: its own, or that of the runs above it, or the id of its root.
+fn traces<'a>(records: &[Record<'a>]) -> Vec<Cow<'a, str>> {
+    let by_id: TextMap<_, _> = records.iter().map(|record| (record.id.clone(), record)).collect();
+    let mut known: TextMap<Cow<'a, str>, Cow<'a, str>> = TextMap::default();
+    for record in records {
+        let (mut last, mut path) = (record, Vec::new());
+        let trace = loop {
+            path.push(last.id.clone());
+            if let Some(trace) = known.get(&last.id).cloned().or_else(|| last.trace()) {
+                break trace;
+            }
+            let parent = last.parent();
+            match parent.as_ref().and_then(|parent| by_id.get(parent)) {
+                Some(above) if path.len() <= records.len() => last = above,
+                _ => break parent.unwrap_or_else(|| last.id.clone()),
+            }
+        };
+        known.extend(path.into_iter().map(|id| (id, trace.clone())));
+    }
+    records.iter().filter_map(|record| known.get(&record.id).cloned()).collect()
 }
 
 #[derive(Default)]
@@ -94,28 +118,43 @@ impl<'a> Record<'a> {
         self.get(key).and_then(common::name)
     }
 
-    /// Returns the id of its trace.
-    fn trace(&self) -> Cow<'a, str> {
+    /// Returns the id of its trace, if it is recorded.
+    fn trace(&self) -> Option<Cow<'a, str>> {
         let ordered = || ids_in(&self.name("dotted_order")?).next().map(|id| Cow::Owned(id.to_owned()));
-        self.name("trace_id").or_else(ordered).unwrap_or_else(|| "run".into())
+        self.name("trace_id").or_else(ordered)
     }
 
-    /// Returns the conversation that a root without its children ends with.
-    fn conversation(&self) -> Option<Recording<'a>> {
+    /// Returns the id of its parent run.
+    fn parent(&self) -> Option<Cow<'a, str>> {
+        let ordered = || {
+            let order = self.name("dotted_order")?;
+            ids_in(&order).rev().nth(1).map(|id| Cow::Owned(id.to_owned()))
+        };
+        self.name("parent_run_id").or_else(|| self.parent.clone()).or_else(ordered)
+    }
+
+    /// Returns the model that its metadata names.
+    fn listed_model(&self) -> Option<Cow<'a, str>> {
+        self.get("extra")?.member("metadata")?.member("ls_model_name").and_then(common::name)
+    }
+
+    /// Returns the conversation that a root without its children ends with. The user's messages may be only in
+    /// its inputs.
+    fn conversation(&self, trace: &str) -> Option<Recording<'a>> {
         let is_root = self.name("run_type")? == "chain" && self.name("parent_run_id").is_none();
-        let messages = self.get("outputs")?.member("messages").and_then(Raw::items).filter(|_| is_root)?;
-        let mut run = langchain::conversation(messages);
-        run.metadata.id = Some(self.trace().into_owned());
+        let messages = |key| self.get(key)?.member("messages").and_then(Raw::items);
+        let outputs = messages("outputs").filter(|_| is_root)?;
+        let is_whole = outputs.iter().any(|message| langchain::is_of_user(*message));
+        let inputs = messages("inputs").filter(|_| !is_whole).unwrap_or_default();
+        let mut run = langchain::conversation(inputs.into_iter().chain(outputs));
+        run.model(self.listed_model());
+        run.metadata.id = Some(trace.to_owned());
         run.metadata.agent = self.name("name").as_deref().map(Into::into);
         (!run.steps.entries().is_empty()).then_some(run)
     }
 
-    fn span(&self) -> Read<Observed<'a>> {
-        let order = self.name("dotted_order").unwrap_or_default();
-        let of_order = |id: Option<&str>| id.map(|id| Cow::Owned(id.to_owned()));
-        let parent = self.name("parent_run_id").or_else(|| self.parent.clone());
-        let parent = parent.or_else(|| of_order(ids_in(&order).rev().nth(1)));
-        let mut span = Observed::new(self.trace(), self.id.clone(), parent);
+    fn span(&self, trace: Cow<'a, str>) -> Read<Observed<'a>> {
+        let mut span = Observed::new(trace, self.id.clone(), self.parent());
         let moment =
             |key| self.get(key).and_then(|at| time::of_string(at).or_else(|| time::of_milliseconds(at)));
         span.name(self.name("name").unwrap_or_default());
@@ -138,8 +177,7 @@ impl<'a> Record<'a> {
         span.value("output.value", outputs.map(|outputs| of_tool(outputs, "output")))?;
         if kind == "llm" {
             let model = outputs.and_then(|outputs| outputs.member("model")).and_then(common::name);
-            let listed = || metadata?.member("ls_model_name").and_then(common::name);
-            span.text("llm.model_name", model.or_else(listed));
+            span.text("llm.model_name", model.or_else(|| self.listed_model()));
             let usage = outputs.and_then(|outputs| {
                 let of = |key| outputs.member(key).and_then(tokens::usage);
                 of("usage_metadata")
