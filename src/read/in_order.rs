@@ -18,6 +18,11 @@ pub(super) struct InOrder<'a> {
 type Queue<'a> = TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>;
 
 impl<'a> InOrder<'a> {
+    /// Takes only the calls that are added from now on.
+    pub(super) fn after(steps: &Assembler<'a>) -> Self {
+        Self { seen: steps.next_number(), ..Self::default() }
+    }
+
     /// Returns the oldest unanswered call of this name, or of any name if it is `None`.
     pub(super) fn oldest(
         &mut self,

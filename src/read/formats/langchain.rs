@@ -66,6 +66,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
+/// Returns true for a message of the user.
+pub(super) fn is_of_user(message: Raw<'_>) -> bool {
+    class(&Members::from(message)).is_some_and(|class| class == "human")
+}
+
 /// Returns the run of a list of messages.
 pub(super) fn conversation<'a>(messages: impl IntoIterator<Item = Raw<'a>>) -> Recording<'a> {
     let mut run = Recording::of_agent("langchain");
@@ -90,7 +95,10 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(None);
     let content = message.get("content");
     match kind {
-        "human" => run.say(Actor::User, text(content)),
+        "human" => {
+            run.end_order();
+            run.say(Actor::User, text(content));
+        }
         "system" | "developer" => run.say(Actor::System, text(content)),
         "ai" => {
             let response = message.object("response_metadata");

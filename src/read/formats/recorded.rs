@@ -239,6 +239,11 @@ impl<'a> Recording<'a> {
         self.in_order.oldest(name, &mut self.steps)
     }
 
+    /// Makes answers without an id that follow answer only calls that follow.
+    pub(super) fn end_order(&mut self) {
+        self.in_order = InOrder::after(&self.steps);
+    }
+
     /// Emits the complete steps, unless the run has no call yet.
     pub(super) fn hand_on(&mut self, runs: &mut Runs<'_>) {
         runs.hand_on(&mut self.steps, u64::MAX);
