@@ -264,20 +264,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     let mut diagnosis = Diagnosis::default();
     let mut file: Arc<Path> = Arc::from(Path::new(""));
-    let mut calls = 0;
+    let (mut calls, mut empty) = (0, None);
     let inputs = arguments.reading.read(&arguments.paths, |event| {
         match event {
-            ScanEvent::Begin(begun) => (file, calls) = (begun, 0),
+            ScanEvent::Begin(begun) => (file, calls, empty) = (begun, 0, None),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
+                let message = error.message();
+                let message = message.split("; ").next().unwrap_or_default();
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,
-                    ErrorKind::Empty => Kind::NoRuns,
+                    ErrorKind::Empty if error.path().is_some_and(Path::is_dir) => Kind::Unreadable,
+                    // Other errors of the file may say more.
+                    ErrorKind::Empty => {
+                        empty = Some(message.to_owned());
+                        return Ok(());
+                    }
                     ErrorKind::Format => Kind::UnknownFormat,
                     _ => Kind::Damaged,
                 };
-                let message = error.message();
-                let message = message.split("; ").next().unwrap_or_default();
                 diagnosis.problem(kind, &file, 1, message);
             }
             ScanEvent::End(summary) => {
@@ -289,8 +294,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                     *diagnosis.skipped.entry(reason.to_string()).or_default() += count;
                     diagnosis.problem(Kind::Skipped, &file, *count, "");
                 }
-                let is_empty = summary.runs == 0 && summary.errors == 0;
-                diagnosis.problem(Kind::NoRuns, &file, u64::from(is_empty), "");
+                let is_empty = summary.runs == 0 && summary.errors == u64::from(empty.is_some());
+                diagnosis.problem(
+                    Kind::NoRuns,
+                    &file,
+                    u64::from(is_empty),
+                    &empty.take().unwrap_or_default(),
+                );
             }
             _ => {}
         }
