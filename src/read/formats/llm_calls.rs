@@ -22,13 +22,19 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 };
 
 /// A request with its response in the store of the AI SDK's `DevTools`, both as texts.
-const STEP: Mark = All(&[Has(&["run_id", "step_number", "output"]), Is(Kind::String, &["input"])]);
+const STEP: Mark = All(&[
+    Has(&["step_number", "output"]),
+    Is(Kind::String, &["run_id", "input", "model_id", "provider"]),
+    Says("type", &["generate", "stream"]),
+]);
 
 const STORE: Mark = Holds("steps", &STEP);
 
 /// A logged request with its response.
 struct Exchange<'a> {
     request: Body<'a>,
+    /// The number of messages of the request.
+    length: usize,
     response: Option<Body<'a>>,
     /// True if the log begins with the run: an answer of the model in the first request is an example.
     is_whole: bool,
@@ -70,7 +76,7 @@ impl<'a> Body<'a> {
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
-        let messages = ["fncall_messages", "messages", "prompt"].into_iter().find_map(list);
+        let messages = ["fncall_messages", "messages"].into_iter().find_map(list);
         let messages = messages.map(|messages| (messages, Form::Messages));
         let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
         messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
@@ -104,10 +110,10 @@ impl<'a> Exchange<'a> {
             return None;
         }
         let request = Body::of(request);
-        request.messages()?;
+        let length = request.messages()?.0.len();
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
-        Some(Self { request, response, is_whole, id, run: None, model: None })
+        Some(Self { request, length, response, is_whole, id, run: None, model: None })
     }
 
     /// Returns an exchange whose request has its members next to the response, as OpenHands logs it.
@@ -125,9 +131,10 @@ impl<'a> Exchange<'a> {
         };
         let response = keys.iter().filter_map(|key| members.get(key)).find(is_response)?;
         let request = Body::Object(members.whole()?);
-        request.messages()?;
+        let length = request.messages()?.0.len();
         Some(Self {
             request,
+            length,
             response: Some(Body::Object(response)),
             is_whole: false,
             id: None,
@@ -137,8 +144,10 @@ impl<'a> Exchange<'a> {
     }
 
     fn of_step(step: &Members<'a>) -> Option<Self> {
-        let request = Body::of(step.get("input")?);
-        request.messages()?;
+        let prompt = Body::of(step.get("input")?);
+        let prompt = prompt.json().member("prompt")?.spelling();
+        let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
+        let length = request.messages()?.0.len();
         let output = step.present("output").map(Body::of);
         // The output of a stream has its parts by type.
         let response = output.map(|output| match spoken_in_parts(output.json()) {
@@ -146,13 +155,18 @@ impl<'a> Exchange<'a> {
             None => output,
         });
         let (run, model) = (step.name("run_id"), step.name("model_id"));
-        Some(Self { request, response, is_whole: false, id: run.clone(), run, model })
+        Some(Self { request, length, response, is_whole: false, id: run.clone(), run, model })
     }
 
     /// Returns the keys of the messages of the request.
     fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         messages.into_iter().map(key).collect()
+    }
+
+    /// Returns the messages or items of the response.
+    fn spoken(&self) -> Vec<Raw<'_>> {
+        self.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default()
     }
 
     fn model(&self) -> Option<Cow<'_, str>> {
@@ -162,29 +176,44 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// Returns a key that identifies a message, whatever cache marks a client sets.
+/// Returns a key that identifies a message, whatever cache marks a client sets. A client may leave out reasoning.
 fn key(message: Raw<'_>) -> String {
-    let mut key = message.member("role").and_then(Raw::string).unwrap_or_default().into_owned();
-    let mut add = |value: Option<Raw<'_>>| {
-        if let Some(value) = value {
+    let role = message.member("role").and_then(Raw::string);
+    let mut key = role.map_or("assistant".into(), Cow::into_owned);
+    let mut add = |object: Raw<'_>, name: &str| {
+        if let Some(value) = object.member(name) {
             key.push('\n');
-            key.push_str(&value.spelling());
+            key.push_str(&if name == "input" { input(value) } else { value.spelling() });
         }
     };
     match message.member("content").or_else(|| message.member("parts")).and_then(Raw::items) {
         Some(parts) => {
             for part in parts {
-                for key in ["text", "id", "tool_use_id", "functionCall", "functionResponse"] {
-                    add(part.member(key));
+                if part.member("type").and_then(Raw::string).as_deref() == Some("reasoning") {
+                    continue;
+                }
+                for name in ["text", "id", "tool_use_id", "functionCall", "functionResponse"] {
+                    add(part, name);
+                }
+                if part.member("toolCallId").is_some() {
+                    for name in ["toolCallId", "toolName", "input", "output"] {
+                        add(part, name);
+                    }
                 }
             }
         }
-        None => add(message.member("content")),
+        None => add(message, "content"),
     }
-    for key in ["tool_calls", "tool_call_id", "call_id"] {
-        add(message.member(key));
+    for name in ["tool_calls", "tool_call_id", "call_id"] {
+        add(message, name);
     }
     key
+}
+
+/// Returns the input of a call, which a response has as text and a later request as an object.
+fn input(value: Raw<'_>) -> Cow<'_, str> {
+    let text = value.string().unwrap_or_else(|| value.spelling());
+    wire::canonical(text.as_bytes()).into()
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -197,17 +226,24 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut conversations: Vec<Exchanges<'_, '_>> = Vec::new();
     for exchange in &exchanges {
         let keys = exchange.keys();
-        let continued = |one: &Exchanges<'_, '_>| keys.starts_with(&one.keys) && one.run == exchange.run;
-        if let Some(open) = conversations.iter_mut().rev().find(|one| continued(one)) {
-            open.keys = keys;
-            open.requests.push(exchange);
-            continue;
+        let is_same_run = |one: &Exchanges<'_, '_>| one.last().is_some_and(|last| last.run == exchange.run);
+        let continued = |one: &Exchanges<'_, '_>| is_same_run(one) && keys.starts_with(&one.keys);
+        let mut open = conversations.iter().rposition(continued);
+        let mut known = 0;
+        if open.is_none()
+            && let Some((place, length)) = repeated(&conversations, &keys)
+        {
+            known = length;
+            // If the client runs the tools, each answer begins a run.
+            open = keys.get(known).is_some_and(|key| key.starts_with("tool\n")).then_some(place);
         }
-        // A later run of a chat repeats the runs before it.
-        let before = conversations.iter().map(|one| &one.keys);
-        let before = before.filter(|before| keys.len() > before.len() && keys.starts_with(before));
-        let known = before.map(Vec::len).max().unwrap_or_default();
-        conversations.push(Exchanges { keys, run: exchange.run.clone(), requests: vec![exchange], known });
+        match open.and_then(|place| conversations.get_mut(place)) {
+            Some(open) => {
+                open.keys = keys;
+                open.requests.push(exchange);
+            }
+            None => conversations.push(Exchanges { keys, requests: vec![exchange], known }),
+        }
     }
     conversations.iter().try_for_each(|one| give(&one.requests, one.known, runs))
 }
@@ -216,29 +252,43 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 struct Exchanges<'e, 'a> {
     /// The keys of the messages of the last request.
     keys: Vec<String>,
-    run: Option<Cow<'a, str>>,
     requests: Vec<&'e Exchange<'a>>,
     /// The number of messages that belong to an earlier run.
     known: usize,
+}
+
+impl<'e, 'a> Exchanges<'e, 'a> {
+    fn last(&self) -> Option<&'e Exchange<'a>> {
+        self.requests.last().copied()
+    }
+}
+
+/// Returns the place of the longest conversation that a later run of the chat repeats, with the number of messages that
+/// it repeats.
+fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
+    let places = conversations.iter().enumerate();
+    let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
+    let (place, one) = before.max_by_key(|(_, one)| one.keys.len())?;
+    let spoken: Vec<_> = one.last()?.spoken().into_iter().map(key).collect();
+    let is_answered = keys.get(one.keys.len()..).is_some_and(|later| later.starts_with(&spoken));
+    Some((place, one.keys.len() + if is_answered { spoken.len() } else { 0 }))
 }
 
 /// Emits the run of the requests of one conversation.
 fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<()> {
     let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
-    let count =
-        |exchange: &Exchange<'_>| exchange.request.messages().map_or(0, |(messages, _)| messages.len());
+    let at = |place| exchanges.iter().find(|exchange| exchange.length == place);
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),
         ..Metadata::default()
     };
     if let Some(contents) = last.request.contents() {
-        let response_at =
-            |place| exchanges.iter().find(|exchange| count(exchange) == place)?.response.as_ref();
         let mut run = Contents::of_request(&Members::from(last.request.json()));
         for (place, content) in contents.into_iter().enumerate() {
-            run.add_said(content, response_at(place).map(Body::json));
+            let response = at(place).and_then(|exchange| exchange.response.as_ref());
+            run.add_said(content, response.map(Body::json));
         }
         if let Some(response) = &last.response {
             run.response(&Members::from(response.json()));
@@ -247,10 +297,10 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
         run.run.give(runs);
         return Ok(());
     }
-    let response = last.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default();
+    let response = last.spoken();
     let is_lost = response.is_empty() && last.response.is_some();
     runs.pass_over("last responses without a message", u64::from(is_lost));
-    let prompt = if last.is_whole { count(first) } else { known };
+    let prompt = if last.is_whole { first.length } else { known };
     let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
     let examples = if last.is_whole { examples } else { &[] };
     if last.is_whole
@@ -272,7 +322,7 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     let mut others = 0;
     for (place, message) in (prompt..).zip(said) {
         // A response begins at the end of its request.
-        if let Some(exchange) = exchanges.iter().find(|exchange| count(exchange) == place) {
+        if let Some(exchange) = at(place) {
             conversation.of_one_response(usage(exchange));
         }
         others += u64::from(!add(*message, &mut conversation)?);
