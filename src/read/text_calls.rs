@@ -299,19 +299,24 @@ fn outcome(text: &str) -> Outcome {
         return by_mini;
     }
     let by_line = |line: &str| {
-        let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.' | ')'));
+        let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.'));
         let line = line.split_once(" (execution ").map_or(line, |(line, _)| line);
         let code = [
             "Command finished with exit code ",
             "The command completed with exit code ",
-            "Command failed with exit code ",
-            "Command executed successfully (exit code ",
             "Exit code: ",
             "exitcode: ",
         ];
         code.iter().find_map(|code| words::exit_line(line, code))
     };
-    if let Some(failed) = text.lines().take(3).chain(text.lines().rev().take(4)).find_map(by_line) {
+    // Cline's words may also be in the output of any command.
+    let of_cline = |line: &str| {
+        let code = ["Command failed with exit code ", "Command executed successfully (exit code "];
+        code.iter().find_map(|code| words::exit_line(line.trim_end_matches(['.', ')']), code))
+    };
+    let by_first = start.lines().next().and_then(of_cline);
+    let mut by_others = text.lines().take(3).chain(text.lines().rev().take(4));
+    if let Some(failed) = by_first.or_else(|| by_others.find_map(by_line)) {
         return Outcome::exit_code(failed);
     }
     let failed = FAILURES.iter().any(|failure| start.starts_with(failure));

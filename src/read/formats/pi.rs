@@ -129,7 +129,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
     let kept: BTreeSet<_> = kept.map(|(line, _)| key(line)).collect();
     let is_copy = |line: &Members<'_>| {
-        is_delivered(line) || line.object("message").has("timestamp") && kept.contains(&key(line))
+        is_by_openclaw(&line.object("message"))
+            || line.object("message").has("timestamp") && kept.contains(&key(line))
     };
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
@@ -172,12 +173,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns true if OpenClaw wrote the message of a line itself. It often hangs next to the branch that has the text.
-fn is_delivered(line: &Members<'_>) -> bool {
-    is_by_openclaw(&line.object("message"))
-}
-
-/// Returns true if OpenClaw wrote a message itself: a copy of a text that it delivered, or a notice.
+/// Returns true if OpenClaw wrote a message itself: a copy of a text that it delivered, which may hang next to the branch
+/// that has the text, or a notice.
 fn is_by_openclaw(message: &Members<'_>) -> bool {
     message.name("provider").as_deref() == Some("openclaw")
 }
@@ -197,7 +194,7 @@ fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
             places.insert(id, place);
         }
         // A copy of a text that was delivered does not begin a branch.
-        if !is_delivered(line) || parent == last {
+        if !is_by_openclaw(&line.object("message")) || parent == last {
             last = Some(place);
         }
     }
