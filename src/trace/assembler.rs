@@ -171,7 +171,7 @@ impl<'a> Assembler<'a> {
     /// Returns the queued calls among the entries from number `first` on.
     pub(crate) fn calls_from(&self, first: u64) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
         let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
-        self.queue.iter().zip(self.gone..).skip(place).filter_map(|(entry, number)| match entry {
+        self.queue.iter().skip(place).zip(first.max(self.gone)..).filter_map(|(entry, number)| match entry {
             Entry::Call(call, ..) => Some((CallNumber(number), call)),
             _ => None,
         })
