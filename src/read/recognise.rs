@@ -45,6 +45,9 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
     }
+    if window.unread().starts_with(SQLITE) {
+        window.fill(SAMPLES[0])?;
+    }
     if let Some(what) = no_text(window.unread()) {
         return Err(Error::new(ErrorKind::Format, what));
     }
@@ -161,10 +164,19 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
 /// The first bytes of a `SQLite` database: the longest beginning that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
+/// A column in the schema of a database whose rows the format `crush` reads.
+const CRUSH: &[u8] = b"parts TEXT";
+
 /// Describes an input that is not UTF-8 text, by its first bytes.
 fn no_text(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
-        _ if bytes.starts_with(SQLITE) => "the input is a SQLite database; export its sessions as JSON",
+        _ if bytes.starts_with(SQLITE) => match memchr::memmem::find(bytes, CRUSH) {
+            Some(_) => {
+                "the input is a SQLite database; export its messages as JSON with \
+                 `sqlite3 -json FILE 'select * from messages order by created_at, rowid'`"
+            }
+            None => "the input is a SQLite database; export its sessions as JSON",
+        },
         [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",

@@ -270,8 +270,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Begin(begun) => (file, calls, empty) = (begun, 0, None),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
-                let message = error.message();
-                let message = message.split("; ").next().unwrap_or_default();
+                let whole = error.message();
+                // The list of expected formats is long.
+                let is_foreign = whole.contains("of unknown format: ");
+                let message = whole.split("; ").next().filter(|_| is_foreign).unwrap_or(&whole);
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,
                     ErrorKind::Empty if error.path().is_some_and(Path::is_dir) => Kind::Unreadable,

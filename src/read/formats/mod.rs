@@ -40,6 +40,7 @@ pub(super) mod copilot_cli;
 pub(super) mod copilot_debug;
 pub(super) mod copilot_thread;
 pub(super) mod crewai;
+pub(super) mod crush;
 pub(super) mod cursor;
 pub(super) mod events;
 pub(super) mod events_object;
@@ -132,6 +133,9 @@ super::format::formats! {
     MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1", "trajectories of mini-swe-agent, version 1";
     Letta => letta, "letta", "messages of Letta agents and results of letta-evals";
     Goose => goose, "goose", "sessions of Goose";
+    Crush => crush, "crush",
+        "messages of Crush and of the first OpenCode: rows of their database, in a list, lines, or under \
+         `messages`";
     Acp => acp, "acp", "messages of the Agent Client Protocol (ACP)";
     Smolagents => smolagents, "smolagents", "steps of smolagents";
     BrowserUse => browser_use, "browser-use", "histories of browser-use";
