@@ -30,6 +30,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for outer in objects(document, &["events", "data"]) {
         // The event inside a client's wrapper.
         let event = outer.within("raw");
+        // The status of a thread is not a step of it.
+        if event.name("type").is_some_and(|kind| kind.starts_with("session.thread_")) {
+            continue;
+        }
         // The threads of sub-agents are runs of their own.
         let thread = event.ident("session_thread_id");
         let session = ident(event.get("session_id").or_else(|| outer.get("session_id")));
