@@ -20,9 +20,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
         // A result without a message is only in the state of its call.
         for (id, state) in states {
-            let observed = items(state.member("output")).first().and_then(|item| item.member("content"));
-            if let Some(outcome) = outcome(state) {
-                run.answer(Some(id), None, observed.and_then(words::result), outcome);
+            let output = items(state.member("output")).into_iter();
+            let observed =
+                wire::joined(output.filter_map(|item| words::result(item.member("content")?)).collect());
+            // A call that has not ended may have a part of its output.
+            let running = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
+            if let Some(outcome) = outcome(state).or_else(|| observed.as_ref().map(|_| running)) {
+                run.answer(Some(id), None, observed, outcome);
             }
         }
         run.give(runs);
