@@ -1,17 +1,21 @@
-//! `LlamaIndex`: events of an agent workflow, and responses of an agent with the outputs of its tools.
+//! `LlamaIndex`: events of an agent workflow, alone or in its saved context, and responses of an agent with the outputs
+//! of its tools.
 
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Under(&LISTS, EVENT), Shape::Each(RESPONSE)],
+    signature: &[Shape::Under(&["events"], EVENT), Shape::Object(CONTEXT), Shape::Each(RESPONSE)],
     reader: Reader::Document(read),
 };
 
-const LISTS: [&str; 1] = ["events"];
+/// What `Context.to_dict()` returns. Its events are JSON in strings.
+const CONTEXT: Mark = Has(&["broker_log", "accepted_events", "is_running"]);
 const EVENT: Mark = Has(&["qualified_name", "__is_pydantic", "value"]);
 const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_output"]));
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let events = elements(document, &["events", "broker_log"]);
+    let texts: Vec<_> = events.iter().map(|event| event.string()).collect();
     let mut run = Recording::of_agent("llama-index");
     for response in document.each().filter(|response| RESPONSE.fits(response)) {
         run.turn(None);
@@ -26,7 +30,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         std::mem::replace(&mut run, Recording::of_agent("llama-index")).give(runs);
     }
     let mut is_workflow = false;
-    for event in objects(document, &LISTS).filter(|event| EVENT.fits(event)) {
+    let events =
+        events.iter().zip(&texts).map(|(event, text)| text.as_deref().and_then(json).unwrap_or(*event));
+    for event in events.map(Members::from).filter(|event| EVENT.fits(event)) {
         is_workflow = true;
         let name = event.name("qualified_name").unwrap_or_default();
         let value = event.object("value");

@@ -178,7 +178,7 @@ super::format::formats! {
     Bedrock => bedrock, "bedrock",
         "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
     LlamaIndex => llama_index, "llama-index",
-        "events of LlamaIndex workflows, and responses with `sources` of tools";
+        "events of LlamaIndex workflows, also in a saved `Context`, and responses with `sources` of tools";
     Zed => zed, "zed", "threads of the agent in Zed";
     LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";
     OpenAiResponses => chat::responses, "openai-responses",
