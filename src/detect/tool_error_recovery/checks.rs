@@ -9,7 +9,7 @@ use crate::detect::shared::{
     Attempt, Baseline, Check, Does, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
     is_blank,
 };
-use crate::trace::{Action, Provenance, Status, UnknownReason};
+use crate::trace::{Action, Provenance, Status};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -88,9 +88,7 @@ impl Checks {
                 since.failed.retain(|failed| !is_settled(failed));
             }
         }
-        // A check that the user refused did not run.
-        let ran = action.reason != Some(UnknownReason::Refused);
-        let Some(check) = told.check.filter(|_| ran) else { return false };
+        let Some(check) = told.check else { return false };
         let is_test = check >= Check::Form;
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
         let is_ok = action.status == Status::Ok || attempt.failure().is_some();

@@ -28,7 +28,7 @@ use super::shared::{
 };
 use crate::error::{Error, Result};
 use crate::names::named;
-use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step};
+use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, UnknownReason};
 
 named! {
     /// The definition of poor recovery.
@@ -306,7 +306,9 @@ impl Fold for Recovery {
         (self.user.stopped, self.is_confessed) = (false, false);
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
-        if let Some(attempt) = attempt.filter(|attempt| !attempt.polls) {
+        // A call that the user refused did not run, and is not for the agent to get past.
+        let ran = action.reason != Some(UnknownReason::Refused);
+        if let Some(attempt) = attempt.filter(|attempt| ran && !attempt.polls) {
             self.attempt(&attempt, action);
         }
     }
