@@ -191,7 +191,8 @@ impl<'a> Conversation<'a> {
                 let turn = self.end_turn();
                 let time = element.time();
                 if let Some(text) = text {
-                    let is_notice = actor == Actor::User && text_calls::is_notice(text.text());
+                    let is_notice = actor == Actor::User
+                        && (element.extra.is_notice() || text_calls::is_notice(text.text()));
                     let actor = if is_notice { Actor::Environment } else { actor };
                     self.assembler.message_at(actor, turn, text, time);
                 }

@@ -51,6 +51,8 @@ pub(in crate::read) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
 pub(in crate::read) struct Extra<'a> {
     pub(in crate::read) returncode: Option<Raw<'a>>,
     pub(in crate::read) exit_status: Option<Cow<'a, str>>,
+    /// Why the message interrupts the agent.
+    interrupt: Option<Cow<'a, str>>,
     pub(in crate::read) time: Option<u64>,
     pub(in crate::read) usage: Option<Usage>,
 }
@@ -60,9 +62,16 @@ impl<'a> Extra<'a> {
         Self {
             returncode: extra.get("returncode"),
             exit_status: extra.name("exit_status"),
+            interrupt: extra.name("interrupt_type"),
             time: extra.get("timestamp").and_then(time::of_seconds),
             usage: extra.object("response").usage("usage"),
         }
+    }
+
+    /// Returns true if the harness wrote the message, such as a `FormatError`. Users interrupt by `UserInterruption`,
+    /// `UserRejection` or `UserNewTask`.
+    pub(in crate::read) fn is_notice(&self) -> bool {
+        self.interrupt.as_deref().is_some_and(|kind| !kind.starts_with("User"))
     }
 }
 
