@@ -2,9 +2,25 @@
 
 use super::prelude::*;
 
+/// The beginning of a message with the output of code.
+const OUTPUT: &str = "Output:";
+
+/// Languages of code that a harness may run.
+const LANGUAGES: [&str; 11] =
+    ["python", "python3", "py", "bash", "sh", "shell", "javascript", "js", "typescript", "ts", "sql"];
+
 /// Reads a prompt with examples, the messages after it, and the last response. `None` if no response has a
-/// code block.
+/// code block, or if no code block has an output: the code may be the answer to a user.
 pub(super) fn run<'a>(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Recording<'a>> {
+    let is_run = |code: Raw<'_>, output: Raw<'_>| {
+        role(code) == "assistant"
+            && text(output).is_some_and(|output| output.text().starts_with(OUTPUT))
+            && text(code).is_some_and(|code| block(&code.text().to_str()).is_some())
+    };
+    let messages: Vec<_> = examples.iter().chain(said).copied().collect();
+    if !messages.windows(2).any(|pair| matches!(pair, [code, output] if is_run(*code, *output))) {
+        return None;
+    }
     let mut run = Recording::default();
     for example in examples {
         prompt(*example, &mut run.steps);
@@ -14,7 +30,7 @@ pub(super) fn run<'a>(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a
     for (message, is_last) in said.iter().map(|message| (message, false)).chain(responses) {
         run.turn(None);
         let is_agent = is_last || role(*message) == "assistant";
-        let Some(text) = message.member("content").and_then(words::message) else { continue };
+        let Some(text) = text(*message) else { continue };
         match asked.take() {
             Some(call) if !is_agent => {
                 let outcome = outcome(&text);
@@ -39,32 +55,33 @@ fn role(message: Raw<'_>) -> String {
     message.member("role").and_then(Raw::string).unwrap_or_default().into_owned()
 }
 
+fn text(message: Raw<'_>) -> Option<TextCow<'_>> {
+    message.member("content").and_then(words::message)
+}
+
 /// Adds a message of the prompt. The model's messages there are examples.
 pub(super) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     let actor = match words::actor_of(&role(message)) {
         Actor::Agent => Actor::System,
         other => other,
     };
-    if let Some(text) = message.member("content").and_then(words::message) {
+    if let Some(text) = text(message) {
         steps.message(actor, 0, text);
     }
 }
 
-/// Returns the language and code of the first fenced block of a text, or `None` if the block names no
-/// language. An unclosed block ends with the text.
+/// Returns the language and code of the first fenced block of a text that is in a language of [`LANGUAGES`]. An
+/// unclosed block ends with the text.
 fn block(text: &str) -> Option<(&str, &str)> {
-    let (_, rest) = text.split_once("```")?;
-    let (language, code) = rest.split_once('\n')?;
-    let code = code.split_once("```").map_or(code, |(code, _)| code);
-    let language = common::trim(language);
-    let is_word = !language.is_empty() && language.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_word.then_some((language, common::trim(code)))
+    let mut blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
+    let (language, code) = blocks.find(|(language, _)| LANGUAGES.contains(&common::trim(language)))?;
+    Some((common::trim(language), common::trim(code)))
 }
 
 /// Returns the outcome of code, judged by its output.
 fn outcome(text: &TextCow<'_>) -> Outcome {
     let text = text.text().to_str();
-    let text = text.trim_start_matches("Output:").trim_start_matches(common::SPACE).trim_start_matches("```");
+    let text = text.trim_start_matches(OUTPUT).trim_start_matches(common::SPACE).trim_start_matches("```");
     let text = text.trim_start_matches(common::SPACE);
     let failed = ["Execution failed", "Traceback (most recent call last):"]
         .iter()
