@@ -66,6 +66,11 @@ fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
             contexts.extend(threads(&Members::from(inner), runs));
         }
     }
+    if let ([chat], [context]) = (&mut chats[..], &contexts[..])
+        && let Some(earlier) = earlier(context, chat)
+    {
+        chat.splice(..0, earlier.iter().copied());
+    }
     let calls = |list: &Vec<Raw<'a>>| list.iter().filter(|message| has_calls(**message)).count();
     let [in_chats, in_contexts] = [&chats, &contexts].map(|lists| lists.iter().map(calls).sum::<usize>());
     let (read, left) =
@@ -73,6 +78,15 @@ fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
     let others = left.iter().flatten().filter(|item| item.kind() != Kind::Object).count();
     runs.pass_over("elements of other types", others as u64);
     read
+}
+
+/// Returns the messages of a context before those of a thread, if the context ends with all of these. A thread may
+/// begin anew with each task.
+fn earlier<'c, 'a>(context: &'c [Raw<'a>], thread: &[Raw<'a>]) -> Option<&'c [Raw<'a>]> {
+    let (before, same) = context.split_at_checked(context.len().checked_sub(thread.len())?)?;
+    let says = |message: &Raw<'a>| message.member("content").map(Raw::bytes);
+    let is_same = !thread.is_empty() && same.iter().map(says).eq(thread.iter().map(says));
+    is_same.then_some(before)
 }
 
 fn has_calls(message: Raw<'_>) -> bool {
