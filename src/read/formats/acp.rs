@@ -29,7 +29,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for session in open {
         sessions.say(session);
     }
-    runs.pass_over("messages of other methods", sessions.others);
+    let early = sessions.open.values().flat_map(|open| open.early.values()).map(|list| list.len() as u64);
+    runs.pass_over("messages of other methods", sessions.others + early.sum::<u64>());
     sessions.runs.give(runs);
 }
 
@@ -53,6 +54,8 @@ struct Open<'a> {
     chunks: Vec<TextCow<'a>>,
     actor: Option<Actor>,
     calls: TextMap<Cow<'a, str>, Called<'a>>,
+    /// Updates of calls that have not begun, by id.
+    early: TextMap<Cow<'a, str>, Vec<Members<'a>>>,
 }
 
 struct Request<'a> {
@@ -152,7 +155,11 @@ impl<'a> Sessions<'a> {
                 called.arguments = Content::NotRecorded;
             }
             let number = run.add(called);
-            let called = Called { number, content: None, output: None, has_input: false, is_rejected: false };
+            let mut called =
+                Called { number, content: None, output: None, has_input: false, is_rejected: false };
+            for early in open.early.remove(&id).unwrap_or_default() {
+                called.update(&early, run);
+            }
             open.calls.insert(id.clone(), called);
         }
         match open.calls.get_mut(&id) {
@@ -161,7 +168,7 @@ impl<'a> Sessions<'a> {
                 let observation = observation(call.get("content"), call.get("rawOutput"));
                 run.answer(Some(id), None, observation, Outcome::flag(status(call) == Some(true)));
             }
-            None => self.others += 1,
+            None => open.early.entry(id).or_default().push(call.clone()),
         }
     }
 
