@@ -74,14 +74,15 @@ pub(in crate::read) fn sample(
     Ok(())
 }
 
-/// Returns the value of a score: a number, 1 for `C` (correct), or 0 for `I` (incorrect).
+/// Returns the value of a score: a number, or Inspect's value of a letter for correct, partial, incorrect or no answer.
 fn reward(score: Raw<'_>) -> Option<f64> {
     let value = score.member("value")?;
     match value.kind() {
         Kind::Number => value.json().float().ok(),
         Kind::String => match &*value.string()? {
             "C" => Some(1.0),
-            "I" => Some(0.0),
+            "P" => Some(0.5),
+            "I" | "N" => Some(0.0),
             _ => None,
         },
         _ => None,
@@ -102,6 +103,19 @@ pub(super) fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
     (outcome, kind.map(|kind| kind.as_ref().into()))
 }
 
+/// Returns the observation in the message of a tool: its content or, if that is empty, the message of its error.
+/// After a timeout, the content is what the tool had written by then.
+pub(super) fn observation<'a>(result: &Members<'a>) -> Option<TextCow<'a>> {
+    let content = result.result("content");
+    let error = result.object("error");
+    if content.as_ref().is_some_and(|content| !content.text().is_empty())
+        || error.name("type").as_deref() == Some("timeout")
+    {
+        return content;
+    }
+    error.result("message").or(content)
+}
+
 /// A sample that is being read.
 struct Conversation<'a> {
     steps: Assembler<'a>,
@@ -113,8 +127,8 @@ impl<'a> Conversation<'a> {
     fn message(&mut self, message: &Members<'a>, turn: u64) -> Read<()> {
         let role = message.name("role").unwrap_or_default();
         if role == "tool" {
-            let observation = message.result("content");
-            let observation = observation.map(|words| self.attachments.put_into(words)).transpose()?;
+            let observation =
+                observation(message).map(|words| self.attachments.put_into(words)).transpose()?;
             let (outcome, error_type) = outcome(message);
             let mut answer = outcome.answer(observation.into());
             answer.error_type = error_type;

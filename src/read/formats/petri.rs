@@ -1,7 +1,7 @@
 //! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a
 //! run.
 
-use super::inspect::outcome;
+use super::inspect::{observation, outcome};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -73,7 +73,7 @@ fn read_message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let role = message.name("role").unwrap_or_default();
     if role == "tool" {
         let (outcome, error_type) = outcome(message);
-        let mut answer = outcome.answer(message.result("content").into());
+        let mut answer = outcome.answer(observation(message).into());
         answer.error_type = error_type;
         return run.answer_with(message.name("tool_call_id"), answer);
     }
