@@ -53,7 +53,7 @@ pub(super) fn below(bits: u64) -> u64 {
     bits.wrapping_sub(1) & !bits
 }
 
-/// Returns the prefix XOR: each bit says whether an odd number of bits is set up to and including it.
+/// Returns the prefix XOR: bit `i` is 1 if an odd number of the bits up to and including `i` are set.
 #[inline(always)]
 pub(super) fn up_to_each(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {

@@ -97,7 +97,7 @@ impl<'a> Json<'a> {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
 
-    /// Returns the value from an offset, where it began, to the current offset.
+    /// Returns the value that begins at `start` and ends at the current offset.
     #[inline]
     pub(crate) fn raw_since(&self, start: usize) -> Raw<'a> {
         Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, index: self.index }
@@ -172,7 +172,7 @@ impl<'a> Json<'a> {
         if self.depth > MAX_DEPTH { Err(Fault::syntax(self.at - 1, "nested too deeply")) } else { Ok(()) }
     }
 
-    /// Enters an object or list, or passes an empty one and returns false. `what` is its name with the
+    /// Enters an object or list. If it is empty, consumes it and returns false. `what` names it in errors, with its
     /// article.
     #[inline]
     fn enter(&mut self, [open, close]: [u8; 2], what: &str) -> Read<bool> {
@@ -188,7 +188,8 @@ impl<'a> Json<'a> {
         Ok(!is_empty)
     }
 
-    /// Passes the comma after a member or item, or passes the closing bracket and returns false.
+    /// Consumes the comma after a member or item and returns true, or consumes the closing bracket and returns
+    /// false.
     #[inline]
     fn has_more(&mut self, close: u8, expected: &'static str) -> Read<bool> {
         match self.peek_byte() {

@@ -94,7 +94,8 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::List { self.json().list_of(Json::raw).ok() } else { None }
     }
 
-    /// Returns the first `most` items if the value is a list, at least one, and does not read later ones.
+    /// Returns up to `most` items of a list (one if `most` is 0) without reading the rest. Empty for any other
+    /// value.
     pub(crate) fn first_items(self, most: usize) -> Vec<Raw<'a>> {
         let mut items = Vec::new();
         if self.kind() == Kind::List {

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Finds the closing quote byte by byte, and tells whether an escape comes before it.
+    /// Finds the closing quote byte by byte. Returns its offset and whether an escape comes before it.
     fn naive(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
         let mut at = from;
         let mut any = false;

@@ -168,7 +168,7 @@ impl Text<'_> {
         Ok(end)
     }
 
-    /// Returns the end of a list, or of an object if `KEYS`, whose opening bracket was passed.
+    /// Returns the end of a list, or of an object if `KEYS`, whose opening bracket has been consumed.
     fn inside<const STRICT: bool, const KEYS: bool>(self, at: usize, depth: u32) -> Read<usize> {
         let close = if KEYS { b'}' } else { b']' };
         let mut at = behind_space(self.bytes, at);

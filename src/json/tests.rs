@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::*;
 
 /// Reads a value into `serde_json`'s type.
-#[expect(clippy::cast_precision_loss, reason = "as the other parser has it")]
+#[expect(clippy::cast_precision_loss, reason = "`serde_json` stores these as doubles")]
 fn value(json: &mut Json<'_>) -> Read<Value> {
     Ok(match json.kind()? {
         Kind::Null => json.null().map(|_| Value::Null)?,

@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind as error messages name it.
+    /// Returns the name of the kind for error messages, with its article.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Null => "null",

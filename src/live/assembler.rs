@@ -25,11 +25,11 @@ use crate::trace::{Metadata, StepInput, WireStep};
 /// once [`AssemblerOptions::settle`] has passed. Reported findings are therefore provisional: one that no
 /// longer holds is withdrawn. Pieces are ordered by time; a piece without one gets its time of arrival.
 ///
-/// **Spans.** Model spans often end after the spans of the tools called. The spans that enclose a step, which
-/// show the run that it belongs to, end last. A trace of spans is judged once `settle` has passed since spans
-/// arrived. It closes [`AssemblerOptions::grace`] after its root span has ended, and is then judged like a
-/// file of these spans. Until the enclosing spans arrive, steps below different missing spans provisionally
-/// count as steps of different runs.
+/// **Spans.** Model spans often end after the spans of the tools called. The spans that enclose a step determine
+/// its run, and they end last. A trace of spans is judged once `settle` has passed since spans arrived. It closes
+/// [`AssemblerOptions::grace`] after its root span has ended, and is then judged like a file of the same spans.
+/// Until the enclosing spans arrive, steps below different missing spans provisionally count as steps of different
+/// runs.
 ///
 /// When a trace closes, its verdicts are the same as those of a scan of the same run, unless a detector
 /// exceeded [`AssemblerOptions::max_memory`]. Every finding that was opened either appears in these verdicts,

@@ -67,8 +67,8 @@ impl Default for AssemblerOptions {
 /// The minimum time between two judgements of a trace, in nanoseconds per piece. Judging takes about 10 µs
 /// per piece, so a trace uses at most a twentieth of a processor core.
 const PACE: u64 = 200_000;
-/// A trace waits for its next judgement at least this many times the delay of its last one, up to
-/// [`MOST_PATIENCE`] nanoseconds. If the caller is late, each trace is judged less often.
+/// After a late judgement, a trace waits for the next one at least this many times the delay, up to
+/// [`MOST_PATIENCE`] nanoseconds. Traces are therefore judged less often if the caller cannot keep up.
 const PATIENCE: u64 = 4;
 const MOST_PATIENCE: u64 = 4_000_000_000;
 

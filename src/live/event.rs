@@ -19,7 +19,7 @@ use crate::trace::{Metadata, Unpaired};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LiveEvent {
-    /// An update of a finding. No update has the kind *closed*: [`ClosedTrace::verdicts`] has these findings.
+    /// An update of a finding, of any kind but *closed*: closed findings are in [`ClosedTrace::verdicts`].
     Update {
         /// The trace.
         trace: Arc<str>,
@@ -142,6 +142,6 @@ pub struct AssemblerCounts {
     pub traces_resumed: u64,
     /// Findings of closed traces.
     pub findings: u64,
-    /// Spans and log records judged before the end of their traces, each counted as often as it was judged.
+    /// Spans and log records judged before the end of their traces, counted once per judgement.
     pub looked_at: u64,
 }

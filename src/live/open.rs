@@ -67,11 +67,11 @@ pub(super) struct OpenTrace {
     pub(super) last: u64,
     /// When the ended root span of the trace arrived.
     pub(super) ended: Option<u64>,
-    /// True if it has been checked whether the trace is over although its root span is missing.
+    /// True if the trace has been checked for an end without a root span.
     quiet_checked: bool,
 }
 
-/// Where updates and closed traces go.
+/// Receives updates and closed traces.
 pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
 
 impl OpenTrace {
@@ -199,7 +199,7 @@ impl OpenTrace {
         }
     }
 
-    /// Takes the reported findings of pieces, as far as the findings still stand.
+    /// Takes the reported findings of pieces that still stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -207,7 +207,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns copies of the reported findings of pieces, as far as the findings still stand.
+    /// Returns copies of the reported findings of pieces that still stand.
     pub(super) fn reported(&self) -> Vec<Finding> {
         match &self.monitor {
             Some(monitor) => monitor.reported().cloned().collect(),

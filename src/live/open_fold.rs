@@ -150,7 +150,7 @@ impl OpenFold {
     }
 }
 
-/// The beginning of the reason if a detector was stopped before it confirmed anything.
+/// The prefix of the reason if a detector was stopped before it confirmed anything.
 const STOPPED: &str = "stopped at step ";
 
 impl Verdict {

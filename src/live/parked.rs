@@ -123,7 +123,6 @@ impl Parked {
         Self(compressed(json).into())
     }
 
-    /// Returns the JSON.
     pub(super) fn json(&self) -> Vec<u8> {
         unpacked(&self.0)
     }

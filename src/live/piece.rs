@@ -89,7 +89,6 @@ impl From<&Reply<'_>> for WireStep {
     }
 }
 
-/// A piece of a trace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Piece {
@@ -110,7 +109,7 @@ impl Piece {
 
     /// Returns an estimate of its size in bytes.
     pub(super) fn bytes(&self) -> usize {
-        // The constant covers its entries in the lists that hold it.
+        // The constant is the overhead of the collections that hold a piece.
         192 + self.kept().bytes()
     }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::error::{Error, Result};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
-/// The number of latest senders with which that of a new span is compared.
+/// The number of recent senders that the sender of a new span is compared with.
 const SENDERS: usize = 8;
 
 /// The spans and log records of one trace, in order of arrival.
@@ -16,7 +16,7 @@ const SENDERS: usize = 8;
 pub(super) struct SpanText {
     trace: String,
     senders: Vec<Resource>,
-    /// Pairs of the sender's place and the span.
+    /// Pairs of the index of a sender and a span.
     spans: Items,
     logs: Items,
 }

@@ -1,7 +1,7 @@
 //! The spans and log records of one open trace, and the findings reported before its end.
 //!
-//! The spans around a step decide which run it belongs to. They end last and so arrive last; until then,
-//! reports are provisional.
+//! The spans that enclose a step determine its run. They end last and so arrive last; until then, reports are
+//! provisional.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::trace::{Metadata, Unpaired};
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// The numbers of spans and log records that have settled, which are those that came first.
+    /// The numbers of settled spans and log records. Settled ones come before all others.
     settled: (usize, usize),
     /// The arrival times of the others, with the numbers of spans and log records that arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
@@ -30,7 +30,7 @@ pub(super) struct HeldSpans {
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,
     reported_bytes: usize,
-    /// The number of spans and log records judged before the end, each counted as often as it was judged.
+    /// The number of spans and log records judged before the end, counted once per judgement.
     pub(super) looked_at: u64,
 }
 

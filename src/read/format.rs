@@ -62,13 +62,13 @@ impl Format {
 pub(super) struct RecordReader {
     /// A noun phrase for the content of a file, as in `expected …`.
     pub(super) what: &'static str,
-    /// The key of the list of runs in the object around it; empty if the format has no such object.
+    /// The key of the list of runs in the enclosing object; empty if the format has no such object.
     pub(super) list: &'static str,
     /// Keys that only a run has.
     pub(super) run_keys: &'static [&'static str],
-    /// Keys that only the object around the runs has.
+    /// Keys that only the enclosing object has.
     pub(super) header_keys: &'static [&'static str],
-    /// Reads a member of the object around the runs into the header.
+    /// Reads a member of the enclosing object into the header.
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
     /// Returns true if the header is complete and no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
@@ -82,7 +82,7 @@ impl RecordReader {
         self.run_keys.iter().any(|known| key == known.as_bytes())
     }
 
-    /// Returns true if only the object around the runs has this key.
+    /// Returns true if only the enclosing object has this key.
     pub(super) fn is_header_key(&self, key: &[u8]) -> bool {
         self.header_keys.iter().any(|known| key == known.as_bytes())
     }

@@ -4,8 +4,8 @@ use super::window::Window;
 use crate::error::Result;
 use crate::json::{Json, Raw, Read};
 
-/// Limit, in bytes, of a first line that was only partly seen. If it is longer, the input is not read as
-/// lines.
+/// The maximum length, in bytes, of a first line that extends beyond the sample. An input with a longer first line
+/// is not read as lines.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// The framing of an input.
@@ -55,8 +55,7 @@ fn has_an_object(bytes: &[u8], whole: bool, first: Option<&u8>) -> bool {
     lines(bytes, whole, 0).filter(object).any(|line| in_first_column(&line))
 }
 
-/// Returns true if the first value is a line: it ends with its line, or is cut off there. `None` if more
-/// input is needed.
+/// Returns true if the first value ends with its line or is truncated there. `None` if more input is needed.
 fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     let mut json = Json::new(bytes);
     json.space();
@@ -76,8 +75,8 @@ fn begins_with_a_line(bytes: &[u8], whole: bool) -> Option<bool> {
     }
 }
 
-/// Returns true if the first value is invalid at the end of its first line, and the next line is an object: a
-/// truncated line. A bracket alone on its line opens a document. `None` if more of the next line is needed.
+/// Returns true if the first line is truncated: its value is still invalid at the end of the line, and the next
+/// line is an object. A bracket alone on its line opens a document. `None` if more of the next line is needed.
 pub(super) fn is_truncated_line(bytes: &[u8], whole: bool, start: usize, checked: &Read<()>) -> Option<bool> {
     let rest = bytes.get(start..).unwrap_or_default();
     let (Err(fault), Some(length)) = (checked, memchr::memchr(b'\n', rest)) else { return Some(false) };
@@ -155,8 +154,8 @@ fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
-/// Returns the lines from an offset on that are not blank, without their indents. A last line without a line
-/// feed counts only if the input is `whole`.
+/// Returns the non-blank lines from an offset on, without indentation. A last line without a line feed is included
+/// only if the input is `whole`.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
     let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));

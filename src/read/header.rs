@@ -11,7 +11,7 @@ pub(super) struct Tasks {
     pub(super) routes: DigestMap<RouteStatus>,
     /// The ids of their actions, each joined with the id of its task.
     pub(super) actions: DigestSet,
-    /// True if one of the routes compares single arguments.
+    /// True if one of the routes compares only some arguments.
     pub(super) looks_inside: bool,
 }
 

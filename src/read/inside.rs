@@ -8,10 +8,10 @@ use super::signature::{self, Look};
 use crate::error::Result;
 use crate::json::{Kind, Raw};
 
-/// Depth to which documents inside a document are searched.
+/// The maximum depth at which documents inside a document are found.
 pub(super) const DEPTH: usize = 3;
 
-/// Limit of the values inside a document that are checked.
+/// The maximum number of values inside a document that are checked.
 const CHECKED: usize = 64;
 
 /// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read

@@ -34,7 +34,7 @@ impl<'a> Members<'a> {
     }
 
     /// Like [`Members::of`], but also returns the fault if the object cannot be read to its end. An invalid value
-    /// that can be skipped is no fault.
+    /// that can be skipped is not a fault.
     pub(super) fn read(json: &mut Json<'a>) -> (Self, Read<()>) {
         let (mut members, mut open, mut keys) = (Vec::with_capacity(16), Vec::new(), 0);
         json.space();
@@ -240,7 +240,6 @@ fn bit(key: &str) -> u64 {
     1 << ((ends + key.len() as u64 * 3) % 64)
 }
 
-/// Decodes a key.
 pub(super) fn decoded(key: Cow<'_, [u8]>) -> Cow<'_, str> {
     match key {
         Cow::Borrowed(key) => {

@@ -80,9 +80,9 @@ pub struct ReadOptions {
     pub alignment: Option<Alignment>,
     /// Whether to read reference routes.
     pub routes: bool,
-    /// Whether to keep the JSON texts of arguments for rules that look inside them; their digests are always
-    /// kept. With `None`, a scan keeps the texts only if a detector reads them; any other use keeps them. The texts
-    /// are always kept if a reference route compares single arguments.
+    /// Whether to keep the JSON texts of arguments, for rules that look inside them; their digests are always kept.
+    /// With `None`, a scan keeps the texts only if a detector reads them; any other use keeps them. The texts are
+    /// always kept if a reference route compares only some arguments.
     pub argument_texts: Option<bool>,
     /// Limit on the number of bytes of a stream held at once: a single run, or the whole input if its format
     /// must be seen whole. Also limits each file of an archive.
@@ -126,7 +126,7 @@ pub struct ReadSummary {
     pub runs_without_actions: u64,
     /// Number of errors, including those that the sink took.
     pub faults: u64,
-    /// Positions assigned since the last piece, to readable and unreadable runs.
+    /// Number of positions assigned to readable and unreadable runs since the last piece.
     #[serde(skip)]
     pub(crate) positions: u64,
     /// The errors in the order in which they were found, except those that the sink took
@@ -135,7 +135,7 @@ pub struct ReadSummary {
     pub errors: Vec<Error>,
     /// Counts of skipped parts by reason.
     pub passed_over: PassedOver,
-    /// Number of calls in the input that were not read. Errors say where.
+    /// Number of calls in the input that were not read. Errors give the place of the first.
     pub unread_calls: u64,
     /// Counts of unpaired calls and answers over all runs.
     pub unpaired: Unpaired,
@@ -187,8 +187,8 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// Reads the runs of a stream into a sink, holding one run at a time if the format allows it. Errors are in
 /// the summary.
 ///
-/// If the header of a tau2 file comes after its runs, this function looks up to 8 MiB ahead for it. If the header lies
-/// beyond that, reference routes, model and domain are unknown, and the verdicts say so.
+/// If the header of a tau2 file comes after its runs, this function looks up to 8 MiB ahead for it. If the header
+/// lies beyond that, reference routes, model and domain are unknown, and the verdicts give that as the reason.
 ///
 /// ```
 /// use wrongturn::{ReadOptions, read::read_stream, trace::TraceCollector};
@@ -344,7 +344,7 @@ pub(crate) fn read_companion(input: impl Read, options: &ReadOptions) -> Header 
     walk::read_header(&mut window, reader, options).unwrap_or_default()
 }
 
-/// A protobuf message has a byte that is not white space among its first `MOST_TAGS` bytes.
+/// The number of bytes checked for protobuf: a message has a byte that is not white space among them.
 const MOST_TAGS: usize = 64;
 
 /// Reads spans in protobuf and returns true, or returns false for any other input. The whole input is held only if it

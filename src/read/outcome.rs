@@ -40,7 +40,7 @@ impl Outcome {
         if failed { Self::error(Provenance::Flag) } else { Self::ok(Provenance::Flag) }
     }
 
-    /// Returns the outcome that the error of a span records. A span without an end or an output is still running.
+    /// Returns the outcome of a span. One that has neither failed nor ended is still running.
     pub(super) const fn of_span(failed: bool, is_over: bool) -> Self {
         if failed || is_over {
             Self::flag(failed)
@@ -59,7 +59,7 @@ impl Outcome {
         failed.map_or(Self::UNMARKED, Self::flag)
     }
 
-    /// Returns the outcome that a word for the status of a call records, if the word is known.
+    /// Returns the outcome for a status word, if the word is known.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word {
             "success" | "Success" | "completed" | "done" => Self::flag(false),
@@ -70,7 +70,7 @@ impl Outcome {
         })
     }
 
-    /// Returns the outcome that an exit code records; unmarked without an integer.
+    /// Returns the outcome that an exit code records; unmarked if it is not an integer.
     pub(super) fn of_code(code: Option<Raw<'_>>) -> Self {
         code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)
     }
@@ -81,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// Beginnings of the answers to calls that the user refused.
+/// Prefixes of the answers to calls that the user refused.
 const REFUSED: [&str; 2] = [
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
@@ -109,8 +109,8 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
-/// Returns true if OpenClaw's `process` tool says that it stops a session. The status next to this text is that of the
-/// session, not of the call.
+/// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text
+/// is that of the session, not of the call.
 pub(super) fn stops_session(text: Text<'_>) -> bool {
     ["Termination requested for session ", "Killed session "].iter().any(|start| text.starts_with(start))
 }
@@ -126,7 +126,7 @@ pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
         Number::Float(_) => code.integer().map(|code| code != 0),
     }
 }
-/// Returns the key with the content of an output of the AI SDK, whose `type` is `kind`, and whether the call failed.
+/// For an AI SDK output of type `kind`, returns the key of its content and whether the call failed.
 pub(super) fn typed_output(kind: &str) -> Option<(&'static str, bool)> {
     Some(match kind {
         "text" | "json" | "content" => ("value", false),

@@ -66,7 +66,7 @@ struct Element {
     start: usize,
     end: usize,
     parent: Option<usize>,
-    /// Its escaped part of the JSON pointer.
+    /// Its escaped reference token in the JSON pointer.
     key: Box<str>,
     is_item: bool,
 }
@@ -88,7 +88,6 @@ impl SourceMap {
         self.0.insert(bytes.as_ptr().addr(), part);
     }
 
-    /// Forgets all parts.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -134,7 +133,7 @@ impl DocumentMap {
         Ok(())
     }
 
-    /// Returns the pointer of the innermost list item around an offset.
+    /// Returns the pointer of the innermost list item that contains an offset.
     fn pointer(&self, offset: usize) -> Option<String> {
         let last = self.elements.partition_point(|element| element.start <= offset).checked_sub(1)?;
         let up = |place: &usize| self.elements.get(*place)?.parent;

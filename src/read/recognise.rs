@@ -161,7 +161,7 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
     Ok(())
 }
 
-/// The first bytes of a `SQLite` database: the longest beginning that [`no_text`] checks for.
+/// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// A column in the schema of a database whose rows the format `crush` reads.
@@ -214,8 +214,8 @@ pub(super) enum Claimed<'a> {
     Each,
 }
 
-/// Returns what to read of these lines. `None` if the first 4,096 do not decide, or if there are too few of them
-/// and they are not `all` the lines of the input.
+/// Decides how to read these lines. Returns `None` if the first 4,096 do not decide, or if there are too few of
+/// them and they are not `all` the lines of the input.
 pub(super) fn lines_of(
     lines: &[Raw<'_>],
     all: bool,
@@ -256,7 +256,7 @@ pub(super) fn lines_of(
     Ok(None)
 }
 
-/// Returns what to read of an object or a list.
+/// Decides how to read an object or a list.
 pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };
@@ -347,6 +347,6 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         .filter(|format| wanted.is_none_or(|wanted| wanted == **format))
         .map(|format| format!("{format} expects {}", format.signature()))
         .collect();
-    let what = format!("the input is of unknown format: it is {seen}; {}", wants.join("; "));
+    let what = format!("unknown input format: found {seen}; {}", wants.join("; "));
     Error::new(ErrorKind::Format, what)
 }

@@ -29,8 +29,8 @@ pub(crate) const RESULT: &str = "result.json";
 /// The name of the file with only the reward.
 pub(crate) const REWARD: &str = "reward.txt";
 
-/// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is
-/// called `agent`, in the one above. The first that can be read counts.
+/// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is called
+/// `agent`, in the one above. The first readable file is used.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let mut folders = vec![folder];
@@ -48,7 +48,7 @@ pub(crate) fn is_place(run: &Path) -> bool {
     run.file_name().is_some_and(|name| name == RESULT || name == REWARD)
 }
 
-/// Parses a file of this name, or returns `None` if it is not of a trial.
+/// Parses a file of this name, or returns `None` if it does not belong to a trial.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     match name {
         RESULT => result(bytes),
@@ -65,7 +65,7 @@ fn reward(bytes: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|reward: &f64| is_number && reward.is_finite())
 }
 
-/// Returns the result of a trial. The result of a whole job names no trial.
+/// Returns the result of a trial. The result of a whole job has no trial name.
 fn result(bytes: &[u8]) -> Option<Outside> {
     let mut json = Json::new(bytes);
     let members = Members::checked(&mut json).filter(|_| json.peek_byte().is_none())?;

@@ -42,11 +42,11 @@ pub(super) struct Runs<'s> {
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
-    /// Where steps of whole documents and of sessions lie, if places are wanted.
+    /// The places of steps of whole documents and of sessions, if requested.
     pub(super) places: SourceMap,
-    /// Where the next run begins, if it is a value of its own and places are wanted.
+    /// The start of the next run, if the run is a separate value and places are requested.
     pub(super) start: Option<RunStart>,
-    /// Facts in an object around the document, for runs that lack them.
+    /// Facts in the object that encloses the document, for runs that lack them.
     pub(super) around: RunSummary,
 }
 
@@ -72,7 +72,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Creates the runs of an input with this context, none so far.
+    /// Creates an empty set of runs for an input with this context.
     pub(super) fn with_context(
         options: &'s ReadOptions,
         context: &InputContext<'s>,
@@ -153,8 +153,8 @@ impl<'s> Runs<'s> {
         self.fail(error.in_run(position));
     }
 
-    /// Emits a run, or what [`Runs::hand_on`] left of it. A run that breaks a rule of the trace model is reported and
-    /// skipped.
+    /// Emits a run, or the steps that [`Runs::hand_on`] has not emitted yet. A run that breaks a rule of the trace
+    /// model is reported and skipped.
     pub(super) fn give(
         &mut self,
         run: &mut Assembler<'_>,
@@ -244,7 +244,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Counts calls that are left out because another run has them, so that they are not reported as unread.
+    /// Counts calls that are left out because another run has them; they are not reported as unread.
     pub(super) fn leave_out(&mut self, calls: u64) {
         self.actions += calls;
     }

@@ -197,8 +197,7 @@ fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut 
     }
 }
 
-/// A part of an input that is held, with the part after it. Parts do not move, so sessions can borrow from
-/// them.
+/// A part of the input in memory, linked to the next part. Parts do not move, so sessions can borrow from them.
 #[derive(Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Calls that an agent writes as text, and answers inside other texts.
 //!
-//! Calls are looked for only in runs without a recorded call. A grammar counts only if the harness answered a
-//! call in it, or if the prompt defines it: code in ordinary chat is not a call. The text of the agent stays
-//! a message. A text of the harness that answers the call becomes the observation.
+//! Calls are looked for only in runs without a recorded call. A grammar is used only if the harness answered a call
+//! in it, or if the prompt defines it: code in ordinary chat is not a call. The agent's text is kept as a message.
+//! A harness message that answers the call becomes the observation.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -24,9 +24,9 @@ struct Grammar {
     calls: fn(&str) -> Vec<Written>,
     /// Further substrings, all of which a prompt needs to define the grammar; `None` if no prompt suffices.
     prompt: Option<&'static [&'static str]>,
-    /// The beginning of every answer, if the calls may be in messages of any role.
+    /// The prefix of every answer, if the calls may be in messages of any role.
     answer: Option<&'static str>,
-    /// The actors whose message after a call shows that it was made, whatever the message says.
+    /// The actors of whom any message after a call shows that the call was made.
     answered_by: &'static [Actor],
 }
 
@@ -69,9 +69,9 @@ static GRAMMARS: [Grammar; 15] = [
 /// Signs that a run uses a grammar.
 #[derive(Clone, Copy, PartialEq)]
 enum Evidence {
-    /// Its prompt, or an answer of the environment: any text that follows a call is the answer.
+    /// The prompt defines it, or an actor in `answered_by` spoke after a call: any text after a call is its answer.
     Prompt,
-    /// Answers that are marked as such: no other text counts as one.
+    /// Answers are marked as such: unmarked texts are not answers.
     Answers,
 }
 
@@ -92,7 +92,7 @@ impl Grammar {
         self.answer.is_none_or(|answer| text.starts_with(answer)) && !results(&text.to_str()).is_empty()
     }
 
-    /// Returns true if a text of the prompt defines the grammar.
+    /// Returns true if a prompt message defines the grammar.
     fn is_defined_in(&self, text: &str) -> bool {
         let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
         self.prompt.is_some_and(has_all) && self.marks.iter().any(|mark| text.contains(mark))
@@ -242,13 +242,13 @@ fn answer_of<'a>(text: &str) -> Answer<'a> {
     outcome(text).answer(Content::Present(text.to_owned().into()))
 }
 
-/// Returns the answer in a text of the harness, with the outcome that it reports.
+/// Returns the answer in a harness message, with the outcome that it reports.
 pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
     let text = unmarked(text);
     outcome(&text.text().to_str()).answer(Content::Present(text))
 }
 
-/// Returns an answer without the mark that OpenHands puts before it.
+/// Returns an answer without the prefix that OpenHands adds.
 pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     let is_marked =
         ["OBSERVATION:", "EXECUTION RESULT of ["].iter().any(|mark| text.text().starts_with(mark));
@@ -257,16 +257,16 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     answer.flatten().map_or(text, TextCow::from)
 }
 
-/// Beginnings of messages that Cline and Roo send in the name of the user.
+/// Prefixes of messages that Cline and Roo send in the user's role.
 const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
 
-/// Returns true if a message of the user is one of the harness, without words of the user.
+/// Returns true if a user message was written by the harness and contains nothing from the user.
 pub(super) fn is_notice(text: Text<'_>) -> bool {
     let has_words = |text: &str| ["<user_message>", "<feedback>"].iter().any(|tag| text.contains(tag));
     NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
 }
 
-/// Beginnings of texts that report a failure.
+/// Prefixes of texts that report a failure.
 const FAILURES: [&str; 12] = [
     "Error:",
     "ERROR:",
@@ -309,7 +309,7 @@ fn outcome(text: &str) -> Outcome {
         ];
         code.iter().find_map(|code| words::exit_line(line, code))
     };
-    // Cline's words may also be in the output of any command.
+    // The output of any command may contain Cline's phrases.
     let of_cline = |line: &str| {
         let code = ["Command failed with exit code ", "Command executed successfully (exit code "];
         code.iter().find_map(|code| words::exit_line(line.trim_end_matches(['.', ')']), code))

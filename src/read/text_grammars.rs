@@ -332,8 +332,8 @@ pub(super) struct Result<'t> {
     pub(super) text: &'t str,
 }
 
-/// Prefixes that harnesses write before an answer, and whether the answer includes them because they have a
-/// meaning of their own.
+/// Prefixes that harnesses write before an answer, and whether they carry meaning and are kept as part of the
+/// answer.
 const BEFORE: [(&str, bool); 11] = [
     ("API output: ", false),
     ("Result:", false),
@@ -375,7 +375,7 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
     marked.or_else(numbered).into_iter().collect()
 }
 
-/// Limit, in characters, of the head that names the call of an answer. The head may hold a command.
+/// The maximum length, in characters, of the head that names the call of an answer. It may contain a command.
 const MOST_OF_A_HEAD: usize = 4096;
 
 /// `[tool for 'argument'] Result:` and the text up to the next such head or to `<environment_details>`.

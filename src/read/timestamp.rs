@@ -1,9 +1,8 @@
-//! Points in time as in RFC 3339, also with the shorter offsets of ISO 8601.
+//! RFC 3339 timestamps, and the shorter UTC offsets of ISO 8601.
 
-/// Parses a point in time such as `2026-01-31T23:59:59.25+01:00` to nanoseconds since 1970. Without an
-/// offset, the time is UTC. The offset may also be `+0100` or `+01`, as databases write it. Only the first
-/// nine digits of a fraction count. `None` if the text is malformed, or the time is before 1970 or after July
-/// 2554.
+/// Parses a timestamp such as `2026-01-31T23:59:59.25+01:00` to nanoseconds since 1970. Without an offset, the time
+/// is UTC. The offset may also be `+0100` or `+01`, as databases write it. Digits of a fraction beyond the ninth
+/// are ignored. `None` if the text is malformed, or the time is before 1970 or after July 2554.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     let (date, mut rest) = text.split_first_chunk::<19>()?;
     let &[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1, b'T' | b't' | b' ', clock @ ..] = date else {

@@ -5,9 +5,9 @@ use super::wire;
 use crate::json::{Json, Raw, Read};
 use crate::trace::Usage;
 
-/// Reads the tokens of a response from an object `usage`: of `OpenAI`'s chat (`prompt_tokens`), its Responses
-/// (`input_tokens`, including cached ones), Anthropic's messages (excluding cached ones) or Inspect's records
-/// (where the total shows whether they are included). `None` if it has no counts.
+/// Reads the token counts of a response from a `usage` object of `OpenAI`'s chat API (`prompt_tokens`), its
+/// Responses API (`input_tokens`, including cached ones), Anthropic's Messages API (excluding cached ones) or
+/// Inspect (where the total shows whether they are included). `None` if it has no counts.
 pub(super) fn usage(value: Raw<'_>) -> Option<Usage> {
     read(&mut value.json()).ok().flatten()
 }
@@ -62,7 +62,6 @@ impl Counts {
         Ok(())
     }
 
-    /// Combines the counts.
     fn usage(&self) -> Option<Usage> {
         let context = self.cache_read.unwrap_or(0).saturating_add(self.cache_write.unwrap_or(0));
         let input = match (self.input, self.total, self.output) {
@@ -80,8 +79,8 @@ impl Counts {
     }
 }
 
-/// Adds up the counts under these keys of an object: of all input, of the output, and of the input from a
-/// cache. `None` if it has none of them.
+/// Sums the counts under these keys of an object, for input, output and cached input. `None` if it has none of
+/// them.
 pub(super) fn of_keys(
     counts: &Members<'_>,
     input: &[&str],
@@ -98,7 +97,7 @@ pub(super) fn of_keys(
     (!usage.is_empty()).then_some(usage)
 }
 
-/// Adds counts; `None` if there is none.
+/// Adds counts. `None` if all are missing.
 pub(super) fn sum(counts: impl IntoIterator<Item = Option<u64>>) -> Option<u64> {
     counts.into_iter().flatten().reduce(u64::saturating_add)
 }

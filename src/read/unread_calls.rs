@@ -29,8 +29,8 @@ const KINDS: [&str; 8] = [
     "custom_tool_call",
 ];
 
-/// Keys of values that hold no calls, even if they look like it, or only calls that are separate events as
-/// well.
+/// Keys that are not searched for calls: their values only look like calls, or repeat calls that are also separate
+/// events.
 const NO_CALLS: [&str; 6] = ["arguments", "args", "parameters", "tools", "functions", "model_response"];
 
 /// More bytes per call than this are suspicious.
@@ -125,7 +125,7 @@ struct Found {
 }
 
 impl Found {
-    /// Counts the calls in a document, or in the documents in lines.
+    /// Counts the calls in a document or in each line of the input.
     fn of(bytes: &[u8]) -> Self {
         let mut found = Self::default();
         let mut json = Json::new(bytes);

@@ -36,7 +36,6 @@ pub(super) fn read(
     read_document(&Parsed::of(text, Some(&index)), &window, wanted, runs);
 }
 
-/// Reads an archive.
 pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     hold_all(window, runs);
     #[cfg(feature = "inspect")]
@@ -260,7 +259,7 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     }
     let is_empty = before == (runs.reading.runs, runs.reading.faults);
     if is_empty && !matches!(format.reader(), Reader::MayBeEmpty(_)) && read.is_ok() {
-        return Err(Error::new(ErrorKind::Empty, format!("the input is of {format}, but has no run")));
+        return Err(Error::new(ErrorKind::Empty, format!("no run found in the input (format {format})")));
     }
     read
 }

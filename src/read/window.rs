@@ -27,7 +27,7 @@ pub(crate) struct Window<'s> {
     ended: bool,
     /// The reason for an early end.
     fault: Option<Error>,
-    /// The most bytes that may be held.
+    /// The maximum number of bytes to hold.
     limit: usize,
     /// The position of the first byte that is held.
     origin: Place,
@@ -79,7 +79,7 @@ impl Stream<'_> {
         taken
     }
 
-    /// Reads `portion` more bytes, or as many as there are; with `once`, only what one read gives. Returns
+    /// Reads `portion` more bytes, or all that are left; with `once`, only what a single read returns. Returns
     /// whether the input has ended, and the error if it was cut short.
     fn read(&mut self, portion: usize, once: bool) -> (bool, std::io::Result<()>) {
         let (before, wanted) = (self.held, self.held + portion);
@@ -201,8 +201,8 @@ impl<'s> Window<'s> {
     pub(crate) fn place(&self, at: usize) -> Place {
         let target = (self.start + at).min(self.held().len());
         let (from, place) = self.counted.get();
-        // A position before the last one is counted from the first byte that is held. Such positions are
-        // asked for only within one value.
+        // A position before the last one is counted from the first byte that is held. This happens only within one
+        // value.
         let (from, place) = if target < from { (0, self.origin) } else { (from, place) };
         let place = place.after(self.original(from, target));
         if target >= self.counted.get().0 {
@@ -246,15 +246,15 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// Like [`Window::fill`], but each read takes only what the input gives at one time, and errors are ignored.
+    /// Like [`Window::fill`], but does not wait for full portions, and ignores errors.
     pub(super) fn fill_once(&mut self, count: usize) {
         while self.unread().len() < count && matches!(self.grow_once(), Ok(true)) {}
     }
 
-    /// Reads as many bytes as are unread, but at least one portion. Returns false if there are no more.
+    /// Doubles the number of unread bytes, reading at least one portion. Returns false if there are no more.
     ///
-    /// An input that cannot be read any further ends there: everything before counts, and
-    /// [`Window::take_fault`] returns the reason.
+    /// An input that cannot be read any further ends there: the bytes before are kept, and [`Window::take_fault`]
+    /// returns the reason.
     ///
     /// # Errors
     /// If the limit is reached. The input then counts as ended.
@@ -264,7 +264,7 @@ impl<'s> Window<'s> {
         self.grow_by(unread.max(least), false)
     }
 
-    /// Reads what the input gives at one time. Returns false at its end.
+    /// Reads what a single read returns. Returns false at the end of the input.
     ///
     /// # Errors
     /// As [`Window::grow`].
@@ -282,7 +282,7 @@ impl<'s> Window<'s> {
 
     /// Returns the error for a value larger than the bytes that may be held.
     pub(super) fn too_large(&self) -> Error {
-        let what = format!("a single value is larger than the {} MiB that may be held", self.limit >> 20);
+        let what = format!("a single value exceeds the limit of {} MiB", self.limit >> 20);
         Error::new(ErrorKind::TooLarge, what).at(self.place(0).location())
     }
 

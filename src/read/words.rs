@@ -51,8 +51,7 @@ pub(super) fn exit_line(line: &str, words: &str) -> Option<bool> {
 /// Returns the fault of a document that begins like a format but does not continue like it.
 #[cold]
 pub(super) fn unfit(at: usize, what: &str) -> Fault {
-    let message =
-        format!("the input is of unknown format: it begins with {what}, but what follows is something else");
+    let message = format!("unknown input format: it begins with {what}, but continues with something else");
     Fault::other(at, Error::new(ErrorKind::Format, message))
 }
 

@@ -158,10 +158,10 @@ pub(super) fn unread(files: &Files) -> u64 {
 fn reason(path: &str, error: &str) -> String {
     let error =
         error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':')).map_or(error, str::trim_start);
-    match error.split_once("of unknown format: ") {
+    match error.split_once("unknown input format: ") {
         Some((head, rest)) => {
             let is = rest.split("; ").next().unwrap_or_default();
-            format!("{head}of unknown format: {is}")
+            format!("{head}unknown input format: {is}")
         }
         None => error.to_owned(),
     }

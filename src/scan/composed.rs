@@ -77,7 +77,7 @@ fn event_number(path: &Path) -> Option<u64> {
     (name(above(path, 1)) == "events").then(|| digits.parse().ok())?
 }
 
-/// The role of a file in a store of OpenCode, with the id of its session, or of its message for a part.
+/// The role of a file in an OpenCode store, with the id of its session (for a part, of its message).
 enum Stored {
     Session(String),
     Message(String),
@@ -154,7 +154,7 @@ fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
     FoundFile { path, size, is_regular: true, pieces: Some(pieces.into()) }
 }
 
-/// The files of a store of OpenCode: sessions, messages by session, parts by message.
+/// The files of an OpenCode store: sessions, messages by session, parts by message.
 #[derive(Default)]
 struct Store {
     sessions: BTreeMap<String, FoundFile>,

@@ -127,8 +127,8 @@ impl RunTable {
         self.rows.iter().filter(|row| !row.is_matched.load(Ordering::Relaxed)).count() as u64
     }
 
-    /// Returns the number of runs that have matched no row so far, or 0 if the table has no rows. Sub-agents do not
-    /// count.
+    /// Returns the number of runs that have matched no row so far, or 0 if the table has no rows. Runs of
+    /// sub-agents are not counted.
     #[must_use]
     pub fn unmatched_runs(&self) -> u64 {
         self.unmatched_runs.load(Ordering::Relaxed)

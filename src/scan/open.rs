@@ -34,11 +34,12 @@ impl Compression {
     }
 }
 
-/// Names with which OpenClaw keeps the sessions that were reset or deleted: `a.jsonl.reset.2026-03-09T07-41-35.557Z`.
+/// Parts of the file names under which OpenClaw keeps reset or deleted sessions:
+/// `a.jsonl.reset.2026-03-09T07-41-35.557Z`.
 const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 
-/// Returns true if a scan of a directory reads a file of this name. `._` begins the names of files with resource
-/// forks, which macOS writes into archives.
+/// Returns true if a directory scan reads a file of this name. Names that begin with `._` are excluded: macOS
+/// archives contain such files for resource forks.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
@@ -53,7 +54,7 @@ pub(super) fn is_input(path: &Path) -> bool {
     }
 }
 
-/// Opens a file for reading, and decompresses or decodes it. `-` is standard input, which is taken as it is.
+/// Opens a file for reading, and decompresses or decodes it. `-` is standard input, which is read unchanged.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(std::io::stdin()));
@@ -84,7 +85,7 @@ fn plain(file: File) -> Result<Box<dyn Read>> {
     Ok(Box::new(file))
 }
 
-/// Returns true if a file begins with the byte order mark of UTF-16. A pipe is not looked into.
+/// Returns true if a file begins with a UTF-16 byte order mark. Returns false for a pipe, without reading from it.
 fn is_utf16(mut file: &File) -> Result<bool> {
     if !file.metadata()?.is_file() {
         return Ok(false);
@@ -95,11 +96,11 @@ fn is_utf16(mut file: &File) -> Result<bool> {
     Ok(matches!(*mark, [0xff, 0xfe] | [0xfe, 0xff]))
 }
 
-/// The greatest offset, in bytes, to which input is read and discarded.
+/// The maximum number of bytes to read and discard to reach an offset.
 const MOST_PASSED: u64 = 8 << 20;
 
-/// Opens a file at an offset in its decompressed and decoded bytes. Returns `None` if that fails, or if such a
-/// file would have to be read beyond [`MOST_PASSED`].
+/// Opens a file at an offset in its decompressed and decoded bytes. Returns `None` if that fails, or if the file is
+/// compressed or UTF-16 and the offset exceeds [`MOST_PASSED`].
 pub(super) fn open_at(path: &Path, offset: u64) -> Option<Box<dyn Read>> {
     if Compression::of(path) == Compression::None {
         let mut file = File::open(path).ok()?;

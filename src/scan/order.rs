@@ -110,7 +110,8 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
 
     /// Waits for a change, but only for a short time.
     pub(super) fn wait(&self) {
-        /// Long enough to cost almost nothing, short enough to notice soon that pieces were queued in the meantime.
+        /// Long enough that polling costs almost nothing, and short enough that newly queued pieces are noticed
+        /// soon.
         const MOMENT: std::time::Duration = std::time::Duration::from_millis(2);
         let mut state = self.lock();
         state.waiters += 1;
@@ -221,7 +222,6 @@ impl<T> Batch<T> {
 }
 
 impl<T> Item<T> {
-    /// Emits the item.
     fn report(self, summary: &mut FileSummary, each: &mut impl FnMut(ScanEvent<T>)) {
         match self {
             Self::Record { mapped, name } => {

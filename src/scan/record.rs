@@ -43,17 +43,17 @@ pub struct TraceRecord {
     pub errors: u64,
     /// The verdicts by the id of the detector, in the order of the detectors.
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// The cost of the whole run, as far as it is recorded.
+    /// The recorded cost of the whole run.
     pub cost: Cost,
     /// For each detector with findings, the cost of the steps inside them, each step once.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
     /// The digest of the content of the run, if requested: its messages and actions in order, with actors,
-    /// arguments and answers. Statuses, metadata, rewards and times do not count.
+    /// arguments and answers. Statuses, metadata, rewards and times are ignored.
     pub digest: Option<Digest>,
     /// The fingerprint, if requested.
     pub fingerprint: Option<Fingerprint>,
-    /// Where in the file the last step of each finding is, by step index, if
-    /// [`ReadOptions::places`](crate::ReadOptions::places) asks for them and the format allows it.
+    /// The place in the file of the last step of each finding, by step index. Filled in if
+    /// [`ReadOptions::places`](crate::ReadOptions::places) is set and the format supports it.
     pub places: BTreeMap<u64, SourcePlace>,
 }
 
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for TraceRecord {
     }
 }
 
-/// Returns the name of a file without its ending, or without its last two endings if it is compressed.
+/// Returns the name of a file without its extension, or without its last two extensions if it is compressed.
 fn stem(file: &Path) -> &OsStr {
     let stem = file.file_stem().unwrap_or_default();
     match Compression::of(file) {
@@ -174,7 +174,7 @@ pub struct FileSummary {
     pub without_actions: Vec<String>,
     /// Number of errors.
     pub errors: u64,
-    /// Number of errors that each lost a run.
+    /// Number of runs lost to errors.
     pub runs_lost: u64,
     /// Skipped elements by reason.
     pub passed_over: PassedOver,
@@ -258,15 +258,15 @@ pub enum ScanEvent<T = TraceRecord> {
     Error(Error),
     /// The file ends.
     End(FileSummary),
-    /// Files in a given directory that are not read because their names do not have an ending of inputs.
-    /// Comes after all files that are read.
+    /// Files in a given directory that are not read because their extensions are not those of inputs. Comes after
+    /// all files that are read.
     NotRead {
         /// The directory.
         directory: Arc<Path>,
         /// Number of files.
         files: u64,
-        /// Number of files by ending of the name. Files without a plain ending, and those with endings beyond
-        /// the first hundred, are under the empty string.
+        /// Number of files by extension. Files without a plain extension, and those with extensions beyond the
+        /// first hundred, are counted under the empty string.
         endings: BTreeMap<String, u64>,
     },
 }
@@ -317,7 +317,7 @@ impl FileScan {
 pub struct Progress {
     /// Size of the finished files on disk, in bytes.
     pub bytes: u64,
-    /// Size of all files, in bytes, as far as it is known in advance.
+    /// Size of all files in bytes, where known in advance.
     pub bytes_total: u64,
     /// Number of finished files.
     pub files: u64,

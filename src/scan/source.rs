@@ -128,12 +128,12 @@ struct Found {
     places: HashSet<PathBuf>,
     /// The directories above those files, at all levels.
     folders: HashSet<PathBuf>,
-    /// The number of files below the current given path that are not inputs, by ending.
+    /// The number of files below the given path being visited that are not inputs, by extension.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
 }
 
-/// The maximum number of endings that are counted separately.
+/// The maximum number of extensions that are counted separately.
 const MOST_ENDINGS: usize = 100;
 
 /// The files found at the given paths, and those not read.
@@ -148,7 +148,7 @@ pub(super) struct Discovered {
 pub(super) struct Unread {
     /// One error for each path that cannot be read and each given directory without inputs.
     errors: Vec<Error>,
-    /// Given directories with files that are not inputs, and the number of those files by ending.
+    /// Given directories with files that are not inputs, and the number of those files by extension.
     directories: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -170,8 +170,8 @@ impl Unread {
     }
 }
 
-/// Returns the paths of all files that a scan of these paths may read, with links resolved: the inputs, and
-/// the headers and results of trials near them. A program must not write to any of them.
+/// Returns the paths of all files that a scan of these paths may read, with links resolved: the inputs, and the
+/// tau2 headers and sidecar files next to them. Callers must not write to any of them.
 pub fn input_places<I>(paths: I) -> BTreeSet<PathBuf>
 where
     I: IntoIterator<Item: AsRef<Path>>,
@@ -188,13 +188,13 @@ where
     places.into_iter().collect()
 }
 
-/// Returns the files at the given paths, sorted, each once. For a directory, returns the files at all levels
-/// that have the names of inputs. `-` is standard input.
+/// Returns the files at the given paths, sorted, each once. For a directory, returns all files at any depth that
+/// are named like inputs. `-` is standard input.
 pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let mut found = Found::default();
     let mut directories = Vec::new();
     let mut sorted: Vec<PathBuf> = paths.into_iter().collect();
-    // Sorted, so that of two paths to one file the same one is taken, in whatever order they are given.
+    // Sorting makes the choice between two paths to one file independent of the order of the arguments.
     sorted.sort();
     sorted.dedup();
     for path in sorted {
@@ -260,7 +260,7 @@ impl Found {
                 self.enter(&path, &place, visited);
             }
         } else if !target.is_file() && !asked_for {
-            let what = "neither a file nor a directory; it is read only if its own path is given";
+            let what = "expected a file or directory; pass the path of a pipe or device itself to read it";
             self.errors.push(Error::new(ErrorKind::Io, what).in_file(&path));
         } else if self.is_new(place) {
             let is_regular = target.is_file();
@@ -344,7 +344,7 @@ fn header_of_runs(folder: &Path) -> Option<Arc<SharedHeader>> {
     path.is_file().then(|| Arc::new(SharedHeader { path, header: OnceLock::new() }))
 }
 
-/// Returns true if a file is a trajectory of OpenClaw, which repeats the session next to it.
+/// Returns true if a file is an OpenClaw trajectory, which duplicates the session next to it.
 fn is_trajectory(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut head));

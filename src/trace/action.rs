@@ -19,7 +19,7 @@ named! {
         Ok = "ok",
         /// It was answered with an error.
         Error = "error",
-        /// It was not answered, or the record does not say how it ended; see [`UnknownReason`].
+        /// It was not answered, or how it ended is not recorded; see [`UnknownReason`].
         #[default]
         Unknown = "unknown",
     }

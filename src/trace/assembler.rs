@@ -17,7 +17,7 @@ use super::usage::Usage;
 use super::words::TextCow;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The queue is flushed from this length on, so reading and detection alternate in batches, not step by step.
+/// The minimum queue length for a flush, so reading and detection alternate in batches rather than step by step.
 const BATCH: usize = 64;
 
 /// The most entries that may wait for the end of a held run.
@@ -116,7 +116,7 @@ impl<'a> Assembler<'a> {
         self.queue.push_back(Entry::Message { actor, turn, text: text.into(), time });
     }
 
-    /// Sets the tokens of a turn; the first value counts. The agent's messages carry them if the turn has no
+    /// Sets the tokens of a turn, unless they are already set. The agent's messages carry them if the turn has no
     /// call, since calls carry their own. Holds the run, because a call may follow.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
@@ -132,13 +132,13 @@ impl<'a> Assembler<'a> {
         CallNumber(self.next_number() - 1)
     }
 
-    /// Adds an answer to the call with this id. An answer without an id stays without a call.
+    /// Adds an answer to the call with this id. An answer without an id is never paired.
     pub(crate) fn answer(&mut self, turn: u64, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
         self.queue.push_back(Entry::Answer { turn, id, answer });
     }
 
-    /// Answers this call, or returns false if it was answered or emitted. Not for calls whose id other
-    /// answers may carry: answers with ids are paired in order.
+    /// Answers this call. Returns false if it has already been answered or emitted. Callers must not use this if
+    /// another answer may carry the id of the call, because answers with ids are paired in order.
     pub(crate) fn answer_call(&mut self, CallNumber(number): CallNumber, answer: Answer<'a>) -> bool {
         match self.entry(number) {
             Some(Entry::Call(_, slot @ None, _)) => {
@@ -278,7 +278,7 @@ impl<'a> Assembler<'a> {
     /// Emits complete steps, in batches.
     ///
     /// # Errors
-    /// If too many entries of a held run wait, or a step breaks a rule of the model.
+    /// If a held run has too many queued entries, or a step breaks a rule of the model.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if self.queue.len() < BATCH {
             return Ok(());
@@ -288,7 +288,7 @@ impl<'a> Assembler<'a> {
             if self.queue.len() > MOST_WAITING {
                 return Err(Error::new(
                     ErrorKind::TooLarge,
-                    format!("more than {MOST_WAITING} steps of one run wait for its end"),
+                    format!("cannot hold more than {MOST_WAITING} steps of one run"),
                 ));
             }
             return Ok(());

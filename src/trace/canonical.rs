@@ -1,9 +1,8 @@
 //! Writes JSON in canonical form.
 //!
-//! Spaces are left out. Keys are sorted by code point, and the last of equal keys counts. Only `"`, `\` and
-//! control characters below U+0020 are escaped. Integers keep their digits; a number in another notation is
-//! written as an integer if its value is integral and below 2^53, and otherwise in the shortest form that
-//! reads back.
+//! Spaces are left out. Keys are sorted by code point; of duplicate keys, the last wins. Only `"`, `\` and control
+//! characters below U+0020 are escaped. Integers keep their digits; a number in another notation is written as an
+//! integer if its value is integral and below 2^53, and otherwise in the shortest form that reads back.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +59,7 @@ enum Container<'v> {
         items: std::slice::Iter<'v, Value>,
         begun: bool,
     },
-    /// The last entry comes next.
+    /// The entries not yet written, in reverse order.
     Object {
         entries: Vec<(&'v String, &'v Value)>,
         begun: bool,

@@ -48,7 +48,7 @@ impl FromStr for Digest {
         let is_hex = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         match (half(0..16), half(16..32)) {
             (Some(high), Some(low)) if is_hex => Ok(Self(high, low)),
-            _ => Err(Error::new(ErrorKind::Shape, "a digest is 32 hexadecimal digits")),
+            _ => Err(Error::new(ErrorKind::Shape, "expected a digest of 32 hexadecimal digits")),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Digest {
                 Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
                     Self::tagged(NUMBER, &integer.to_le_bytes())
                 }
-                #[expect(clippy::cast_precision_loss, reason = "what other readers make of it")]
+                #[expect(clippy::cast_precision_loss, reason = "other readers convert it to a double too")]
                 Number::Integer(integer) => Self::of_float(integer as f64),
                 Number::Large(digits) => Self::of_float(digits.parse().unwrap_or(f64::MAX)),
                 Number::Float(value) => Self::of_float(value),
@@ -262,7 +262,7 @@ impl Digest {
         if arguments.is_null() { Self::of_no_arguments() } else { Self::of_value(arguments) }
     }
 
-    /// Returns the digest of no arguments, equal to that of an empty object.
+    /// Returns the digest of absent arguments, which equals that of an empty object.
     pub(crate) fn of_no_arguments() -> Self {
         Self::tagged(OBJECT, b"")
     }
@@ -299,7 +299,7 @@ impl Digest {
 
 /// Returns the digest of an object. The order of the entries does not matter.
 fn object(pairs: &mut [(Digest, Digest)]) -> Digest {
-    // The sort is stable: the last of equal keys counts, as in most JSON readers.
+    // The sort is stable, so the last of duplicate keys wins, as in most JSON readers.
     pairs.sort_by_key(|(key, _)| *key);
     let mut digest = Digest::tagged(OBJECT, b"");
     for (position, (key, value)) in pairs.iter().enumerate() {
@@ -332,7 +332,7 @@ impl Members {
         if read.is_err() {
             members.clear();
         }
-        // The sort is stable: the last of equal keys counts.
+        // The sort is stable, so the last of duplicate keys wins.
         members.sort_by_key(|(key, _)| *key);
         Self(members)
     }

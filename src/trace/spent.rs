@@ -41,7 +41,7 @@ impl TurnUsage {
     /// [`TurnUsage::add`].
     #[inline]
     pub(super) fn of_message(&self, actor: Actor, turn: u64) -> Option<Usage> {
-        // Another actor's message may share its number with the agent's turn that follows.
+        // A message of another actor may have the same turn number as the agent's next turn.
         if self.is_empty() || actor != Actor::Agent {
             return None;
         }

@@ -107,8 +107,7 @@ impl<'a> StepInput<'a> {
         }
     }
 
-    /// Sets the step index. By default, the first step has index 0, and each later step has the index after that
-    /// of the step before.
+    /// Sets the step index. By default, the first step has index 0, and each later step has the next index.
     #[must_use]
     pub fn at(mut self, index: u64) -> Self {
         self.index = Some(index);
@@ -304,8 +303,8 @@ impl<'a> Step<'a> {
             }
     }
 
-    /// Returns the result of the first `find` that is passed for the step; later ones are not called. `None`
-    /// if the result has another type.
+    /// Returns facts about the step, computed by `find` on the first call and cached. Later calls do not run
+    /// `find`, and return `None` if the cached facts have another type.
     pub(crate) fn facts<T: Any + Send + Sync>(&self, find: impl FnOnce() -> T) -> Option<Arc<T>> {
         Arc::clone(self.facts.get_or_init(|| Arc::new(find()))).downcast().ok()
     }

@@ -227,7 +227,7 @@ fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
         assert!(row.contains(path) && row.contains(&format!(">{runs}<")) && row.contains(reason), "{row}");
     };
     starts(rows[0], &cut, 1, ">1:");
-    starts(rows[1], &foreign, 0, ">1:1: the input is of unknown format: it is an object with the keys");
+    starts(rows[1], &foreign, 0, ">1:1: unknown input format: found an object with the keys");
     assert!(!rows[1].contains("wants"), "{}", rows[1]);
     let figure =
         html.split_once("loop: runs in which it fires").unwrap().1.split_once("</figure>").unwrap().0;

@@ -98,7 +98,7 @@ fn at_most_20_errors_are_printed_and_the_rest_are_counted() {
         folder.write(&format!("{number:02}.json"), "{\"name\": 1}");
     }
     let (_, err) = ends("check", &[&folder.path("")], 3);
-    assert_eq!(err.matches("of unknown format").count(), 20, "{err}");
+    assert_eq!(err.matches("unknown input format").count(), 20, "{err}");
     assert_eq!(err.lines().nth(20), Some("error: 3 more errors"), "{err}");
 }
 

@@ -74,7 +74,7 @@ fn a_run_that_was_checked_for_other_actions_has_no_route() {
         assert!(read(checked).routing().route().is_some(), "{checked}");
     }
     let other = read(r#"[{"action": {"action_id": "2_0"}}]"#);
-    let reason = "the run was checked for other actions than those of task t";
+    let reason = "the run was checked against actions other than those of task t";
     assert_eq!(*other.routing(), wrongturn::trace::RouteStatus::Unknown(reason.into()));
 }
 

@@ -272,7 +272,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Error(error) => {
                 let whole = error.message();
                 // The list of expected formats is long.
-                let is_foreign = whole.contains("of unknown format: ");
+                let is_foreign = whole.contains("unknown input format: ");
                 let message = whole.split("; ").next().filter(|_| is_foreign).unwrap_or(&whole);
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,

@@ -33,7 +33,7 @@ pub(super) struct Followed {
     /// The number of the next step.
     next: u64,
     turn: u64,
-    /// The ids of calls, each with true if the call is answered.
+    /// The ids of calls, each with whether the call has been answered.
     calls: BTreeMap<String, bool>,
     actions: Vec<u64>,
     /// The latest answer to each combination of tool and arguments.
@@ -204,8 +204,8 @@ impl Followed {
         self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
     }
 
-    /// Adds a call with the answer that an equal call got last. Returns the open finding that it extends;
-    /// `None` if no equal call was answered.
+    /// Adds a call, assuming that it gets the latest answer to an equal call. Returns the open finding that the
+    /// call extends, if any. Adds nothing if no equal call was answered.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
         let input = call.input.to_string();
         let mut action = Action::new(&call.tool);

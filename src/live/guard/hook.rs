@@ -125,7 +125,7 @@ impl Hook {
     }
 }
 
-/// Returns the text and status of a tool's answer, which may have the form of any of the agents.
+/// Returns the text and status of a tool's answer, in the format of any supported agent.
 fn answer(hook: &Value, of_codex: bool) -> (String, Status) {
     if let Some(error) = hook.get("error").filter(|error| !error.is_null()) {
         return (text_of(error), Status::Error);

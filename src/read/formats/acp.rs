@@ -136,8 +136,8 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Reads a call, or an update of one. A call may first appear in a request for permission. Gemini CLI sends only an
-    /// update if it does not get as far as running the tool; the id has the name.
+    /// Reads a call, or an update of one. A call may first appear in a request for permission. If Gemini CLI gives
+    /// up before it runs the tool, it sends only an update, whose id contains the name of the tool.
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());

@@ -1,4 +1,4 @@
-//! Runs of AgentDojo: messages of a user task and an injection, with the success of the task.
+//! AgentDojo runs: messages of a user task and an injection, with the success of the task.
 
 use std::collections::VecDeque;
 

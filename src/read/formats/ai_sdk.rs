@@ -48,7 +48,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     }
     for part in parts.into_iter().map(Members::from) {
         match part.name("type").as_deref() {
-            // One message holds all responses of the model up to the next message of the user.
+            // One message holds all model responses up to the next user message.
             Some("step-start") => run.turn(time),
             Some("text") => run.say(actor, part.text("text")),
             _ if part.has("toolInvocation") => call(&part.object("toolInvocation"), run),

@@ -1,5 +1,5 @@
-//! Conversations of Antigravity, step by step. A planner step has calls, usually without ids. The steps up to
-//! the next planner step answer them; the type of a step tells its tool.
+//! Antigravity conversations, step by step. A planner step has calls, usually without ids. The steps up to the next
+//! planner step answer them; the type of a step identifies its tool.
 
 use std::collections::BTreeSet;
 
@@ -117,8 +117,8 @@ fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {
     calls.collect()
 }
 
-/// Returns arguments whose values are strings of JSON (`"\"git status\""`, `"10"`), decoded. Truncated values
-/// stay as they are.
+/// Decodes arguments whose values are JSON-encoded strings (`"\"git status\""`, `"10"`). Truncated values are left
+/// unchanged.
 fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
     let mut object: Map<String, Value> = serde_json::from_str(&arguments.spelling()).ok()?;
     let mut has_text = false;
@@ -134,8 +134,8 @@ fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
     has_text.then(|| common::arguments_of_value(&Value::Object(object)))
 }
 
-/// Returns the type of the steps with the results of a tool, if it is known. A tool that is not listed has
-/// the type `kind` if that is its name in capitals.
+/// Returns the type of the steps that hold the results of a tool, if it is known. For a tool that is not listed,
+/// that is `kind` if it is the name of the tool in upper case.
 fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
     match tool {
         "list_dir" => Some("LIST_DIRECTORY"),
@@ -147,7 +147,7 @@ fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Number of first lines of a result that may have the exit code.
+/// The number of lines at the start of a result that may contain the exit code.
 const HEADER_LINES: usize = 8;
 
 /// Returns true if the header of a result has an exit code other than 0.

@@ -34,9 +34,9 @@ pub(in crate::read) struct Marks {
     has_verdict: bool,
     tool_result_is_error: Option<bool>,
     is_error: Option<bool>,
-    /// `status`, which counts only in results.
+    /// `status`, which is used only in results.
     status: Option<Outcome>,
-    /// `exec_status`, which counts only in steps.
+    /// `exec_status`, which is used only in steps.
     exec_status: Option<Outcome>,
     has_exec_failed: Option<bool>,
 }

@@ -1,4 +1,4 @@
-//! Agents of Amazon Bedrock: the trace events of `InvokeAgent`, in the stream that it returns or alone.
+//! Amazon Bedrock agents: the trace events of `InvokeAgent`, in the stream that it returns or alone.
 
 use serde_json::{Map, Value};
 

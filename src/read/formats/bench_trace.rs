@@ -58,7 +58,7 @@ named! {
     }
 }
 
-/// Reads the game of the episodes that name none.
+/// Reads the default game, for episodes without one.
 fn header(key: &[u8], json: &mut Json<'_>, _: &Runs<'_>, header: &mut Header) -> Read<()> {
     if key == b"game" {
         header.flat_domain = json.or_null(Json::string)?.map(Arc::from);

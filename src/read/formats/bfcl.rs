@@ -9,7 +9,7 @@ const ENTRY: Mark = All(&[
     Has(&["id", "result"]),
     Any(&[Is(Kind::List, &["inference_log"]), Has(&["input_token_count", "latency"])]),
 ]);
-/// An entry whose run broke off.
+/// An entry whose run was aborted.
 const FAILED: Mark = All(&[Is(Kind::String, &["id", "result", "traceback"]), Not(&ENTRY)]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
@@ -122,7 +122,7 @@ fn calls_in(text: &str) -> Vec<&str> {
     if calls.iter().all(|call| is_call(call)) { calls } else { Vec::new() }
 }
 
-/// Returns true if a result is an object with an error, such an object in Python's spelling or a list of one, or says
+/// Returns true if a result is an error object, as JSON or as a Python `repr` (possibly in a list), or a message
 /// that the call could not be executed.
 fn is_error(observed: &str) -> bool {
     let has_error =

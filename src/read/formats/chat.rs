@@ -162,7 +162,7 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
     }
 }
 
-/// Returns true if an object around messages or items is in another format.
+/// Returns true if the object that encloses messages or items is in another format.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
         || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
@@ -246,7 +246,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Returns the metadata and the reward in an object around a run.
+/// Returns the metadata and the reward in the object that encloses a run.
 pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
     RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
 }
@@ -305,7 +305,7 @@ fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f
     }
 }
 
-/// Returns the metadata in the object around the elements.
+/// Returns the metadata in the object that encloses the elements.
 fn metadata(members: &Members<'_>) -> Metadata {
     let ident = |key: &str| members.ident(key).map(Cow::into_owned);
     let info = members.get("info");

@@ -11,7 +11,7 @@ use super::prelude::*;
 use crate::read::in_order::InOrder;
 use crate::read::text_calls;
 
-/// Beginnings of result texts that report a failure.
+/// Prefixes of result texts that report a failure.
 const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
 
 /// A chat that is being read.
@@ -124,8 +124,8 @@ impl<'a> Conversation<'a> {
         Ok(true)
     }
 
-    /// Returns the turn of an element of the model. In a chat, it is the place of the first of the
-    /// consecutive elements; among items, it is the number of earlier turns.
+    /// Returns the turn of an element of the model. Consecutive elements share a turn: in a chat, the index of the
+    /// first of them; among items, the number of earlier turns.
     pub(in crate::read) fn turn(&mut self) -> u64 {
         if let Some(turn) = self.open_turn {
             return turn;

@@ -31,7 +31,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) duration: Option<u64>,
 }
 
-/// Types of lines that a reason for skipping names.
+/// Line types that are named in the reason for skipping a line.
 const KINDS: [&str; 14] = [
     "progress",
     "system",

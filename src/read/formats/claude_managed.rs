@@ -30,7 +30,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for outer in objects(document, &["events", "data"]) {
         // The event inside a client's wrapper.
         let event = outer.within("raw");
-        // The status of a thread is not a step of it.
+        // The status of a thread is not a step.
         if event.name("type").is_some_and(|kind| kind.starts_with("session.thread_")) {
             continue;
         }

@@ -15,14 +15,14 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    // The run borrows from texts that are JSON.
+    // The run borrows from the decoded texts, some of which are JSON.
     let messages: Vec<_> = document.each().collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
         Task { run: Recording::of_agent("cline"), open: Vec::new(), asked: None, has_begun: false };
     for (message, text) in messages.iter().zip(&texts) {
         if message.flag("partial") == Some(true) {
-            runs.pass_over("messages that are not complete", 1);
+            runs.pass_over("incomplete messages", 1);
         } else if MESSAGE.fits(message) {
             task.message(message, text.as_deref().unwrap_or_default());
         } else {
@@ -65,7 +65,7 @@ impl<'a> Task<'a> {
                 self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
-                // A question about a running command has an empty text.
+                // A question about a running command has no text.
                 if let Some((_, printed)) = self.open.last_mut().filter(|_| !common::is_blank(text)) {
                     printed.push(text);
                 }

@@ -1,4 +1,4 @@
-//! Sessions of Codex: one item or event per line, `{timestamp, type, payload}`. The items are those of the
+//! Codex sessions: one item or event per line, `{timestamp, type, payload}`. The items are those of the
 //! Responses API.
 
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ struct Session<'a> {
     turn_start: usize,
     /// The run with the steps that no longer wait.
     run: Recording<'a>,
-    /// The turn after the latest one of the model.
+    /// The turn after the model's latest turn.
     next: u64,
     /// True if more items of the latest turn may follow.
     is_open: bool,

@@ -1,5 +1,5 @@
-//! Text that Codex writes into results: headers with exit codes, and texts with fixed beginnings. Runs in
-//! several formats contain it.
+//! Text that Codex writes into results: headers with exit codes, and texts with fixed prefixes. Runs in several
+//! formats contain it.
 
 use super::prelude::*;
 
@@ -89,7 +89,7 @@ fn of_command(output: Text<'_>) -> Option<(Outcome, String)> {
     if text.starts_with('{') && text.contains("\"chunk_id\"") { enclosed(text) } else { None }
 }
 
-/// The beginning of a list of parts in Python's spelling.
+/// The prefix of a list of parts written as a Python `repr`.
 const REPR: &str = "[{'type': 'input_text', 'text': 'Script ";
 
 /// The text between the header and the output in such a list.
@@ -119,7 +119,7 @@ fn script_outcome(script: &str) -> Outcome {
     }
 }
 
-/// Beginnings of the first line of a header.
+/// Prefixes of the first line of a header.
 const HEADERS: [&str; 9] = [
     "Command: ",
     "Chunk ID: ",
@@ -162,7 +162,7 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
     (outcome, output)
 }
 
-/// Beginnings of a line with an exit code.
+/// Prefixes of a line with an exit code.
 const EXIT: [&str; 2] = ["Process exited with code ", "Exit code: "];
 
 /// Returns whether the exit code of a line is not 0; `None` if the line has none.
@@ -182,7 +182,7 @@ fn sandboxed(text: &str) -> Option<CodexText<'static>> {
     Some((Outcome::exit_code(failed), Some([printed, between, errors].concat().into())))
 }
 
-/// Beginnings of failures to apply a patch that the shell tool was given.
+/// Prefixes of failures to apply a patch passed to the shell tool.
 const PATCH_FAILURES: [&str; 4] = [
     "error: Failed to find context ",
     "error: Failed to find expected lines in ",
@@ -190,7 +190,7 @@ const PATCH_FAILURES: [&str; 4] = [
     "error: invalid patch: ",
 ];
 
-/// Beginnings of failures, other than those with a tool's name.
+/// Prefixes of other failures, except those with a tool's name.
 const FAILURES: [&str; 5] = [
     "apply_patch verification failed",
     "failed to parse function arguments",

@@ -23,7 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let output = items(state.member("output")).into_iter();
             let observed =
                 wire::joined(output.filter_map(|item| words::result(item.member("content")?)).collect());
-            // A call that has not ended may have a part of its output.
+            // A call that has not ended may have partial output.
             let running = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
             if let Some(outcome) = outcome(state).or_else(|| observed.as_ref().map(|_| running)) {
                 run.answer(Some(id), None, observed, outcome);

@@ -91,7 +91,7 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
         run.say(Actor::Agent, round.message("response"));
         for call in round.list("toolCalls") {
             if call.kind() != Kind::Object {
-                run.pass_over("items among calls that are not calls", 1);
+                run.pass_over("items in lists of calls that are not calls", 1);
                 continue;
             }
             let call = Members::from(call);
@@ -103,8 +103,8 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
     calls
 }
 
-/// Adds the ids that VS Code made up for displayed invocations, each to the first call of its tool that is
-/// displayed nowhere else.
+/// Maps the ids that VS Code generates for displayed invocations to calls: each to the first call of the same tool
+/// that is not displayed under its own id.
 fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
     let own = parts(request, true).filter(|part| !part.has("subAgentInvocationId"));
     let shown: Vec<_> =
@@ -127,7 +127,8 @@ fn is_uuid(id: &str) -> bool {
     id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// Returns true if one name of a tool begins with the other, as for `copilot_listDirectory` and `list_dir`.
+/// Returns true if one tool name is a prefix of the other, as for `copilot_listDirectory` and `list_dir`. Ignores
+/// case, underscores and the prefix `copilot_`.
 fn is_same_tool(shown: &str, called: &str) -> bool {
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let (shown, called) = (plain(shown.strip_prefix("copilot_").unwrap_or(shown)), plain(called));

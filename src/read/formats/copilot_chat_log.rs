@@ -1,5 +1,4 @@
-//! The log in which VS Code stores a chat as a snapshot followed by changes; also the outcomes of the chat's
-//! calls.
+//! The log in which VS Code stores a chat as a snapshot followed by changes, and the outcomes of the chat's calls.
 
 use serde_json::Value;
 
@@ -40,8 +39,8 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
     chats.iter().map(Value::to_string).collect()
 }
 
-/// Applies a change at a path: sets or deletes a value, or appends to a list, of which only the first `at`
-/// items are kept. Returns `None` if the change does not apply.
+/// Applies a change at a path: sets or deletes a value, or truncates a list to `at` items and appends to it.
+/// Returns `None` if the change does not apply.
 fn change(chat: &mut Value, kind: u64, path: &[Value], value: Option<Value>, at: Option<u64>) -> Option<()> {
     if kind == 2 {
         let list = path.iter().try_fold(chat, child)?.as_array_mut()?;

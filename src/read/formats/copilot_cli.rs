@@ -1,5 +1,5 @@
-//! Event logs of the Copilot CLI (`events.jsonl`): tool requests and executions, also of sub-agents. Each event stands
-//! alone, or as `raw` in an event of a client.
+//! Copilot CLI event logs (`events.jsonl`): tool requests and executions, including those of sub-agents. Each event
+//! is a line of its own, or is under `raw` in an event of a client.
 
 use std::collections::BTreeMap;
 

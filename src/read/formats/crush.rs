@@ -1,5 +1,5 @@
-//! Crush, and `OpenCode` as it was written in Go: rows of the table `messages`, exported as JSON. A row has the parts
-//! of a message, mostly as JSON in a string. The rows of several sessions may alternate.
+//! Rows of the `messages` table of Crush, or of the early `OpenCode` written in Go, exported as JSON. The parts of
+//! a row's message are mostly JSON in a string. The rows of several sessions may alternate.
 
 use super::prelude::*;
 
@@ -18,8 +18,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let rows: Vec<_> = objects(document, &["messages"]).collect();
     let texts: Vec<_> = rows.iter().map(|row| row.get("parts").and_then(Raw::string)).collect();
     let mut sessions = Recordings::of_agent("crush");
-    // The sessions by their calls. A sub-agent's session has the id of the call that began it, in later versions after
-    // the id of a message.
+    // The session of each call. The id of a sub-agent's session is that of the call that began it; later versions
+    // put a message id before it.
     let mut callers = TextMap::default();
     for (row, text) in rows.iter().zip(&texts) {
         let (Some(id), Some(parts)) = (row.name("session_id"), parts(row, text.as_deref())) else {
@@ -43,18 +43,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.give(runs);
 }
 
-/// Returns the parts of a row. `text` is the text of a string `parts`.
+/// Returns the parts of a row. `text` is the decoded `parts`, if that is a string.
 fn parts<'a>(row: &Members<'a>, text: Option<&'a str>) -> Option<Vec<Raw<'a>>> {
     text.map_or_else(|| row.get("parts"), json)?.items()
 }
 
-/// Reads a time in seconds, as databases have it, or in milliseconds, as their schema says.
+/// Reads a time in seconds, the unit that databases use, or in milliseconds, the unit that the schema documents.
 fn time_of(value: Raw<'_>) -> Option<u64> {
     const YEAR_5138: i64 = 100_000_000_000;
     if value.integer()? < YEAR_5138 { time::of_seconds(value) } else { time::of_milliseconds(value) }
 }
 
-/// Reads a part of a message. Returns the id of a call.
+/// Reads a part of a message. Returns the call id if the part is a call.
 fn read_part<'a>(part: &Members<'a>, actor: Actor, session: &mut Recording<'a>) -> Option<Cow<'a, str>> {
     let data = part.object("data");
     match part.name("type").as_deref() {

@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
         others.len()
     }
 
-    /// Adds a call with its answer. If the action is a text, its first word is the name.
+    /// Adds a call with its answer. If the action is a string, its first word is the name.
     fn step(&mut self, event: &Event<'a>) {
         let name = event.name().unwrap_or_default();
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
@@ -287,7 +287,7 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     run.recording.say(Actor::Agent, text(&SAID));
     for log in [object.clone(), object.object("conversation_log")] {
         let apart: usize = TRANSCRIPTS.iter().map(|key| log.list(key).len()).sum();
-        run.recording.pass_over("messages of a transcript without its calls", apart as u64);
+        run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
     }
     run
 }

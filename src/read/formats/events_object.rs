@@ -136,7 +136,7 @@ fn is_named_call(object: &Members<'_>) -> bool {
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(in crate::read) struct Event<'a> {
     pub(in crate::read) layers: Vec<Members<'a>>,
-    /// The keys of the inner layers in the layers around them.
+    /// The keys of the inner layers in the layers that enclose them.
     path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
     tool: Option<String>,
@@ -240,7 +240,7 @@ impl<'a> Event<'a> {
         TASKS.iter().find_map(|key| outer.ident(key))
     }
 
-    /// Returns true if it is a step whose action is a text, without the name of a tool.
+    /// Returns true if it is a step whose action is a string, without the name of a tool.
     pub(in crate::read) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
         self.what == Some(What::Step)
@@ -310,12 +310,12 @@ impl<'a> Event<'a> {
         self.what == Some(What::Result) && self.name().is_some() && self.get(&ARGUMENTS).is_some()
     }
 
-    /// Returns the arguments of a call that gives none: they are recorded only if there is a key for them.
+    /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
     pub(in crate::read) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
     }
 
-    /// Returns true if it has one of these keys, also if the value is null.
+    /// Returns true if it has one of these keys, even if the value is null.
     fn has_any(&self, keys: &[&str]) -> bool {
         self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
     }
@@ -370,7 +370,7 @@ impl<'a> Event<'a> {
             .or_else(|| said?.1.member("exitCode"));
         let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
         let status = status.map(|status| status.to_ascii_lowercase());
-        // Next to an action that is a text, `success` says whether the task is done.
+        // If the action is a string, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
         let failed = self
             .flag(&["is_error", "isError", "error"])

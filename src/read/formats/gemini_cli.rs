@@ -1,4 +1,4 @@
-//! Sessions of the Gemini CLI: one document, or JSON lines that build it up. Each call contains its result.
+//! Gemini CLI sessions: one document, or JSON lines that build it up. Each call contains its result.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -46,7 +46,7 @@ fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<M
         if SESSION.fits(&line) {
             header = if header.has("sessionId") { header } else { line };
         } else if line.has("$rewindTo") {
-            run.pass_over("rewinds (the messages that they took back are kept)", 1);
+            run.pass_over("rewinds (the undone messages are kept)", 1);
         } else if !line.has("$set") {
             written.push(line);
         }
@@ -65,7 +65,7 @@ fn replay<'a>(lines: &[Raw<'a>], run: &mut Recording<'a>) -> (Members<'a>, Vec<M
 fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let (calls, others): (Vec<_>, Vec<_>) =
         message.list("toolCalls").into_iter().partition(|call| call.kind() == Kind::Object);
-    run.pass_over("items among calls that are not calls", others.len() as u64);
+    run.pass_over("items in lists of calls that are not calls", others.len() as u64);
     // Thinking counts as output.
     let output = ["output", "thoughts"];
     run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));

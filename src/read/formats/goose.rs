@@ -40,7 +40,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             None => message.list("content"),
         };
         let is_damaged = row.as_deref().is_some_and(|row| json(row).is_none());
-        session.pass_over("parts of other types", u64::from(is_damaged));
+        session.pass_over("messages whose content is not JSON", u64::from(is_damaged));
         for part in parts {
             read_part(part, is_agent, session);
         }

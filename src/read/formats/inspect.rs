@@ -1,4 +1,4 @@
-//! Logs of Inspect: one JSON document with samples, or a zip archive (`.eval`) with a file for each sample.
+//! Inspect logs: one JSON document with samples, or a zip archive (`.eval`) with a file for each sample.
 //!
 //! Steps come from a sample's `messages`. Tokens and times come from its `events`: responses of the model,
 //! matched by the id of their message or calls, and executions of tools, matched by the id of the call.
@@ -183,7 +183,7 @@ const ATTACHMENT: &str = "attachment://";
 const MOST_COPIED: usize = 256 << 20;
 
 impl<'a> Attachments<'a> {
-    /// Returns the attachment whose name begins `named`, and the text after the name.
+    /// Returns the attachment whose name is at the start of `named`, and the text after the name.
     fn get<'t>(&mut self, named: &'t str) -> Option<(Raw<'a>, &'t str)> {
         let (name, rest) = named.split_at_checked(32)?;
         if !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -1,4 +1,4 @@
-//! Archives of Inspect (`.eval`): zip files with `header.json` (or, for an interrupted log,
+//! Inspect archives (`.eval`): zip files with `header.json` (or, for an interrupted log,
 //! `_journal/start.json`) and a file for each sample.
 
 use rawzip::CompressionMethod;
@@ -40,7 +40,7 @@ pub(in crate::read) fn read(bytes: &[u8], runs: &mut Runs<'_>) -> Result<()> {
     let Some((_, header)) = header else {
         return Err(Error::new(
             ErrorKind::Format,
-            "the input is a zip archive, but not one of Inspect: it has neither `header.json` nor `_journal/start.json`",
+            "the zip archive is not an Inspect log: it has neither `header.json` nor `_journal/start.json`",
         ));
     };
     let most = runs.options.most_held;
@@ -120,14 +120,14 @@ impl Place {
                 let number = other.as_u16();
                 Err(Error::new(
                     ErrorKind::Format,
-                    format!("compression method {number} of zip is not supported"),
+                    format!("zip compression method {number} is not supported"),
                 ))
             }
         }?;
         if bytes.len() > most {
             return Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("it is larger than the {} MiB that may be held", most >> 20),
+                format!("it exceeds the limit of {} MiB", most >> 20),
             ));
         }
         Ok(bytes)

@@ -1,4 +1,4 @@
-//! Logs of InterCode: an object of episodes, each with parallel lists of actions, observations and whether
+//! InterCode logs: an object of episodes, each with parallel lists of actions, observations and flags for whether
 //! the environment could run the action.
 
 use super::prelude::*;

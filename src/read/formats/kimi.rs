@@ -1,4 +1,4 @@
-//! Sessions of the Kimi CLI: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's
+//! Kimi CLI sessions: events of the wire (`wire.jsonl`, `kimi --wire`), or the messages of the model's
 //! context (`context.jsonl`). Kimi Code writes both to one file, as `context.append_loop_event` and
 //! `context.append_message`.
 
@@ -68,11 +68,11 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// First words of the types of lines of Kimi Code that add nothing to the run.
+/// The part before the first dot in the types of Kimi Code lines that add nothing to the run.
 const ASIDES: [&str; 9] =
     ["config", "full_compaction", "llm", "metadata", "permission", "plan_mode", "tools", "turn", "usage"];
 
-/// Returns true if a line of Kimi Code adds nothing to the run.
+/// Returns true if a Kimi Code line adds nothing to the run.
 fn is_aside(line: &Members<'_>) -> bool {
     let kind = line.name("type").unwrap_or_default();
     let about = kind.split('.').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Sessions of the Kiro CLI (`~/.kiro/sessions/cli/<session>.jsonl`): a message per line, whose parts have a
+//! Kiro CLI sessions (`~/.kiro/sessions/cli/<session>.jsonl`): a message per line, whose parts have a
 //! `kind`.
 
 use super::prelude::*;

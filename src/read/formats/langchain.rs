@@ -38,7 +38,7 @@ fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     class(message).filter(|_| is_marked)
 }
 
-/// Returns the type of a message among others of LangChain, or `None` if the object is not a message.
+/// Like [`kind`], for an object among LangChain messages, which needs no mark of LangChain itself.
 fn class<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     if message.has("lc") && message.is("kwargs", Kind::Object) {
         let id = message.list("id");
@@ -66,7 +66,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns true for a message of the user.
+/// Returns true for a user message.
 pub(super) fn is_of_user(message: Raw<'_>) -> bool {
     class(&Members::from(message)).is_some_and(|class| class == "human")
 }

@@ -1,4 +1,4 @@
-//! Traces of Langfuse, from its API and exports: observations, each a model call, tool call or other span.
+//! Langfuse traces, from its API and exports: observations, each a model call, tool call or other span.
 
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;

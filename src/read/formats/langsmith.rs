@@ -1,4 +1,4 @@
-//! Runs of LangSmith: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
+//! LangSmith runs: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
 
 use super::langchain;
 use super::otel::observed::{self, Observed, sole};
@@ -16,7 +16,7 @@ const RUN: Mark = All(&[
     Any(&[Has(&["trace_id"]), Has(&["dotted_order"]), Has(&["start_time"]), Has(&["child_runs"])]),
 ]);
 
-/// Keys of lists of runs in the objects around them.
+/// Keys of lists of runs in the objects that hold them.
 const LISTS: [&str; 3] = ["post", "patch", "runs"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {

@@ -8,7 +8,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Document(read),
 };
 
-/// What `Context.to_dict()` returns. Its events are JSON in strings.
+/// The output of `Context.to_dict()`. Its events are JSON in strings.
 const CONTEXT: Mark = Has(&["broker_log", "accepted_events", "is_running"]);
 const EVENT: Mark = Has(&["qualified_name", "__is_pydantic", "value"]);
 const RESPONSE: Mark = Holds("sources", &Has(&["tool_name", "raw_input", "raw_output"]));

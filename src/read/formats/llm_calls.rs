@@ -1,6 +1,6 @@
-//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, proxies of APIs, among
-//! them that of Gemini, and the steps of the AI SDK's `DevTools`. A request repeats the messages before it, and a run
-//! is the last request of a conversation with its response.
+//! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, logs of API proxies
+//! (Gemini's API included), and the steps of the AI SDK's `DevTools`. Each request repeats the messages before it,
+//! so a run is read from the last request of a conversation and its response.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -21,7 +21,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Fallible(read),
 };
 
-/// A request with its response in the store of the AI SDK's `DevTools`, both as texts.
+/// A request with its response in the store of the AI SDK's `DevTools`, both as strings.
 const STEP: Mark = All(&[
     Has(&["step_number", "output"]),
     Is(Kind::String, &["run_id", "input", "model_id", "provider"]),
@@ -36,15 +36,15 @@ struct Exchange<'a> {
     /// The number of messages of the request.
     length: usize,
     response: Option<Body<'a>>,
-    /// True if the log begins with the run: an answer of the model in the first request is an example.
+    /// True if the log covers the run from its start. Model messages in the first request are then examples.
     is_whole: bool,
     id: Option<Cow<'a, str>>,
-    /// The run that the log assigns it to. Other runs may repeat its messages.
+    /// The run to which the log assigns it. Other runs may repeat its messages.
     run: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
 }
 
-/// An object of the API, which may be logged as a text.
+/// The body of a request or response, which may be logged as a string.
 enum Body<'a> {
     Object(Raw<'a>),
     Text(String),
@@ -71,8 +71,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the messages, the items of Responses, or the contents of Gemini, of a request. Contents have no form of
-    /// their own, because `give` does not read them as messages.
+    /// Returns the messages of a request, the items of a Responses request, or the contents of a Gemini request.
+    /// The form returned with contents is a placeholder: `give` reads contents separately.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
@@ -116,7 +116,7 @@ impl<'a> Exchange<'a> {
         Some(Self { request, length, response, is_whole, id, run: None, model: None })
     }
 
-    /// Returns an exchange whose request has its members next to the response, as OpenHands logs it.
+    /// Returns an exchange in OpenHands' form: the members of the request and the response are in one object.
     fn flat(members: &Members<'a>) -> Option<Self> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]
@@ -149,7 +149,7 @@ impl<'a> Exchange<'a> {
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
         let length = request.messages()?.0.len();
         let output = step.present("output").map(Body::of);
-        // The output of a stream has its parts by type.
+        // Streamed output groups its parts by type.
         let response = output.map(|output| match spoken_in_parts(output.json()) {
             Some(message) => Body::Text(message),
             None => output,
@@ -176,7 +176,8 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// Returns a key that identifies a message, whatever cache marks a client sets. A client may leave out reasoning.
+/// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
+/// may leave out.
 fn key(message: Raw<'_>) -> String {
     let role = message.member("role").and_then(Raw::string);
     let mut key = role.map_or("assistant".into(), Cow::into_owned);
@@ -210,7 +211,7 @@ fn key(message: Raw<'_>) -> String {
     key
 }
 
-/// Returns the input of a call, which a response has as text and a later request as an object.
+/// Returns the input of a call as canonical JSON. A response has it as a string, and later requests as an object.
 fn input(value: Raw<'_>) -> Cow<'_, str> {
     let text = value.string().unwrap_or_else(|| value.spelling());
     wire::canonical(text.as_bytes()).into()
@@ -234,7 +235,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             && let Some((place, length)) = repeated(&conversations, &keys)
         {
             known = length;
-            // If the client runs the tools, each answer begins a run.
+            // If the client runs the tools, the log begins a new run after each answer.
             open = keys.get(known).is_some_and(|key| key.starts_with("tool\n")).then_some(place);
         }
         match open.and_then(|place| conversations.get_mut(place)) {
@@ -263,8 +264,8 @@ impl<'e, 'a> Exchanges<'e, 'a> {
     }
 }
 
-/// Returns the place of the longest conversation that a later run of the chat repeats, with the number of messages that
-/// it repeats.
+/// Returns the index of the longest conversation that the messages with these keys begin with, and the number of
+/// its messages that they repeat.
 fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
     let places = conversations.iter().enumerate();
     let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
@@ -336,8 +337,7 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     Ok(())
 }
 
-/// Adds a message, or returns false if it does not have the expected form. A message without a role is one of
-/// the model.
+/// Adds a message, or returns false if it does not have the expected form. A message without a role is the model's.
 fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
     let mut element = Element::default();
     element.read(&mut message.json())?;
@@ -351,7 +351,7 @@ fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {
     exchange.response.as_ref()?.json().member("usage").and_then(tokens::usage)
 }
 
-/// Returns the message of a response that has its texts and calls in lists of their own.
+/// Returns the message of a response that has its texts and calls in separate lists.
 fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
     let parts = |key| response.member(key).and_then(Raw::items);
     let text =

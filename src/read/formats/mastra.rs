@@ -1,4 +1,4 @@
-//! Mastra: traces as its server returns them. A span of a tool is a call with its result.
+//! Mastra: traces as its server returns them. A tool span is a call with its result.
 
 use super::prelude::*;
 
@@ -58,7 +58,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     traces.give(runs);
 }
 
-/// Returns the request of the user: a text, or the last message of a list.
+/// Returns the user's request: a string, or the last message of a list.
 fn asked(input: Raw<'_>) -> Option<TextCow<'_>> {
     let messages = input.items().or_else(|| input.member("messages")?.items());
     match messages.and_then(|messages| messages.last().copied()) {

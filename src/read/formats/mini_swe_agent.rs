@@ -1,5 +1,5 @@
-//! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next
-//! message of the user. (Version 1.1 is read as a chat.)
+//! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next user
+//! message. (Version 1.1 is read as a chat.)
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -19,7 +19,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let messages = members.list("messages");
-    // A fork keeps the messages in a text.
+    // A fork keeps the messages as JSON in a string.
     let is_filled = |text: &Raw<'_>| text.kind() == Kind::String && text.bytes() != b"\"\"";
     if let Some(context) = members.get("context").filter(|text| messages.is_empty() && is_filled(text)) {
         return Err(Fault::other(context.offset(), unread::error("messages in `context`")));

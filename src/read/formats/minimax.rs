@@ -1,4 +1,4 @@
-//! Sessions of `MiniMax` Agent (Mavis): one document of messages. Each call contains its result.
+//! `MiniMax` Agent (Mavis) sessions: one document of messages. Each call contains its result.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Traces of MLflow, whose spans keep their type, inputs and outputs in attributes `mlflow.…`.
+//! MLflow traces, whose spans keep their type, inputs and outputs in attributes `mlflow.…`.
 
 use super::otel::observed::{self, Observed};
 use super::prelude::*;

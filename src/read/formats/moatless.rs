@@ -1,4 +1,4 @@
-//! Trajectories of Moatless: steps or transitions with actions, and trees of nodes, which are read as one run
+//! Moatless trajectories: steps or transitions with actions, and trees of nodes, which are read as one run
 //! in the order of the node numbers.
 
 use super::prelude::*;

@@ -99,58 +99,58 @@ pub(super) mod who_and_when;
 pub(super) mod zed;
 
 super::format::formats! {
-    Tau2 => tau2, "tau2", "results of tau2-bench: a file, a list, a run, a run per line, or a directory";
+    Tau2 => tau2, "tau2", "tau2-bench results: a file, a list, a run, a run per line, or a directory";
     TauBench => tau_bench, "tau-bench",
-        "results of tau-bench, the first version: a list, a run, or a run per line";
+        "tau-bench results, the first version: a list, a run, or a run per line";
     Atif => atif, "atif", "ATIF trajectories, 1.0 to 1.8";
-    CodexRollout => codex_rollout, "codex-rollout", "sessions of Codex, an item per line";
+    CodexRollout => codex_rollout, "codex-rollout", "Codex sessions, an item per line";
     CodexExec => codex_exec, "codex-exec", "events of `codex exec --json`";
     ClaudeCode => claude_code, "claude-code",
-        "sessions of Claude Code, an event per line or under `loglines`";
-    Inspect => inspect, "inspect", "logs of Inspect: JSON, or archives (.eval)";
-    GeminiCli => gemini_cli, "gemini-cli", "sessions of the Gemini CLI: a document, or a message per line";
-    QwenCode => qwen, "qwen-code", "sessions of Qwen Code";
+        "Claude Code sessions, an event per line or under `loglines`";
+    Inspect => inspect, "inspect", "Inspect logs: JSON, or archives (.eval)";
+    GeminiCli => gemini_cli, "gemini-cli", "Gemini CLI sessions: a document, or a message per line";
+    QwenCode => qwen, "qwen-code", "Qwen Code sessions";
     OpenCode => opencode, "opencode", "sessions exported by OpenCode";
-    MiniMax => minimax, "minimax", "sessions of MiniMax Agent";
-    SweAgent => swe_agent, "swe-agent", "trajectories of SWE-agent (.traj)";
+    MiniMax => minimax, "minimax", "MiniMax Agent sessions";
+    SweAgent => swe_agent, "swe-agent", "SWE-agent trajectories (.traj)";
     OpenHands => openhands, "openhands",
-        "event logs of OpenHands: a list, or an object with the list under `trajectory`";
+        "OpenHands event logs: a list, or an object with the list under `trajectory`";
     OpenHandsSdk => openhands_sdk, "openhands-sdk",
-        "event logs of the OpenHands Agent SDK: a list, lines, or one event";
+        "OpenHands Agent SDK event logs: a list, lines, or one event";
     OpenHandsOutput => openhands_output, "openhands-output", "output of OpenHands evaluations (output.jsonl)";
-    Pi => pi, "pi", "sessions of pi and OpenClaw, and what `pi --mode json` prints";
-    AgentDojo => agentdojo, "agentdojo", "runs of AgentDojo";
-    CopilotCli => copilot_cli, "copilot-cli", "event logs of the Copilot CLI";
+    Pi => pi, "pi", "pi and OpenClaw sessions, and output of `pi --mode json`";
+    AgentDojo => agentdojo, "agentdojo", "AgentDojo runs";
+    CopilotCli => copilot_cli, "copilot-cli", "Copilot CLI event logs";
     CopilotChat => copilot_chat, "copilot-chat", "chats of Copilot in VS Code";
     CopilotDebug => copilot_debug, "copilot-debug", "debug logs of Copilot in VS Code";
     CopilotThread => copilot_thread, "copilot-thread", "threads of Copilot on github.com";
-    KimiCli => kimi, "kimi-cli", "sessions of the Kimi CLI and Kimi Code: `wire.jsonl` or `context.jsonl`";
-    KiroCli => kiro, "kiro-cli", "sessions of the Kiro CLI";
-    GeminiStream => gemini_stream, "gemini-stream", "what `gemini --output-format stream-json` prints";
+    KimiCli => kimi, "kimi-cli", "Kimi CLI and Kimi Code sessions: `wire.jsonl` or `context.jsonl`";
+    KiroCli => kiro, "kiro-cli", "Kiro CLI sessions";
+    GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit";
     GeminiContents => gemini_contents, "gemini-contents",
         "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`";
-    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1", "trajectories of mini-swe-agent, version 1";
+    MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1", "mini-swe-agent trajectories, version 1";
     Letta => letta, "letta", "messages of Letta agents and results of letta-evals";
-    Goose => goose, "goose", "sessions of Goose";
+    Goose => goose, "goose", "Goose sessions";
     Crush => crush, "crush",
-        "messages of Crush and of the first OpenCode: rows of their database, in a list, lines, or under \
+        "Crush and early OpenCode messages: rows of their database, in a list, lines, or under \
          `messages`";
     Acp => acp, "acp", "messages of the Agent Client Protocol (ACP)";
-    Smolagents => smolagents, "smolagents", "steps of smolagents";
-    BrowserUse => browser_use, "browser-use", "histories of browser-use";
+    Smolagents => smolagents, "smolagents", "smolagents steps";
+    BrowserUse => browser_use, "browser-use", "browser-use histories";
     AutoGen => autogen, "autogen", "messages, events and saved states of AutoGen since 0.4";
-    CrewAi => crewai, "crewai", "events of CrewAI";
+    CrewAi => crewai, "crewai", "CrewAI events";
     PydanticAi => pydantic_ai, "pydantic-ai", "messages and streamed events of Pydantic AI";
     LangChain => langchain, "langchain", "messages of LangChain and LangGraph";
     OpenCodeEvents => opencode_events, "opencode-events",
-        "events of OpenCode: of `opencode run --format json`, of its server, of its store";
+        "OpenCode events: of `opencode run --format json`, its server or its store";
     AgentData => agent_data, "agent-data", "trajectories of the agent data protocol, in its standard form";
-    InterCode => intercode, "intercode", "logs of InterCode";
-    Langfuse => langfuse, "langfuse", "traces of Langfuse: of its API, or exported";
-    LangSmith => langsmith, "langsmith", "runs of LangSmith: as its SDKs send them, or exported";
-    Vorflux => vorflux, "vorflux", "trajectories of Vorflux";
-    WebArena => webarena, "webarena", "trajectories of WebArena";
+    InterCode => intercode, "intercode", "InterCode logs";
+    Langfuse => langfuse, "langfuse", "Langfuse traces: from its API, or exported";
+    LangSmith => langsmith, "langsmith", "LangSmith runs: as its SDKs send them, or exported";
+    Vorflux => vorflux, "vorflux", "Vorflux trajectories";
+    WebArena => webarena, "webarena", "WebArena trajectories";
     WhoAndWhen => who_and_when, "who-and-when",
         "conversations of several agents, of the benchmark Who&When or Magentic-One";
     ClineUi => cline_ui, "cline-ui", "messages that Cline and Roo Code show (ui_messages.json)";
@@ -159,27 +159,27 @@ super::format::formats! {
     Activities => activities, "activities",
         "transcripts of the Microsoft 365 Agents SDK and the Bot Framework";
     ClaudeManaged => claude_managed, "claude-managed", "events of Claude Managed Agents";
-    OsWorld => osworld, "osworld", "trajectories of OSWorld (traj.jsonl)";
+    OsWorld => osworld, "osworld", "OSWorld trajectories (traj.jsonl)";
     Owl => owl, "owl", "chat histories of OWL (CAMEL)";
-    TraeAgent => trae_agent, "trae-agent", "trajectories of trae-agent";
+    TraeAgent => trae_agent, "trae-agent", "trae-agent trajectories";
     AgentV => agentv, "agentv", "results and transcripts of AgentV";
     AiSdk => ai_sdk, "ai-sdk",
         "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under \
          `messages`";
     Petri => petri, "petri", "transcripts of Petri and Bloom";
-    ToolBench => toolbench, "toolbench", "answers of ToolBench";
+    ToolBench => toolbench, "toolbench", "ToolBench answers";
     Bfcl => bfcl, "bfcl", "results of BFCL, the Berkeley Function Calling Leaderboard";
-    Mastra => mastra, "mastra", "traces of Mastra: a list of spans, or under `spans`, also in a `trace`";
+    Mastra => mastra, "mastra", "Mastra traces: a list of spans, or under `spans`, possibly in a `trace`";
     OpenAiAgents => openai_agents, "openai-agents", "traces of the OpenAI Agents SDK";
-    AmazonQ => amazon_q, "amazon-q", "conversations of the Amazon Q Developer CLI";
-    Continue => continue_dev, "continue", "sessions of Continue";
-    Moatless => moatless, "moatless", "trajectories and search trees of Moatless";
-    MlFlow => mlflow, "mlflow", "traces of MLflow";
+    AmazonQ => amazon_q, "amazon-q", "Amazon Q Developer CLI conversations";
+    Continue => continue_dev, "continue", "Continue sessions";
+    Moatless => moatless, "moatless", "Moatless trajectories and search trees";
+    MlFlow => mlflow, "mlflow", "MLflow traces";
     Bedrock => bedrock, "bedrock",
         "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
     LlamaIndex => llama_index, "llama-index",
-        "events of LlamaIndex workflows, also in a saved `Context`, and responses with `sources` of tools";
-    Zed => zed, "zed", "threads of the agent in Zed";
+        "events of LlamaIndex workflows, alone or in a saved `Context`, and responses with `sources` of tools";
+    Zed => zed, "zed", "threads of Zed's agent";
     LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";
     OpenAiResponses => chat::responses, "openai-responses",
         "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and \
@@ -196,7 +196,7 @@ super::format::formats! {
         "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results \
          and steps, one per line, in a list, or in a list of an object; runs with a list of answered calls";
     BenchTrace => bench_trace, "benchtrace",
-        "episodes of BenchTrace: a snapshot file, a list, an episode, or an episode per line";
+        "BenchTrace episodes: a snapshot file, a list, an episode, or an episode per line";
     Native => native, "native", "this crate's own form";
     OpenTelemetry => otel, "opentelemetry",
         "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and \

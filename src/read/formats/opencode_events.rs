@@ -1,4 +1,4 @@
-//! Events of OpenCode: output of `opencode run --format json`, events of its server, and its event store. An
+//! OpenCode events: output of `opencode run --format json`, events of its server, and its event store. An
 //! event carries the current state of a message or part; the last state of each counts.
 
 use super::opencode::{self, Info, Part};

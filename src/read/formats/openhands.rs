@@ -1,4 +1,4 @@
-//! Event logs of OpenHands: actions and the observations that name them as their cause.
+//! OpenHands event logs: actions and the observations that name them as their cause.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Event logs of the OpenHands Agent SDK (V1): actions and observations that share a `tool_call_id`.
+//! OpenHands Agent SDK (V1) event logs: actions and observations that share a `tool_call_id`.
 
 use std::collections::BTreeMap;
 

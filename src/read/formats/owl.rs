@@ -1,4 +1,4 @@
-//! Histories of OWL (CAMEL): the exchanges of two agents. Each call is recorded with its result.
+//! OWL (CAMEL) histories: the exchanges of two agents. Each call is recorded with its result.
 
 use super::prelude::*;
 

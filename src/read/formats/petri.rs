@@ -63,7 +63,7 @@ fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
         if has_calls {
             run.give(runs);
         } else {
-            runs.pass_over("messages of an auditor without calls", messages);
+            runs.pass_over("messages of auditors that made no calls", messages);
         }
     }
 }

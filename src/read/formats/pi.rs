@@ -1,5 +1,5 @@
-//! Sessions of pi and OpenClaw, the trajectories of OpenClaw, and the events of `pi --mode json`: messages with calls
-//! and their results, as JSON lines.
+//! pi and OpenClaw sessions, OpenClaw trajectories, and the events of `pi --mode json`: messages with calls and
+//! their results, as JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Where the events of a trajectory have messages: before a request and after a response.
+/// Keys of the messages in the events of a trajectory: before a request, and after a response.
 const HISTORIES: [&str; 2] = ["messages", "messagesSnapshot"];
 
 /// Reads the trajectory of a session. An event repeats earlier messages, but only the first few dozen of a long
@@ -61,17 +61,17 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     branch.run.model(lines.iter().find_map(|line| line.name("modelId")));
     for line in lines {
         let data = line.object("data");
-        branch.run.pass_over("events that the recorder cut", u64::from(data.flag("truncated") == Some(true)));
+        branch.run.pass_over("truncated events", u64::from(data.flag("truncated") == Some(true)));
         for history in HISTORIES {
             let (mut seen, mut last) = (BTreeMap::new(), None);
             for message in data.objects(history) {
-                // The last item of a list that was cut says how many there were.
+                // The last item of a truncated list has the number of items before truncation.
                 if let Some(length) = message.get("originalLength").and_then(Raw::integer) {
                     left_out = left_out.max(u64::try_from(length).unwrap_or(0));
                     continue;
                 }
                 last = message.get("timestamp").and_then(time::of_milliseconds).or(last);
-                // A message that one list has twice was sent twice.
+                // A message that appears twice in one list was sent twice.
                 let key = key_of(&message, true);
                 let times: &mut u64 = seen.entry(key.clone()).or_default();
                 *times += 1;
@@ -173,8 +173,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns true if OpenClaw wrote a message itself: a copy of a text that it delivered, which may hang next to the branch
-/// that has the text, or a notice.
+/// Returns true if OpenClaw wrote a message itself: a notice, or a copy of a text that it delivered. The copy may
+/// be outside the branch with the text.
 fn is_by_openclaw(message: &Members<'_>) -> bool {
     message.name("provider").as_deref() == Some("openclaw")
 }
@@ -372,7 +372,7 @@ fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Opti
     outcome.answer(text.into())
 }
 
-/// Returns the outcome of a call that was skipped or interrupted, as the text of its result tells it.
+/// Returns the outcome of a call that was skipped or interrupted, according to the text of its result.
 fn not_run(text: Text<'_>) -> Option<Outcome> {
     let text = text.to_str();
     if text.starts_with("Skipped due to queued user message") {

@@ -36,7 +36,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     reader.runs.give(runs);
 }
 
-/// Returns true if an answer is that of a shell, which names its command first.
+/// Returns true if an answer comes from a shell tool, which prints its command first.
 fn runs_command(answer: &TextCow<'_>) -> bool {
     answer.text().starts_with("Command: ")
 }

@@ -1,4 +1,4 @@
-//! Sessions of Qwen Code: one content of the Gemini API per line, with a record of the outcome next to each
+//! Qwen Code sessions: one content of the Gemini API per line, with a record of the outcome next to each
 //! tool response.
 
 use super::gemini_contents::{Contents, usage};

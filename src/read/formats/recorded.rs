@@ -239,7 +239,7 @@ impl<'a> Recording<'a> {
         self.in_order.oldest(name, &mut self.steps)
     }
 
-    /// Makes answers without an id that follow answer only calls that follow.
+    /// From here on, pairs answers without an id only with later calls.
     pub(super) fn end_order(&mut self) {
         self.in_order = InOrder::after(&self.steps);
     }

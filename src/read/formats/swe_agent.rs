@@ -1,4 +1,4 @@
-//! Trajectories of SWE-agent (`.traj`). A step has a response, a command and its output, but neither a flag
+//! SWE-agent trajectories (`.traj`). A step has a response, a command and its output, but neither a flag
 //! nor an exit code.
 
 use super::prelude::*;
@@ -116,7 +116,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Commands by which SWE-agent ends a run. `exit_forfeit` is not one of them: with it, the agent gives up.
+/// Commands with which SWE-agent ends a run. `exit_forfeit` is not one of them: the agent gives up with it.
 const EXITS: [&str; 9] = [
     "exit_api",
     "exit_command",
@@ -129,7 +129,7 @@ const EXITS: [&str; 9] = [
     "exit_total_execution_time",
 ];
 
-/// Commands that are tools of SWE-agent. Any other command is one of the shell.
+/// Commands that are tools of SWE-agent. Any other command is a shell command.
 const TOOLS: [&str; 28] = [
     "str_replace_editor",
     "edit",
@@ -167,7 +167,7 @@ fn tool(command: &str) -> &'static str {
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
 }
 
-/// Beginnings of observations that report failures.
+/// Prefixes of observations that report failures.
 const FAILURES: [&str; 5] = [
     "No replacement was performed",
     "Your proposed edit has introduced new syntax error(s)",
@@ -176,7 +176,7 @@ const FAILURES: [&str; 5] = [
     "Traceback (most recent call last):",
 ];
 
-/// Beginnings of a shell's error line.
+/// Prefixes of a shell's error line.
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 
 fn outcome(observation: Text<'_>) -> Outcome {

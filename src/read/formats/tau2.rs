@@ -82,7 +82,7 @@ fn likeness(members: &Members<'_>) -> Likeness {
     }
 }
 
-/// Returns true if an object around messages is a session or event of another agent.
+/// Returns true if the object that encloses messages is a session or event of another agent.
 fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
@@ -112,7 +112,7 @@ fn likeness_of_messages(list: Raw<'_>) -> Likeness {
     }
 }
 
-/// Reads a member of the object around the runs.
+/// Reads a member of the object that encloses the runs.
 fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header) -> Read<()> {
     match key {
         b"info" => {
@@ -233,23 +233,20 @@ fn expected_action(json: &mut Json<'_>, ids: &mut Vec<Digest>) -> Read<Reference
     })
 }
 
-/// Returns the route of a run's task, or why there is none. `checked` is the id of an action that the run was checked
-/// for: some results list the tasks of another version, under the same ids.
+/// Returns the route of a run's task, or why there is none. `checked` is the id of an action that the run was
+/// checked against: some results list the tasks of another version, under the same ids.
 fn routing<'h>(header: &'h Header, task: Option<&str>, checked: Option<Digest>) -> Cow<'h, RouteStatus> {
     let Some(tasks) = &header.tasks else {
-        let why = if header.cut_off {
-            "the stream named no tasks before its runs"
-        } else {
-            "the file has no tasks"
-        };
+        let why =
+            if header.cut_off { "the stream has no tasks before its runs" } else { "the file has no tasks" };
         return Cow::Owned(RouteStatus::Unknown(why.into()));
     };
-    let Some(task) = task else { return Cow::Owned(RouteStatus::Unknown("the run names no task".into())) };
+    let Some(task) = task else { return Cow::Owned(RouteStatus::Unknown("the run has no task id".into())) };
     let id = Digest::of_text(task);
     let is_other = |action| !tasks.actions.is_empty() && !tasks.actions.contains(&id.and(action));
     let why = match tasks.routes.get(&id) {
         Some(_) if checked.is_some_and(is_other) => {
-            format!("the run was checked for other actions than those of task {}", echo(task))
+            format!("the run was checked against actions other than those of task {}", echo(task))
         }
         Some(routing) => return Cow::Borrowed(routing),
         None => format!("task {} is not in the file", echo(task)),
@@ -261,7 +258,7 @@ fn routing<'h>(header: &'h Header, task: Option<&str>, checked: Option<Digest>) 
 #[derive(Default)]
 struct OpenSimulation {
     reward: Option<f64>,
-    /// The id of the first action that it was checked for. Results have it before the messages.
+    /// The id of the first action that it was checked against. Results have it before the messages.
     checked: Option<Digest>,
     /// True if it has a key that only runs have.
     is_run: bool,

@@ -51,8 +51,8 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and returns their number. With `flush`, emits complete steps in
-    /// the meantime.
+    /// Reads the messages of a run, or null, and returns their number. With `flush`, emits complete steps while
+    /// reading.
     pub(in crate::read) fn read(
         &mut self,
         json: &mut Json<'a>,

@@ -127,7 +127,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
     Ok(call)
 }
 
-/// The beginning of an answer to a call that the agent wrote as text.
+/// The prefix of an answer to a call that the agent wrote as text.
 const OUTPUT: &str = "API output: ";
 
 fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {

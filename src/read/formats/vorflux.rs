@@ -1,4 +1,4 @@
-//! Trajectories of Vorflux: responses of the model and executed calls, in order of time. Calls have no ids; a
+//! Vorflux trajectories: responses of the model and executed calls, in order of time. Calls have no ids; a
 //! call and its result are one entry.
 
 use std::collections::BTreeMap;

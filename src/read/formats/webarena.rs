@@ -1,4 +1,4 @@
-//! Trajectories of `WebArena`'s agents: pages and the actions on them, in turn.
+//! Trajectories of `WebArena` agents: pages and the actions on them, in turn.
 
 use super::prelude::*;
 

@@ -39,7 +39,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the parts of a message, each under the name of its type.
+/// Adds the parts of a message: objects with the type as the key.
 fn parts<'a>(message: &Members<'a>, actor: Actor, run: &mut Recording<'a>) {
     for part in message.objects("content") {
         run.say(actor, part.text("Text").or_else(|| part.object("Mention").text("content")));

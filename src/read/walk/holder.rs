@@ -8,13 +8,13 @@ use super::{
 use crate::error::echo;
 use crate::trace::TraceCollector;
 
-/// Number of bytes that are read ahead for a header after the runs, before the input is opened again for it.
+/// The number of bytes to read ahead in search of a header after the runs, before opening the input a second time.
 const NEAR: usize = 1 << 20;
 
-/// Limit of the bytes that are read ahead if the input cannot be opened again.
+/// The maximum number of bytes to read ahead if the input cannot be opened a second time.
 const LOOK_AHEAD: usize = 8 << 20;
 
-/// A member of the object around the runs.
+/// A member of the object that encloses the runs.
 enum Member {
     /// The runs, whose value begins at this offset.
     Runs(usize),
@@ -45,8 +45,8 @@ impl Walk<'_, '_, '_> {
         Ok(stop)
     }
 
-    /// Reads the members of an object that holds a list of runs: all, or with `listed` those after the list.
-    /// Returns whether there was a list, if the members could be separated to the end.
+    /// Reads the members of an object that holds a list of runs: all, or with `listed` those after the list. Also
+    /// returns whether there was a list, or `None` if the object could not be split into members to its end.
     fn members(
         &mut self,
         window: &mut Window<'_>,
@@ -108,7 +108,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a member of the object around the runs, only up to its value if that is the list of runs.
+    /// Reads a member of the object that encloses the runs, only up to its value if that is the list of runs.
     fn member(
         &self,
         window: &Window<'_>,
@@ -157,7 +157,7 @@ impl Walk<'_, '_, '_> {
         })
     }
 
-    /// Skips the rest of an object whose members cannot be separated any more.
+    /// Skips the rest of an object that can no longer be split into members.
     fn leave_object(window: &mut Window<'_>) -> Result<Stop> {
         let is_left = skip_part(window, |json| {
             loop {
@@ -172,8 +172,8 @@ impl Walk<'_, '_, '_> {
         Ok(if is_left { Stop::Done } else { Stop::Lost })
     }
 
-    /// Returns true if a list comes next, whose first byte is then present. Anything else is reported and
-    /// skipped; `None` if it has no end.
+    /// Returns true if a list comes next; its opening bracket is then the first unread byte. Anything else is
+    /// reported and skipped; `None` if it has no end.
     fn runs_follow(&mut self, window: &mut Window<'_>) -> Result<Option<bool>> {
         if Self::next_byte(window)? == Some(b'[') {
             return Ok(Some(true));
@@ -201,7 +201,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads the header after the list that begins here, as far as that is possible before the runs are read.
+    /// Reads as much as possible of the header after the list that begins here, before the runs are read.
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
         let mut again = self.again;
         loop {
@@ -230,8 +230,8 @@ impl Walk<'_, '_, '_> {
     }
 }
 
-/// Skips a part of an object, as if the object had just begun. If the part has no end, skips everything and
-/// returns false.
+/// Skips a part of an object. `skip` gets a reader inside the object, as after its opening bracket. If the part has
+/// no end, skips everything and returns false.
 fn skip_part(window: &mut Window<'_>, skip: impl Fn(&mut Json<'_>) -> Option<()>) -> Result<bool> {
     loop {
         let mut json = reader_at(window.unread(), 0, 1);

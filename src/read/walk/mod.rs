@@ -98,7 +98,7 @@ impl<'w, 's> Walk<'w, 's, '_> {
         }
     }
 
-    /// Makes a walk for headers alone.
+    /// Makes a walk that reads only headers.
     fn for_header(runs: &'w mut Runs<'s>, reader: &'static RecordReader) -> Self {
         Self { header_only: Some(Header::default()), may_hold_none: true, ..Self::new(runs, reader) }
     }

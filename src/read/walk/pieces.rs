@@ -6,7 +6,7 @@ use super::items::At;
 use super::{Header, Place, Result, Stop, Walk, Window, reader_at};
 use crate::read::Format;
 
-/// Approximate limit of records in a piece.
+/// The approximate maximum number of records in a piece.
 const PIECE_RECORDS: usize = 1024;
 
 /// A part of an input that can be read independently.
@@ -28,7 +28,7 @@ pub(super) enum PieceKind {
     Items { header: Arc<Header>, first: bool, unclosed: bool, list: Option<&'static str> },
 }
 
-/// Takes the pieces of an input, in order, instead of their runs.
+/// Receives the pieces of an input, in order, when the runs in them are read elsewhere.
 pub(crate) trait Pieces {
     /// Returns the size of a piece, in bytes.
     fn bytes(&self) -> usize;
@@ -36,8 +36,8 @@ pub(crate) trait Pieces {
     /// Returns memory for the bytes of the next piece.
     fn buffer(&mut self) -> Vec<u8>;
 
-    /// Takes the next piece. `positions` counts the runs, readable or not, that went to the sink since the
-    /// piece before; those after it are numbered from 0 again.
+    /// Takes the next piece. `positions` is the number of runs, readable or not, that went to the sink since the
+    /// previous piece; later runs are numbered from 0 again.
     fn piece(&mut self, piece: Piece, positions: u64);
 }
 
@@ -97,7 +97,7 @@ impl Uncut {
         self.seen >= size || self.records >= PIECE_RECORDS
     }
 
-    /// Scans on, to the end of the available input or until a piece of this size is full.
+    /// Continues scanning, to the end of the available input or until a piece of this size is full.
     fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
         let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
         let mut json = reader_at(window.unread(), self.seen, 2);

@@ -45,11 +45,11 @@ impl SpanBatch {
         spans.sum::<usize>() + self.logs.iter().map(LogRecord::bytes).sum::<usize>()
     }
 
-    /// Drops spans and log records with ids that OpenTelemetry does not allow: ids of traces must have 32 hexadecimal
-    /// digits, and those of spans and parents 16, not all of them zero. Returns how many were dropped.
+    /// Drops spans and log records whose ids OpenTelemetry does not allow: trace ids must have 32 hexadecimal
+    /// digits, span and parent ids 16, and not all may be zero. Returns how many were dropped.
     ///
-    /// Ids in files have many forms, so reading accepts them all. A receiver on a network should not keep ids in
-    /// whatever form a sender chooses.
+    /// Ids in files have many forms, so reading accepts them all. A network receiver should not accept arbitrary
+    /// ids from senders.
     ///
     /// ```
     /// use wrongturn::{ReadOptions, read::SpanBatch};

@@ -45,14 +45,13 @@ impl<'a> Observed<'a> {
         Ok(())
     }
 
-    /// Adds a text attribute.
+    /// Adds a string attribute.
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
         if let Some(text) = text {
             self.0.attributes.push_named(Cow::Borrowed(name), Value::text(text));
         }
     }
 
-    /// Adds a count.
     pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
         if let Some(count) = count {
             self.0.attributes.push_named(Cow::Borrowed(name), Value::from(Data::Number(count.into())));

@@ -1,5 +1,5 @@
-//! Spans and log records as JSON: those of OTLP, rows of Phoenix and of the SDK's console exporter, TRAIL's
-//! nested spans, and exports of Jaeger's interface. One reader knows the spellings of a span in all of them.
+//! Spans and log records as JSON: those of OTLP, rows of Phoenix and of the SDK's console exporter, TRAIL's nested
+//! spans, and exports of Jaeger's interface. One reader handles the field names of all of them.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(super) fn objects<'a>(
     json.list(|item| into.contained(item, &mut read))
 }
 
-/// Facts about a span that are recorded around it.
+/// Facts about a span that are recorded in the objects that enclose it.
 #[derive(Default)]
 pub(super) struct Around<'r, 'a> {
     pub(super) trace: Option<&'r Cow<'a, str>>,
@@ -206,7 +206,7 @@ fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
     Ok(events)
 }
 
-/// Reads the attributes of a span of Jaeger, with its status among them.
+/// Reads the tags of a Jaeger span, which are its attributes and its status.
 fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     for (name, value) in wire::pairs(json)? {
         let text = || Cow::Owned(value.as_str().unwrap_or_default().to_owned());
@@ -225,7 +225,7 @@ fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// Reads the parent of a span of Jaeger.
+/// Reads the parent of a Jaeger span.
 fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     let (mut kind, mut parent) = (None, None);
     json.object(|key, value| {

@@ -21,7 +21,7 @@ use crate::read::members::Members;
 enum Shape<'a> {
     /// Lists of resources.
     Otlp,
-    /// An object around lists of resources.
+    /// An object that encloses lists of resources.
     Within(Members<'a>),
     /// Traces of Jaeger.
     Jaeger(Raw<'a>),

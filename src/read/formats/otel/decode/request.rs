@@ -1,4 +1,4 @@
-//! Recognises OTLP in protobuf, also in builds that cannot read it.
+//! Recognises OTLP in protobuf, even in builds that cannot read it.
 
 use super::model::Collection;
 use crate::error::Result;

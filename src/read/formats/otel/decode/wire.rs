@@ -7,7 +7,7 @@ use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds;
 use crate::read::wire::member;
 
-/// Reads a non-negative integer from a number or a text, without its fraction. Any other value is skipped.
+/// Reads a non-negative integer from a number or a string, without its fraction. Any other value is skipped.
 pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => number_of_text(json.string()?.trim()),
@@ -47,7 +47,7 @@ pub(crate) fn time(json: &mut Json<'_>) -> Read<Option<u64>> {
     })
 }
 
-/// Reads a text. Any other value is skipped.
+/// Reads a string. Any other value is skipped.
 pub(crate) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.peek_byte() == Some(b'"') { json.string().map(Some) } else { json.skip().map(|()| None) }
 }
@@ -217,7 +217,7 @@ pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if usual_attribute(item, &mut found)? { Ok(()) } else { any_attribute(item, &mut found) }
         })?,
         Kind::Object => flat("", json, &mut found)?,
-        // Some dumps hold them as JSON in a text.
+        // Some dumps hold them as JSON in a string.
         Kind::String => {
             let text = json.string()?;
             let mut inner = Json::new(text.as_bytes());
@@ -243,7 +243,7 @@ pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes
         } else if value.kind()? == Kind::List
             && let Some(key) = Key::of(Cow::Owned(format!("{name}.")))
         {
-            // A list of messages that are otherwise spread.
+            // A list of messages, which others spread over attributes.
             found.push(key, Value::read(value)?);
         }
         Ok(())

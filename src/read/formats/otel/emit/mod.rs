@@ -202,7 +202,7 @@ impl<'s> TraceContext<'_, 's> {
         draft.requests.iter().flat_map(|request| &request.spans).chain(draft.tools).copied()
     }
 
-    /// Returns the span of an agent that is recorded as one.
+    /// Returns the agent span of a run, if the run has one.
     fn agent_span(&self, draft: &Draft<'_, 's>) -> Option<(At, &'s Span<'s>)> {
         let Owner::Agent(at) = draft.owner else { return None };
         self.tree.span(*at).map(|span| (*at, span))

@@ -82,7 +82,7 @@ impl<'s> TraceContext<'_, 's> {
         last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
     }
 
-    /// Returns the user's last texts in the input of an agent, or else the input itself if it is a text.
+    /// Returns the user's last texts in the input of an agent, or else the input itself if it is a string.
     fn task(&self, at: At, span: &Span<'_>) -> Vec<String> {
         let said = last_said_by_user(answers::inputs(span, at, self.records));
         match span.attributes.get(Attr::InputValue).map(Value::to_data) {
@@ -132,8 +132,8 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// Returns the text of a framework's own call: a final answer, or a hand-off to another agent. `None` for
-    /// any other action.
+    /// If the call only ends or hands over the run (a final answer, or a hand-off to another agent), returns it as
+    /// the text of a message. `None` for any other action.
     fn own_words(&self, action: &Action<'s>, span: Option<&Span<'_>>) -> Option<String> {
         let name = &*action.name;
         let prefixes = ["transfer_to_", "handoff_to_", "handoff to "];

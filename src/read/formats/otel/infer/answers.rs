@@ -24,7 +24,7 @@ pub(crate) struct Wanted<'s> {
     pub(crate) action: ActionNumber,
 }
 
-/// A place that may have answers.
+/// A place that may contain answers.
 enum Source<'r, 's> {
     /// The input of a model.
     Input(At),
@@ -82,7 +82,7 @@ pub(crate) fn find<'r, 's: 'r>(
         for (id, reply) in source.replies(tree, records, |id| waiting.contains_key(id)) {
             let Entry::Occupied(mut calls) = waiting.entry(id) else { continue };
             calls.get_mut().retain(|run, actions| {
-                // Only the last call of an id can have been answered since.
+                // If several waiting calls of a run share an id, the answer belongs to the last one.
                 found.extend(actions.pop().map(|action| ((*run, action), reply.clone())));
                 !actions.is_empty()
             });

@@ -51,8 +51,8 @@ pub(crate) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     parameters.filter(|value| !is_schema(&value.to_data())).map_or(found, unwrap_arguments)
 }
 
-/// Returns the values of these attributes, without those that only show that content is switched off: ADK
-/// then writes an empty object.
+/// Returns the values of these attributes. Skips the empty object that ADK writes if the capture of content is
+/// switched off.
 pub(crate) fn recorded<'s, 'a>(
     span: &'s Span<'a>,
     names: &'static [Attr],
@@ -64,7 +64,7 @@ pub(crate) fn recorded<'s, 'a>(
     present.filter(move |(name, value)| !is_off(*name, value)).map(|(_, value)| value)
 }
 
-/// Returns true if a value describes parameters instead of giving them.
+/// Returns true if a value is a schema of parameters, not their values.
 fn is_schema(value: &Data<'_>) -> bool {
     let Data::Object(members) = value else { return true };
     let describes = |value: &Data<'_>| {
@@ -87,7 +87,7 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     match data.as_ref().and_then(Data::as_object).and_then(own_arguments) {
         Some(own) => arguments_of(own),
         // Arguments without a wrapper, or the bare value of a tool with one parameter, which may be an empty
-        // text.
+        // string.
         None => Content::Present(text),
     }
 }
@@ -134,8 +134,8 @@ pub(crate) fn is_structured(arguments: &str) -> bool {
 
 /// Returns true if a text is not JSON.
 pub(crate) fn is_broken(arguments: &str) -> bool {
-    // Nearly all texts are valid, which this reader detects faster than serde. It starts inside one level
-    // because it allows one more.
+    // Nearly all texts are valid, which this reader detects faster than serde. It starts at depth 1 because its
+    // limit is one level more than that of serde.
     let is_sound = Json::starting_at(arguments.as_bytes(), 0, 1).is_sound();
     !is_sound && serde_json::from_str::<serde::de::IgnoredAny>(arguments).is_err()
 }
@@ -151,15 +151,16 @@ pub(crate) fn only_value(arguments: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// For each span around tool spans that was read, the only call in it, if there is one: the tool, if known,
-/// and the id.
+/// For each enclosing span read so far, the name of the tool, if known, and the id of its only call. `None` if it
+/// does not have exactly one call.
 #[derive(Default)]
 pub(crate) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>);
 
 type CallAround<'s> = (Option<Cow<'s, str>>, Cow<'s, str>);
 
 impl<'s> CallsAround<'s> {
-    /// Returns the id of a call of this tool, from a span around its own, which is read once.
+    /// Returns the id of a call of this tool from a span that encloses the tool span. Each such span is read only
+    /// once.
     pub(crate) fn id(&self, tree: &Tree<'s>, around: At, tool: &str) -> Option<Cow<'s, str>> {
         let mut read = self.0.borrow_mut();
         let (name, id) = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;
@@ -167,7 +168,7 @@ impl<'s> CallsAround<'s> {
     }
 }
 
-/// Reads the only call in a span around tool spans. LangGraph's tool node holds the call that it runs.
+/// Reads the only call in a span that encloses tool spans. LangGraph's tool node holds the call that it runs.
 /// LlamaIndex's step holds the call as a Python `repr`.
 fn call_around<'s>(around: &'s Span<'_>) -> Option<CallAround<'s>> {
     let value = around.attributes.first_of(&[Attr::InputValue, Attr::TaskInput, Attr::EntityInput])?;

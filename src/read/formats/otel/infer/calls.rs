@@ -39,7 +39,7 @@ impl<'s> Action<'s> {
         Some(self.views.first()?.start)
     }
 
-    /// Makes the action of a tool span, with what the spans of the same call record.
+    /// Makes the action of a tool span, including the facts in other spans of the same call.
     fn of_tool(tree: &Tree<'s>, at: At) -> Option<Self> {
         let positions = tree.views(at);
         let views: Vec<&Span<'_>> = positions.iter().filter_map(|at| tree.span(*at)).collect();
@@ -69,7 +69,7 @@ impl<'s> Action<'s> {
         })
     }
 
-    /// Makes the action of a call without a tool span, perhaps with the span of the agent that ran for it.
+    /// Makes the action of a call without a tool span. `agent` is the span of the agent that ran for it, if any.
     fn of_call(place: Place, call: &ModelCall<'s>, agent: Option<&'s Span<'s>>) -> Self {
         Self {
             call: Some(place),
@@ -88,8 +88,8 @@ impl<'s> Action<'s> {
     fn add_call(&mut self, place: Place, call: &ModelCall<'s>) {
         (self.call, self.turn) = (Some(place), place.0);
         self.id = self.id.take().or_else(|| call.id.clone());
-        // The span's arguments count, unless the model's are not JSON, or only the model's were recorded or are
-        // structured.
+        // Prefers the span's arguments. Takes the model's if they are not JSON, if only they were recorded, or if
+        // only they are structured.
         let is_better = match (&self.arguments, &call.arguments) {
             (_, Content::Present(asked)) if arguments::is_broken(asked) => true,
             (Content::Present(own), Content::Present(asked)) => {
@@ -169,9 +169,9 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     });
 }
 
-/// Finds the call that each tool span shows: by id, else by name and arguments, else by name within the last
-/// request before the span. Of several calls with that id, or that name and arguments, those of the last request
-/// before the span count, and of these the first open one; by name alone, the first open call counts.
+/// Finds the call that each tool span shows: by id, else by name and arguments, else by name alone. By id, or by
+/// name and arguments, takes the first open match of the last request before the span that has one; by name alone,
+/// the first open match of the last request before the span.
 fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     let mut open = OpenCalls::new(requests);
     for (place, call) in calls(requests) {

@@ -74,7 +74,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Reads an object: a call, an answer, a message, or something around them.
+    /// Reads an object: a call, an answer, a message, or an object that encloses them.
     fn object(&mut self, members: &mut Members<'t>, outer: Role) {
         // Messages as LangChain serializes them.
         let class = members.get("id").and_then(Data::as_list).and_then(|id| id.last()?.as_text());
@@ -222,15 +222,15 @@ impl<'t> Walk<'t> {
         self.blocks.push(Block::Reply(Reply { id, content: content_of(found), is_error }));
     }
 
-    /// Drops repeated calls, since several keys of one message may hold the same ones. The first of an id
-    /// counts, with the first arguments that are present.
+    /// Drops repeated calls, since several keys of one message may hold the same ones. Of the calls with one id,
+    /// keeps the first, with the first arguments that are present.
     fn drop_repeated(&mut self, from: usize) {
         let calls = |range: Range<usize>| {
             let blocks = self.blocks.get(range).unwrap_or_default();
             blocks.iter().filter(|block| matches!(block, Block::Call(_))).count()
         };
         let (start, end, length) = (self.distinct.start, self.distinct.end, self.blocks.len());
-        // In a message around others, their blocks were checked already.
+        // If the message encloses other messages, their blocks have already been checked.
         let is_known = from <= start && end <= length && calls(from..start) == 0 && calls(end..length) == 0;
         if is_known || calls(from..length) < 2 {
             return;

@@ -140,7 +140,7 @@ fn speech_of(name: &str) -> Option<(Direction, Role)> {
 }
 
 fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, time: u64) -> ChatEvent<'_> {
-    // A list of parts may be JSON in a text.
+    // A list of parts may be JSON in a string.
     if let Some(content) = members.get_mut("content")
         && let Data::Text(text) = &content
         && let Some(Data::List(parts)) = Data::of_cow(text)

@@ -36,9 +36,9 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
         return match kind.to_ascii_uppercase().as_str() {
             "TOOL" => Kind::Tool,
             "LLM" => Kind::Model,
-            // A tool with "agent" in its name.
+            // Some instrumentations call a tool an agent if its name contains "agent".
             "AGENT" if attributes.name(Attr::ToolName).is_some() => Kind::Tool,
-            // An iteration of LangGraph's prebuilt agent. The agent itself is the graph around it.
+            // An iteration of LangGraph's prebuilt agent. The agent itself is the enclosing graph.
             "AGENT"
                 if span.name == "agent" && metadata(span, "langgraph_node").as_deref() == Some("agent") =>
             {
@@ -80,7 +80,7 @@ fn of_operation(operation: &str) -> Option<Kind> {
     })
 }
 
-/// Classifies a span of the AI SDK. That of `generateText` encloses one for each step, and those of its tools.
+/// Classifies an AI SDK span. The `generateText` span encloses a model span for each step, and the tool spans.
 fn of_ai_operation(operation: &str) -> Kind {
     match operation.rsplit('.').next() {
         Some("toolCall") => Kind::Tool,
@@ -101,7 +101,7 @@ fn of_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// Returns the name of a tool span's tool.
+/// Returns the tool name of a tool span.
 pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     if let Some(name) = span.attributes.first_name(TOOL_NAMES) {
         return name;
@@ -117,7 +117,7 @@ pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-/// Returns the name of an agent span's agent.
+/// Returns the agent name of an agent span.
 pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let named = [Attr::GenAiAgentName, Attr::OpenInferenceAgent, Attr::GraphNode, Attr::AgentName];
     if let Some(name) = span.attributes.first_name(&named) {
@@ -135,8 +135,8 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent that LangGraph runs a span for. Its instrumentation leaves agent spans
-/// without children.
+/// Returns the name of the agent for which LangGraph runs a span. LangGraph's instrumentation does not nest spans
+/// in agent spans.
 pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
         return Some(Cow::Borrowed(name));
@@ -151,7 +151,7 @@ pub(crate) fn is_tools_node(span: &Span<'_>) -> bool {
         || span.attributes.name(Attr::LangGraphNode) == Some("tools")
 }
 
-/// Returns a text in the metadata of a span.
+/// Returns a string in the metadata of a span.
 fn metadata<'s>(span: &'s Span<'_>, key: &str) -> Option<Cow<'s, str>> {
     let value = span.attributes.get(Attr::Metadata)?;
     if value.as_str().is_some_and(|text| !text.contains(key)) {

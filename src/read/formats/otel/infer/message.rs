@@ -74,7 +74,7 @@ pub(crate) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t
     })
 }
 
-/// Returns arguments as JSON. A text is returned as it is, JSON or not; a blank one becomes `{}`.
+/// Returns arguments as JSON. A string is returned unchanged, JSON or not; a blank one becomes `{}`.
 pub(crate) fn arguments_of(value: Data<'_>) -> Content<Cow<'_, str>> {
     match value {
         Data::Null => Content::Absent,

@@ -8,7 +8,7 @@ use crate::trace::Digest;
 /// The place of a call: its request, and its index in the output.
 pub(crate) type Place = (usize, usize);
 
-/// A property by which a call is found. With `true`, only calls without an id.
+/// A lookup key for calls. `true` restricts it to calls without an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By<'r> {
     Id(&'r str),

@@ -110,8 +110,8 @@ impl<'t, 's> Outcomes<'t, 's> {
         Some((outcome, status::refused()))
     }
 
-    /// Returns the outcome from the step around the only request within it, if the step failed on that
-    /// request's only call.
+    /// If the step that encloses a request failed, encloses no other request, and the request has one call, returns
+    /// the error of the step as the outcome of that call.
     fn failed_step(&self, request: &Request<'s>) -> Option<Outcome<'s>> {
         if request.calls.len() != 1 {
             return None;

@@ -159,7 +159,7 @@ impl Reader<'_> {
         serde_json::Number::from_f64(digits.parse().ok()?).map(Data::Number)
     }
 
-    /// Parses a constant, a prefixed text, or a call.
+    /// Parses a constant, a string literal with a prefix, or a call.
     fn word(&mut self, depth: u32) -> Option<Data<'static>> {
         let end = self.rest.find(|char: char| !(char.is_alphanumeric() || matches!(char, '_' | '.')));
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
@@ -201,7 +201,7 @@ impl Reader<'_> {
         let triple: String = [quote; 3].iter().collect();
         let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
         let mut rest = self.rest.strip_prefix(close.as_str())?;
-        // Two quotes are an empty text, unless a third follows.
+        // Two quotes are an empty string, unless a third follows.
         let mut text = String::new();
         loop {
             if let Some(behind) = rest.strip_prefix(close.as_str()) {

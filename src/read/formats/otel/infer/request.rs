@@ -19,7 +19,7 @@ use crate::trace::Usage;
 pub(crate) struct Request<'s> {
     pub(crate) start: u64,
     pub(crate) end: Option<u64>,
-    /// The spans that show it; the output of the first one counts. Empty if only records or messages show it.
+    /// The spans that show it; the output of the first is used. Empty if only records or messages show it.
     pub(crate) spans: Vec<At>,
     /// The span that it lies below, or that its records belong to.
     pub(crate) parent: Option<At>,
@@ -37,7 +37,7 @@ pub(crate) struct Request<'s> {
 }
 
 impl<'s> Request<'s> {
-    /// Merges what another span shows of the same request.
+    /// Merges another record of the same request.
     pub(crate) fn take_in(&mut self, other: Self) {
         let better = !self.has_content() && (other.has_content() || !self.has_output && other.has_output);
         if better {
@@ -171,7 +171,7 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     is_recorded.then(|| said.unwrap_or_default())
 }
 
-/// Returns the output in the attributes of the AI SDK: a text, which may hold JSON, an object, and calls.
+/// Returns the output in the attributes of the AI SDK: a string, which may hold JSON, an object, and calls.
 fn ai_output<'s>(attributes: &'s Attributes<'_>) -> Option<Vec<Block<'s>>> {
     let texts = [Attr::AiText, Attr::AiObject].into_iter().filter_map(|name| attributes.name(name));
     let texts = texts.map(|text| Block::Text(Role::Agent, Cow::Borrowed(text)));
@@ -181,7 +181,8 @@ fn ai_output<'s>(attributes: &'s Attributes<'_>) -> Option<Vec<Block<'s>>> {
 }
 
 impl<'s> Refused<'s> {
-    /// Returns the calls that the framework rejected, as listed by one of the two chain spans around a model span.
+    /// Returns the calls that the framework rejected, as listed by one of the two innermost chain spans that
+    /// enclose a model span.
     fn around(&mut self, tree: &Tree<'s>, at: At) -> Rc<Vec<ModelCall<'s>>> {
         let mut around = tree.ancestors(at).take_while(|outer| tree.kind(*outer) == Kind::Chain).take(2);
         let found = around.find_map(|outer| {

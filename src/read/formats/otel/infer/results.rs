@@ -85,7 +85,7 @@ fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     outcome(Content::Present(value.to_plain_data()))
 }
 
-/// Returns the result in the JSON that the AI SDK writes, which quotes a text.
+/// Returns the result in the AI SDK's JSON, where plain text is a JSON string.
 fn outcome_of_json<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     match value.as_str().and_then(|json| serde_json::from_str(json).ok()) {
         Some(text) => outcome(Content::Present(Data::Text(Cow::Owned(text)))),
@@ -93,8 +93,8 @@ fn outcome_of_json<'s>(value: &'s Value<'_>) -> Outcome<'s> {
     }
 }
 
-/// Returns true if the spelling of a text with escapes shows that it is not wrapped, has nothing appended,
-/// and is not masked: no usual spelling of a mask has an escape.
+/// Returns true if a text with escapes is certainly not wrapped, not masked and without an appended sentence,
+/// judging by its spelling. Masks are usually spelled without escapes.
 fn is_bare(text: JsonString<'_>) -> bool {
     static FINDERS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| MARKS.map(Finder::new));
     let begins_plainly =
@@ -227,13 +227,13 @@ pub(crate) fn own_text_begins(text: Text<'_>, prefix: &str) -> bool {
     text.starts_with(prefix)
 }
 
-/// Returns true if a text is JSON that says that it is an error.
+/// Returns true if a text is JSON that is marked as an error.
 fn is_error_text(text: &str) -> bool {
     Data::of_text(text).is_some_and(|value| is_error(text, &value))
 }
 
-/// Returns true if JSON says that it is an error: by a flag, or by `error` as first key. Also one level below
-/// a sole key `result`.
+/// Returns true if JSON is marked as an error: by a flag, or by `error` as its first key. The mark may be one level
+/// down, under a sole key `result`.
 fn is_error(text: &str, value: &Data<'_>) -> bool {
     let named = value.as_object().and_then(|members| members.get("error"));
     is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0)

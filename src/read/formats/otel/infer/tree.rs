@@ -40,7 +40,7 @@ pub(crate) enum Owner {
     Tool(At),
     /// An agent that the framework names in an attribute, with the tool span that called it, if any.
     Named(Option<At>, String),
-    /// The owner of a span that has not arrived yet.
+    /// The unknown owner above a missing span, by the id of that span.
     Below(String),
 }
 
@@ -85,7 +85,7 @@ impl<'s> Tree<'s> {
         self.parents.get(at).copied().flatten()
     }
 
-    /// Returns the spans around a span, innermost first.
+    /// Returns the ancestors of a span, innermost first.
     pub(crate) fn ancestors(&self, at: At) -> impl Iterator<Item = At> {
         std::iter::successors(self.parent(at), |at| self.parent(*at)).take(MOST_AROUND)
     }

@@ -8,7 +8,7 @@ use super::span::{LogRecord, Span};
 use crate::json::{Fault, Json, Read};
 use crate::read::runs::Runs;
 
-/// Limit of errors that are kept for an input.
+/// The maximum number of errors kept for an input.
 const MOST_FAULTS: usize = 100;
 
 /// Spans and log records of inputs that belong together.
@@ -32,13 +32,13 @@ pub(crate) struct Bundle<'a> {
 }
 
 impl<'a> Collection<'a> {
-    /// Adds a span. Spans may come in any order. A span without ids is skipped.
+    /// Adds a span. Spans may come in any order. A span without a trace id or a span id is skipped.
     pub(crate) fn push_span(&mut self, mut span: Span<'a>) {
         if span.trace_id.is_empty() || span.span_id.is_empty() {
             return self.pass_over("spans without ids");
         }
         if span.end.is_some_and(|end| end < span.start) {
-            self.pass_over("spans that end before they start");
+            self.pass_over("durations of spans that end before they start");
         }
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;

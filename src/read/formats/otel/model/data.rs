@@ -70,7 +70,7 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Returns a non-negative integer, also from `3.0`.
+    /// Returns a non-negative integer; `3.0` is 3.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -170,7 +170,7 @@ impl<'t> Members<'t> {
         self.get(key)?.as_object()
     }
 
-    /// Returns the value of a key if it is a text.
+    /// Returns the value of a key if it is a string.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_text()
     }

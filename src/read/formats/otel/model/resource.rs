@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Data, Value};
 
-/// The attributes of a sender as texts, shared by its spans. `None` if it has none.
+/// The attributes of a sender as strings, shared by its spans. `None` if it has none.
 pub(crate) type Resource = Option<Arc<BTreeMap<String, String>>>;
 
 /// Limits: the number of attributes, and the bytes of a name and of a value.
@@ -31,7 +31,7 @@ pub(crate) fn add(to: &mut Resource, key: &str, value: &Value<'_>) {
     }
 }
 
-/// Returns about how many bytes of memory the attributes take.
+/// Estimates the memory that the attributes take, in bytes.
 pub(crate) fn bytes(resource: &Resource) -> usize {
     let entries = resource.iter().flat_map(|attributes| attributes.iter());
     entries.map(|(key, value)| 96 + key.len() + value.len()).sum()

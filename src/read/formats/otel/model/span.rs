@@ -57,7 +57,6 @@ pub(crate) fn is_remote(flags: u64) -> bool {
     flags & REMOTE == REMOTE
 }
 
-/// A span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names of the standard")]
