@@ -36,7 +36,7 @@ pub(crate) fn in_order(value: serde_json::Value) -> serde_json::Value {
 /// Wraps a deserializer to demand an object for each struct, at every level.
 pub(crate) struct Objects<T>(pub(crate) T);
 
-/// A visitor that accepts only an object. Its errors expect `an object`, not a struct of this crate by name.
+/// A visitor that accepts only an object. Its errors say `expected an object` instead of naming a struct of this crate.
 struct Fields<V>(V);
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Fields<V> {

@@ -40,7 +40,7 @@ struct Tool<S> {
     forms: Vec<Form<S>>,
     /// The step of its first call.
     first: Option<S>,
-    /// Whether the arguments of any call were not recorded. That call may have been an expected one.
+    /// Whether some call lacks recorded arguments. It may have been an expected one.
     in_doubt: bool,
 }
 

@@ -22,7 +22,7 @@ const FLOAT_UNITS: f64 = 1e4;
 /// Starts a fold of the rule under a change; `None` if the rule rejects the changed configuration.
 type Start<'a> = dyn Fn(&Counterfactual) -> Option<Box<dyn Fold>> + 'a;
 
-/// Explains what `fold` makes of a trace. `config` is empty if it is not known.
+/// Explains the verdict of `fold` on a trace. `config` is empty if unknown.
 pub(super) fn explain(
     detector: Cow<'static, str>,
     trace: &Trace,

@@ -9,7 +9,6 @@ use crate::names::named;
 use crate::read::{RESOURCE_LABEL, SPAN_LABEL};
 use crate::trace::{Metadata, SpanId, TraceId};
 
-/// The name of the event.
 pub(super) const NAME: &str = "gen_ai.evaluation.result";
 
 /// The attribute that names a service.

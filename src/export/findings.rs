@@ -77,7 +77,7 @@ impl<W: Write> FindingsWriter<W> {
     /// Starts a document: writes the header row of a table, or the rules of a SARIF log.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     pub fn new(format: FindingsFormat, mut out: W) -> io::Result<Self> {
         out.write_all(format.head().as_bytes())?;
         Ok(Self { format, out, has_results: false })
@@ -86,7 +86,7 @@ impl<W: Write> FindingsWriter<W> {
     /// Writes the findings of a run.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn write(&mut self, record: &TraceRecord) -> io::Result<()> {
         self.add(&self.format.render(record))
     }
@@ -94,7 +94,7 @@ impl<W: Write> FindingsWriter<W> {
     /// Writes the findings of a run, as rendered by [`FindingsFormat::render`] for the same format.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn add(&mut self, rendered: &str) -> io::Result<()> {
         let is_result = self.format == FindingsFormat::Sarif && !rendered.is_empty();
         if is_result && std::mem::replace(&mut self.has_results, true) {
@@ -106,7 +106,7 @@ impl<W: Write> FindingsWriter<W> {
     /// Ends the document and returns the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// If writing to the output fails.
     pub fn finish(mut self) -> io::Result<W> {
         if self.format == FindingsFormat::Sarif {
             self.out.write_all(b"\n]}]}\n")?;

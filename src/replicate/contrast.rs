@@ -48,7 +48,7 @@ pub struct Contrast {
     /// `r` minus `r_against`, each with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
     /// Intervals of the difference from resampling clusters, the chosen kind of clusters first. Each resample
-    /// gives both correlations. Of two kinds of clusters that divide the runs alike, one is left out.
+    /// gives both correlations. If two kinds of clusters divide the runs in the same way, one is left out.
     pub clustered: Vec<ClusteredInterval>,
     /// The same comparison within pairs of model and domain; `None` if there is at most one pair.
     pub within: Option<WithinContrast>,

@@ -6,7 +6,6 @@ pub(super) const WIDTH: f64 = 400.0;
 /// The margin on either side.
 pub(super) const MARGIN: f64 = 8.0;
 
-/// A linear axis.
 pub(super) struct Axis {
     from: f64,
     to: f64,

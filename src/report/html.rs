@@ -182,7 +182,6 @@ pub(super) fn text_class(text: &str) -> &'static str {
     if text.chars().count() > 40 { "text long" } else { "text" }
 }
 
-/// The page's style.
 const PAGE_STYLE: &str = "
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1rem;max-width:70rem;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}

@@ -79,7 +79,7 @@ impl TestSuite {
     /// Writes suites as one file. An empty `name` is left out.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// If writing to `out` fails.
     pub fn write(name: &str, suites: &[Self], out: &mut impl Write) -> io::Result<()> {
         let mut all = Self::new(name);
         for suite in suites {

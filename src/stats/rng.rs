@@ -6,7 +6,6 @@
 //! generation in an interval", ACM TOMACS 29 (2019). Shuffle: Durstenfeld, "Algorithm 235", CACM 7
 //! (1964). Not for cryptography.
 
-/// The generator.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
     state: [u64; 4],

@@ -13,7 +13,7 @@ pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
 /// Failure avoidance, repeats and score over a group of test cases.
 ///
-/// A mean over nothing is `None`.
+/// The mean of zero values is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvolutionGroup {
@@ -99,7 +99,7 @@ impl EvolutionGroup {
     }
 }
 
-/// The contribution of the cases that are drawn together to avoidance and repeats, each as a sum and a count.
+/// The avoidance and repeats of cases that are drawn together, each as a sum and a count.
 #[derive(Default)]
 struct Shares {
     avoided: (f64, f64),

@@ -7,9 +7,9 @@ use super::trajectory::{Recorded, Reply, Trajectory, WrittenCommand, written_com
 use crate::error::Result;
 use crate::names::named;
 
-/// Timeout in seconds of a written command without one.
+/// The default timeout of a command that the model wrote, in seconds.
 const WRITTEN_TIMEOUT: u32 = 120;
-/// Duration in seconds of a call without one.
+/// The default duration of a call, in seconds.
 const CALL_DURATION: f64 = 1.0;
 
 named! {
@@ -65,7 +65,7 @@ pub struct ReplayCommand {
     pub call: usize,
     /// The keystrokes.
     pub keystrokes: String,
-    /// The keystrokes without line ends after them; `None` if this is empty or begins with a control key.
+    /// The keystrokes without trailing line ends; `None` if nothing is left or they begin with a control key.
     pub command: Option<String>,
     /// True if the keystrokes begin with a control key, such as `C-c`.
     pub control: bool,

@@ -10,7 +10,7 @@ use crate::stats::{Interval, mean, ratio, ratio_bootstrap};
 
 /// The scores of a model over a group of episodes.
 ///
-/// A mean over nothing is `None`.
+/// The mean of zero values is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ReflectionGroup {

@@ -44,7 +44,7 @@ pub struct DetectionScore {
     pub answer: Option<Answer>,
     /// The annotated answer.
     pub gold: Answer,
-    /// True if the answer is the annotated one; by the code, if it is yes.
+    /// True if the answer is the annotated one; under the code's definition, if it is yes.
     pub correct: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct DiagnosisScore {
     pub mode_correct: bool,
     /// Token F1 of the descriptions; 0 if unanswered.
     pub token_f1: f64,
-    /// The judge's score; by the paper, 0 if unanswered. The mean leaves out `None`.
+    /// The judge's score; under the paper's definition, 0 if unanswered. The mean leaves out `None`.
     pub judge: Option<f64>,
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Directories or files of golden entries; default: the bundled ones
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// As the paths; its name before they were arguments
+    /// Same as PATH; kept for older command lines
     #[arg(long, hide = true, value_name = "PATH")]
     golden: Vec<PathBuf>,
     /// Detectors, with commas between; default: all but the opt-in ones

@@ -22,7 +22,7 @@ use crate::common::{self, FAILED, Failure, output::at};
 #[derive(Parser)]
 #[command(after_help = common::notes_with(
     "the JSON of a hook on standard input, and the session file that it names.",
-    "what the hooks of the agent take as an answer, or settings, on standard output.",
+    "the answer to the hook, or with --install the settings, on standard output.",
     "Exit status: 0; 1 if a hook or its state cannot be read, which lets the call pass; 2 usage error.",
     "wrongturn guard --install claude-code",
 ))]
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     /// Print the settings that install `wrongturn guard`, found on the PATH, as a hook (claude-code, codex, gemini-cli)
     #[arg(long, value_name = "AGENT", hide_possible_values = true)]
     install: Option<Agent>,
-    /// Block a call that repeats an earlier one and goes on with a reported finding, once this many actions have followed
-    /// the warning
+    /// Block a call that repeats an earlier one and would extend a reported finding, once this many actions have
+    /// followed the warning
     #[arg(long, value_name = "N")]
     block_after: Option<u64>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ struct Refused {
 }
 
 impl Barred {
-    /// Returns the step of the first refusal in these words, if this is the third program refused so.
+    /// Returns the step of the first refusal in these words, if this is the third program to be refused in them.
     pub(super) fn refused(&mut self, attempt: &Attempt, failure: &Failure) -> Option<u64> {
         let is_own = failure.kind == FailureKind::Refused && failure.line.len() >= OWN_WORDS;
         if !is_own || !failure.recorded {

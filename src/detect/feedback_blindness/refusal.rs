@@ -86,14 +86,13 @@ impl Refusal {
             || target.is_some_and(|target| target.contains(name) || is_run(&target))
     }
 
-    /// Returns true if the tool says of both calls, in the same words, that a parameter or action is unknown or
-    /// missing.
+    /// Returns true if both calls failed in the same words because a parameter or action is unknown or missing.
     fn misfits_as(&self, now: &Self, failure: &Failure) -> bool {
         !now.call.call.is_shell && failure.misfits() && self.wording == now.wording
     }
 
-    /// Returns true if a change is the next edit, with the same tool, of the file whose edit failed, and the failed one
-    /// is sent again. What it looked for is still not there.
+    /// Returns true if a failed edit is sent again unchanged, and the change is another edit of the same file with the
+    /// same tool: the text that the failed edit looks for is probably still missing.
     fn is_followed_by(&self, change: &Facts, now: &Self) -> bool {
         let call = &now.call.call;
         let edits = call.does == Does::Write && !call.is_shell && call.target.is_some();

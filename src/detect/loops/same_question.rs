@@ -12,12 +12,12 @@ pub(super) struct SameQuestion {
     /// The latest message of someone else, and whether it is a new one that the agent has not answered.
     heard: Option<Digest>,
     is_asked: bool,
-    /// The agent's latest answer, how often it came in a row, and the first step of the row.
+    /// The agent's latest answer, how often it came in succession, and the step at which it first did.
     row: Option<(Digest, u64, u64)>,
 }
 
 impl SameQuestion {
-    /// Takes the next step. If it is an equal question, returns how often it came, and the first step of the row.
+    /// Takes the next step. If it is an equal question, returns how often it came, and the step at which it first did.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<(u64, u64)> {
         match (step.event(), step.actor()) {
             (Event::Action(_), Actor::Agent) => *self = Self::default(),

@@ -17,7 +17,7 @@ pub(super) struct Span {
     pub(super) kind: LoopKind,
     pub(super) count: u64,
     pub(super) place: (u64, u64),
-    /// The part of the place that does not come from merged loops.
+    /// The first and last step without those of merged loops.
     pub(super) own: (u64, u64),
     pub(super) confidence: Confidence,
     /// The call or tool that repeats.

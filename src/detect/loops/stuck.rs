@@ -25,8 +25,8 @@ pub(super) struct Stuck {
     /// The actions since the last progress.
     history: History,
     looks: Looks,
-    /// The first step of a row of looks, how many of them brought nothing new, and whether the latest brought something
-    /// new.
+    /// The first step of the current series of looks, how many of them brought nothing new, and whether the latest
+    /// brought something new.
     idle: (u64, u64, bool),
     /// Whether all looks that brought nothing new were structured calls with equal answers.
     idle_certain: bool,
@@ -73,8 +73,8 @@ impl Stuck {
         }
     }
 
-    /// Returns true if the user has named the file that a call reads since the agent last read it, as the prompt of a
-    /// schedule does.
+    /// Returns true if the user has named the file that a call reads since the agent last read it, as a scheduled
+    /// prompt does.
     fn is_asked_for(&self, key: Digest, attempt: &Attempt) -> bool {
         let call = &attempt.call.call;
         call.does == Does::Read
@@ -86,7 +86,8 @@ impl Stuck {
     /// each writes.
     fn repeat(&self, now: &Past, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
-        // A click may turn a page each time, as a look in between may show. Most calls are made once.
+        // Each click may turn a page, in which case a look in between shows something new. Whether the call repeats is
+        // checked first because most calls are made once.
         let is_gesture = self.history.same_calls(now).next().is_some() && action.is_some_and(is_gesture);
         let max_gap = if is_gesture { 0 } else { self.config.max_gap };
         let (mut later, mut first) = (now, now);
@@ -179,7 +180,7 @@ impl Stuck {
         (span, true)
     }
 
-    /// Looks in a row that resemble earlier ones and bring nothing new. A single look that brings something may come
+    /// Consecutive looks that resemble earlier ones and bring nothing new. A single look that brings something may come
     /// between.
     fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
         if attempt.changes {
@@ -243,8 +244,8 @@ impl Stuck {
             merged.extend((number > 0).then_some(other.found));
             let found = if number == 0 { other.found } else { span.found };
             let place = (span.place.0.min(other.place.0), span.place.1.max(other.place.1));
-            // A certain loop stays certain, and looks weigh half as much as repeated calls. Calls that fail
-            // alike tie with their failures, which then win because their number may still grow.
+            // The finding describes the loop of higher confidence or, among equals, the one with more repeats, where
+            // looks count half. A tie goes to repeated failures, because their number may still grow.
             let weight = |span: &Span| if span.kind == LoopKind::IdleLooks { 1 } else { 2 };
             let fails = |span: &Span| span.kind == LoopKind::RepeatedFailure;
             let rank = |span: &Span| (span.confidence, weight(span) * span.count, fails(span));

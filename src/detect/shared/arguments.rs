@@ -80,7 +80,7 @@ impl<'a> Given<'a> {
         let mut given = Self::default();
         let mut reader = Json::new(json.as_bytes());
         if matches!(reader.kind(), Ok(Kind::String)) {
-            // A text in braces is an object in the spelling of another language.
+            // Text that begins with a brace or bracket is an object or list in another notation, not a command line.
             given.line =
                 reader.string().ok().filter(|line| !line.trim().is_empty() && !line.starts_with(['{', '[']));
             return given;
@@ -135,7 +135,7 @@ impl<'a> Given<'a> {
         given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
-        // A thought is all that `think` is given.
+        // If all arguments are asides, as those of `think`, they are the content of the call and are kept.
         if others && !asides.is_empty() {
             let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
             given.without_asides = Some(Members::of(json).without(&asides));

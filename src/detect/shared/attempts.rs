@@ -20,7 +20,7 @@ pub(crate) struct Attempt {
     pub(crate) turn: u64,
     /// The step with the outcome: a later one if the call was polled.
     pub(crate) told_at: u64,
-    /// Whether it is itself a poll, for a call that is not known.
+    /// Whether it is a poll whose original call is unknown.
     pub(crate) polls: bool,
     /// The facts of the call.
     pub(crate) call: Arc<Facts>,
@@ -75,10 +75,10 @@ pub(crate) struct Attempts {
     running: VecDeque<Running>,
     /// Changes that were made, by the keys of their calls.
     changes: DigestSet,
-    /// The number of the latest action that waited, and by key, those of the latest looks that failed.
+    /// The number of the latest action that waits, polls or is left running; by key, that of the latest failed read.
     waited: u64,
     missed: DigestMap<u64>,
-    /// Attempts with an excuse, by key: the outcome, how many had it in a row, and the step of the first.
+    /// Excused attempts by key: the latest outcome, how many in succession had it, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
     /// The latest action, if it was not answered, and the form in which messages show it.
     unpaired: Option<(Attempt, Shown)>,
@@ -160,7 +160,7 @@ impl Attempts {
             self.missed.clear();
         }
         let missed = looked.and_then(|key| self.missed.insert(key, self.actions));
-        // A look for what a command in the background is to make.
+        // A read that failed before a wait may look for something that a background command has yet to create.
         let excuse = excuse.or(missed.filter(|missed| *missed < self.waited).map(|_| Excuse::Waiting));
         let own = Running { step: step.index(), turn: step.turn(), call: Arc::clone(&answer), session: None };
         let Running { step: origin, turn, call, .. } = brought.unwrap_or(own);
@@ -175,7 +175,7 @@ impl Attempts {
                 *row = (outcome, 1, step.index());
             }
         }
-        // Once the call went through, the row is over.
+        // A call that goes through ends the series.
         if let Some(key) = call.call.key.filter(|_| excuse.is_none() && !failed) {
             self.excused.remove(&key);
         }
@@ -230,10 +230,10 @@ impl Attempts {
     }
 }
 
-/// Whether an answer is the last word, and if not, why.
+/// Whether an answer is final, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerState {
-    /// It is the last word.
+    /// The answer is final.
     Told,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
@@ -256,7 +256,7 @@ const NEVER_RAN: [&str; 6] = [
     "tool use skipped",
     "tool call cancelled",
 ];
-/// At most how many characters of an answer are searched for these phrases.
+/// The number of leading characters of an answer that are searched for these phrases.
 const HEAD: usize = 600;
 
 /// Parts of the phrases above, to skip most answers quickly.
@@ -302,7 +302,7 @@ impl AnswerState {
     }
 }
 
-/// Returns true if an answer says that its command is over.
+/// Returns true if an answer says that its command has ended.
 fn is_final(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     let text = answer.to_str().to_lowercase();

@@ -8,7 +8,7 @@ use crate::trace::first_chars;
 /// Characters of an answer that are searched for a rejection.
 pub(crate) const HEAD: usize = 300;
 
-/// Phrases of harnesses in the answer to a call that they do not pass on to its tool.
+/// Phrases with which harnesses reject a call instead of passing it to its tool.
 pub(crate) const REJECTIONS: [&str; 19] = [
     "unknown tool",
     "is not a valid tool",

@@ -70,7 +70,7 @@ pub(crate) enum FailureKind {
     Refused,
     /// A run of tests that ran none.
     NoTests,
-    /// The state that the call was to bring about exists already.
+    /// The state that the call was meant to bring about already exists.
     Done,
     /// The harness does not know the tool.
     NoTool,
@@ -104,8 +104,8 @@ impl Failure {
             return None;
         }
         let answer = without_colours(answer.map(|answer| answer.to_str()).unwrap_or_default());
-        // A line of dashes says nothing, nor does `[object Object]`, which a JavaScript harness prints in place of an
-        // error, nor the time at which a call was made, nor what a start-up file of the shell complains of.
+        // Skip lines that say nothing: dashes, `[object Object]` (which JavaScript harnesses print in place of an
+        // error), timestamps of the call, and complaints about shell start-up files.
         let is_stamp = |line: &str| line.starts_with("Created At: ") || line.starts_with("Completed At: ");
         let says = |line: &&str| {
             let is_noise = *line == "[object Object]" || is_stamp(line) || is_start_up(line, call);
@@ -135,7 +135,7 @@ impl Failure {
         // The names of failed tests do not say how they failed, so the lines that do are added.
         let details = if is_report { details(&all) } else { Vec::new() };
         let templates: Vec<String> = told.iter().chain(&details).map(|line| template(line)).collect();
-        // The values that an assertion saw tell failures apart, so its numbers are kept.
+        // Failed assertions differ in their values, so the numbers in them are kept.
         let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
         let mask = |line: &String| {
             if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
@@ -248,7 +248,7 @@ fn interrupts(action: &Action<'_>) -> bool {
     interrupts
 }
 
-/// Returns true if a call ends something: a session that is gone already is what it was to bring about.
+/// Returns true if a call ends something. For such a call, a session that is already gone is a success.
 pub(crate) fn stops(action: &Action<'_>) -> bool {
     let mut stops = false;
     each_text(action, |_, text, _| stops |= matches!(text, "kill" | "stop" | "terminate"));

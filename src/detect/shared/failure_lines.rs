@@ -30,7 +30,7 @@ pub(super) fn complains(line: &str, call: &Call) -> bool {
         return false;
     }
     let lower = line.to_lowercase();
-    // Help that was asked for.
+    // Usage lines are not a failure if the command asks for help.
     let is_help = || {
         lower.contains("usage") && call.text.split(' ').any(|word| matches!(word, "--help" | "-h" | "help"))
     };
@@ -41,7 +41,7 @@ pub(super) fn complains(line: &str, call: &Call) -> bool {
         && (call.text.is_empty() || !call.text.contains(&lower))
 }
 
-/// Returns true if a line is the complaint of a start-up file of the shell that the command does not name.
+/// Returns true if a line is a complaint about a shell start-up file that the command does not name.
 pub(super) fn is_start_up(line: &str, call: &Call) -> bool {
     START_UP.group(line).is_some_and(|file| !call.text.contains(file))
 }
@@ -107,13 +107,13 @@ pub(super) fn quoted<'a>(
     let mut lines = line.iter().chain(all);
     let timed_out =
         lines.find_map(|line| line.get(line.rfind("timed out")?..)?.split('<').next()).filter(|_| killed);
-    // Of a long output that states no error, the last lines say nothing.
+    // The last lines of a long output without a stated error say nothing about the failure.
     let is_told = |line: &&str| tells(line, call) || RAISED.is_match(line);
     if timed_out.is_none() && call.is_shell && all.len() > SILENT && !told.iter().any(is_told) {
         return None;
     }
     let line = timed_out.or(line).unwrap_or_default();
-    // The last state of a progress bar; the note of a harness on the same line.
+    // Keep only the last state of a progress bar, and drop the note that a harness adds to the line.
     let line = line.rsplit('\r').find(|state| !state.trim().is_empty()).unwrap_or(line);
     let line = line.split("[Python Interpreter: ").next().unwrap_or(line);
     let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);

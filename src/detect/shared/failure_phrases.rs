@@ -53,7 +53,7 @@ pub(super) static NO_TESTS: Pattern = Pattern::new(
 /// A JSON answer from a test run in which no test ran.
 pub(super) static JSON_NO_TESTS: Pattern =
     Pattern::new(r#""no_?tests(?:_\w+)?"|"(?:total|tests|num_tests|numTotalTests)"\s*:\s*0\b"#);
-/// A JSON answer that states a failure; below, its texts that say why.
+/// A JSON answer that states a failure. `JSON_TEXT` finds the texts in it that say why.
 pub(super) static JSON_STATES: Pattern = Pattern::new(
     r#"(?i)"(?:success|ok|succeeded)"\s*:\s*false|"(?:error|errors|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*["{]|true|[1-9])|"status"\s*:\s*"(?:error|failed|failure|rejected|refused|denied)"|"(?:is_error|failed)"\s*:\s*true"#,
 );

@@ -198,7 +198,7 @@ impl History {
         Some(self.at(*self.by_key.get(&key)?)?.step)
     }
 
-    /// Makes the next attempt with a key the first.
+    /// Forgets the attempts with a key, so the next one counts as the first.
     pub(crate) fn forget(&mut self, key: Digest) {
         self.by_key.remove(&key);
     }

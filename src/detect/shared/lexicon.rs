@@ -58,7 +58,7 @@ lists! {
     EDIT: "append create edit insert patch replace write";
     /// At the end of the name of an argument: it names what a call is about.
     ID: "code email id key number path url";
-    /// In the name of an argument: it names what a call is not about.
+    /// In the name of an argument: it identifies something other than the target of the call, such as the user.
     ASIDE: "account card customer method pay payment session timeout user";
     /// A program that reads.
     READS: "Get-ChildItem Get-Command Get-Content Get-Item Measure-Object Select-String Sort-Object Test-Path Where-Object [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \

@@ -27,7 +27,7 @@ struct Look {
 
 impl Looks {
     const WINDOW: usize = 8;
-    /// The likeness from which two command lines of one program count as looking at the same thing.
+    /// The minimum similarity at which two command lines of one program count as looking at the same thing.
     const LIKENESS: f64 = 0.3;
     /// The longest answer, in bytes, that says next to nothing.
     const SHORT: usize = 24;
@@ -146,8 +146,8 @@ impl Bigrams {
 /// The lines of files that reads have shown, to recognise a read that shows nothing new.
 #[derive(Debug, Default)]
 pub(crate) struct ShownLines {
-    /// By file: what was shown first, kept verbatim until the file is read again, and the digests of all lines shown
-    /// once it has been.
+    /// For each file, the text that was shown first; once the file is read again, the digests of all lines shown
+    /// instead.
     files: DigestMap<ShownFile>,
 }
 

@@ -59,7 +59,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) refused: bool,
     /// The number of consecutive turns that got this answer, including this one.
     pub(crate) row: u64,
-    /// The first step of that row.
+    /// The first step of these turns.
     pub(crate) row_start: u64,
 }
 

@@ -11,7 +11,7 @@ use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
 #[derive(Debug, Clone)]
 pub(in crate::detect) struct Phrases {
     searcher: Option<AhoCorasick>,
-    /// Whether upper case matters beyond ASCII.
+    /// Whether a phrase has a non-ASCII letter with case; texts are then lower-cased before the search.
     has_case: bool,
 }
 

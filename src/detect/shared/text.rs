@@ -1,4 +1,4 @@
-//! Texts in a form in which what varies by chance is equal: times, durations, ids, temporary paths.
+//! Normalizes answers: masks the parts that vary by chance, such as times, durations, ids and temporary paths.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use super::phrases::{Hints, Pattern};
 use crate::json::simd::{self, Simd, Task};
 use crate::trace::{Digest, Text, first_chars};
 
-/// Lines in which a harness wraps what a command printed. [`may_wrap`] must know how each begins.
+/// Lines that a harness puts around the output of a command. [`may_wrap`] must know how each begins.
 static WRAPPING: Pattern = Pattern::new(
     r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|\[?exit (?:code|status):? ?\d+\]?|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
 );
@@ -83,7 +83,7 @@ pub(crate) fn was_shown_before(answer: Text<'_>) -> bool {
     SHOWN_HINTS.occur_in(answer.start(40)) && SHOWN_BEFORE.is_match(&answer.head(40))
 }
 
-/// Returns true if a line begins like one in which a harness wraps what a command printed.
+/// Returns true if a line begins like one that a harness puts around the output of a command.
 fn may_wrap(line: &str) -> bool {
     let Some(start) = line.as_bytes().first_chunk::<2>() else { return false };
     matches!(
@@ -128,7 +128,7 @@ pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
     EXIT_HINTS.lines_in(&tail).find_map(|line| EXIT_CODE.group(line))?.parse().ok()
 }
 
-/// Replaces what varies by chance with `#`.
+/// Replaces the parts that vary by chance with `#`.
 fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     let (mut out, mut copied) = (Vec::new(), 0);
     for (number, mut starts) in simd::run(Starts(text)).into_iter().enumerate() {
@@ -217,7 +217,7 @@ fn may_vary(text: &[u8]) -> bool {
     }
 }
 
-/// Returns true if a text only stands in place of an answer: `[Old tool result content cleared]`.
+/// Returns true if a text is only a placeholder for an answer: `[Old tool result content cleared]`.
 pub(crate) fn is_withheld(text: Text<'_>) -> bool {
     text.len() <= 300
         && matches!(text.start(1), [b'[' | b'<' | b'O' | b'T'])
@@ -237,8 +237,8 @@ pub(crate) fn template(text: &str) -> String {
     String::from_utf8_lossy(&mask(text.as_bytes())).into_owned()
 }
 
-/// Returns the digest of the template of the beginning and end of an answer, as it is spelled, without the
-/// head in which a harness wraps it.
+/// Returns the digest of the raw beginning and end of an answer with the parts that vary by chance masked, without the
+/// header that a harness puts before the output.
 pub(crate) fn template_digest(text: Text<'_>) -> Digest {
     masked_digest(text, |part| Digest::of_spelling(&mask(part)))
 }

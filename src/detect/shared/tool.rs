@@ -54,8 +54,8 @@ impl Tool {
     }
 }
 
-/// Returns true if a name has only words such as `bash`, `run` and `command`: one that names a shell, or both
-/// one that runs something and one for a command line.
+/// Returns true if a name consists of words such as `bash`, `run` and `command`: either a shell is among them, or both
+/// a word for running and a word for a command line (`run_command`).
 fn is_shell(name: &str) -> bool {
     let mut all = Meaning::of_words(name);
     let any = Meaning::of_any(words(name));

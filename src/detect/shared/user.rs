@@ -20,7 +20,7 @@ pub(crate) struct UserSays {
     /// The step of the last of them.
     pub(crate) latest: u64,
     text: Vec<u8>,
-    /// Whether the user stopped the agent. Whoever uses it clears it when the agent goes on.
+    /// Whether the user stopped the agent. Callers must clear it when the agent continues.
     pub(crate) stopped: bool,
     /// Whether the last step is a message that sums up a session whose earlier messages are gone.
     pub(crate) resumes: bool,

@@ -236,15 +236,15 @@ impl Recovery {
         // A command that waits for something may be stopped at a time limit.
         let is_wait = kind == Some(&FailureKind::Killed) && attempt.excuse == Some(Excuse::Waiting);
         let is_note = call.does == Does::Note && action.status != Status::Error;
-        // The part that the answer belongs to: the part that failed, or else the first of these that exists: the last
-        // check, the last part that does more than read, the last part.
+        // The part that the answer is attributed to: the one that failed, else the last check, else the last part that
+        // does more than read, else the last part.
         let last = |wanted: fn(&Part) -> bool| call.parts.iter().rfind(|part| wanted(part));
         let failed_part = attempt.failure().and_then(|failure| call.failed_part(&failure.line));
         let told = failed_part
             .or_else(|| last(|part| part.check.is_some()))
             .or_else(|| last(|part| part.does != Does::Read))
             .or_else(|| call.parts.last());
-        // If one of several parts with the same program, joined by `&&`, failed, the first of them is taken.
+        // If the failing part is unknown and the parts are joined by `&&`, take the first part with the same program.
         let first =
             |told: &Part| call.parts.iter().find(|part| call.is_strict && part.program == told.program);
         let told = told.map(|told| first(told).filter(|_| failed && failed_part.is_none()).unwrap_or(told));
@@ -306,7 +306,7 @@ impl Fold for Recovery {
         (self.user.stopped, self.is_confessed) = (false, false);
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
-        // A call that the user refused did not run, and is not for the agent to get past.
+        // A call that the user refused did not run, so the agent need not recover from it.
         let ran = action.reason != Some(UnknownReason::Refused);
         if let Some(attempt) = attempt.filter(|attempt| ran && !attempt.polls) {
             self.attempt(&attempt, action);

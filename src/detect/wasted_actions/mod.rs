@@ -23,9 +23,9 @@ pub struct WastedActionsConfig {
     pub actors: Actors,
     /// The total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
     pub min_wasted: f64,
-    /// The minimum of this weight squared over the number of actions; at least 0. The default 1 finds 3
-    /// wasted of 9, and 4 of 16; from 5 on, half of it is enough, so it finds 5 of 50. Unless it is 0, the
-    /// weight must also be at least a tenth of all actions.
+    /// The minimum of this weight squared over the number of actions; at least 0. With the default of 1, a weight of
+    /// 3 in 9 actions is enough, or 4 in 16. From a weight of 5, half the minimum is enough, such as 5 in 50. Unless it
+    /// is 0, the weight must also be at least a tenth of all actions.
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -93,8 +93,8 @@ named! {
         FailedAgain = "failed_again",
         /// Its answer was known.
         KnownAnswer = "known_answer",
-        /// Its answer was known, the call is structured, had been repeated already or came directly before, and
-        /// the user asked for nothing in between.
+        /// Its answer was known, and the user asked for nothing in between. In addition, the call is
+        /// structured, was repeated before, or directly follows the earlier one.
         KnownAgain = "known_again",
         /// It showed only lines of a file that had been shown.
         NothingNew = "nothing_new",

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
     no_config: bool,
     #[command(flatten)]
     surety: Surety,
-    /// Add fingerprints of how each model acts, as of `wrongturn fingerprint`
+    /// Add fingerprints of how each model acts, as in `wrongturn fingerprint`
     #[arg(help_heading = "Output", long)]
     fingerprints: bool,
     /// Stream files larger than this many MiB instead of loading them

@@ -179,7 +179,7 @@ impl Resamples {
     }
 }
 
-/// Where the sequence of random draws begins.
+/// The seed of random draws.
 #[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Seed {
     /// Seed for random draws

@@ -16,7 +16,6 @@ use wrongturn::{
 
 use super::{Failure, output};
 
-/// The name of the file.
 const NAME: &str = "wrongturn.toml";
 
 /// The settings of a project. Flags override or extend them.

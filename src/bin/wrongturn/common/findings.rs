@@ -31,7 +31,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
         text += &styled(&line, Style::Quiet);
     }
     let [whole, some, _] = part.files.read_counts();
-    // If nothing was read, only an error says so.
+    // If nothing was read, an error is reported instead of totals.
     if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
@@ -90,7 +90,7 @@ fn shortened(message: String, room: usize) -> String {
     match [parts.next(), parts.next(), parts.next()] {
         [Some(before), Some(call), Some(after)] if excess > 0 => {
             let length = call.chars().count();
-            // Lines end before whole words, so some of their room is not used.
+            // Lines break between words, which leaves some columns unused.
             let kept = length.saturating_sub(excess + 24).max(room);
             format!("{before}`{}`{after}", cut(call, kept))
         }
@@ -117,7 +117,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
         _ => format!(" Findings span {} of all steps.", percent(inside, all)),
     };
     if part.summary.has_other_models() {
-        text += " Of more than 1,000 models, the first by name are counted one by one.";
+        text += " There are more than 1,000 models; only the first by name are counted separately.";
     }
     let without = runs_without_actions(&part.files);
     if without > 0 {

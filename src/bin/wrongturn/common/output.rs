@@ -15,7 +15,7 @@ use super::{Failure, Unread, json_line, terminal};
 
 /// The inputs and outputs of this process.
 struct Known {
-    /// The inputs as named: those that `places` covers, and new ones.
+    /// The inputs as named: those whose files are in `places`, and those not yet resolved.
     inputs: Vec<PathBuf>,
     new: Vec<PathBuf>,
     /// The real paths of all files in the inputs.
@@ -50,7 +50,7 @@ impl Known {
             return Err(format!("{name}: the output {how} the input {}", input.display()).into());
         }
         if self.places.contains(place) {
-            return Err(format!("{name}: the output is a file that the inputs lead to").into());
+            return Err(format!("{name}: the output is also an input file").into());
         }
         if !self.outputs.insert(place.to_path_buf()) {
             return Err(format!("{name}: two outputs share this path").into());
@@ -228,7 +228,6 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Writes a text.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     let mut out = Output::create(path)?;
     out.write_all(text.as_bytes())?;

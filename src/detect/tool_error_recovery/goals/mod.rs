@@ -313,7 +313,7 @@ impl Goals {
         }
         let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
-        // The user of an agent with a shell went on, or read in the end that something could not be done.
+        // If the agent has a shell, a later request of the user or a final report of the failure excuses a goal.
         let is_reported = self.has_shell && (end.asked > last || end.is_confessed);
         if goal.does == Does::Read {
             let is_like = |other: &&Goal| other.does == Does::Read && other.program == goal.program;
