@@ -127,12 +127,24 @@ fn is_uuid(id: &str) -> bool {
     id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// Returns true if one tool name is a prefix of the other, as for `copilot_listDirectory` and `list_dir`. Ignores
-/// case, underscores and the prefix `copilot_`.
+/// Tools whose displayed name is not like the name in their calls.
+const RENAMED: [(&str, &str); 5] = [
+    ("copilot_findFiles", "file_search"),
+    ("copilot_findTestFiles", "test_search"),
+    ("copilot_findTextInFiles", "grep_search"),
+    ("copilot_getSearchResults", "get_search_view_results"),
+    ("copilot_searchCodebase", "semantic_search"),
+];
+
+/// Returns true if one tool name is a prefix of the other, as for `copilot_listDirectory` and `list_dir`, or if the
+/// tool is renamed. Ignores case, underscores and the prefix `copilot_`.
 fn is_same_tool(shown: &str, called: &str) -> bool {
-    let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
-    let (shown, called) = (plain(shown.strip_prefix("copilot_").unwrap_or(shown)), plain(called));
-    shown.starts_with(&called) || called.starts_with(&shown)
+    let plain =
+        |name: &str| name.strip_prefix("copilot_").unwrap_or(name).replace('_', "").to_ascii_lowercase();
+    let (plain_shown, plain_called) = (plain(shown), plain(called));
+    plain_shown.starts_with(&plain_called)
+        || plain_called.starts_with(&plain_shown)
+        || RENAMED.contains(&(shown, called))
 }
 
 /// Adds the call of a displayed tool invocation, unless the call is known.

@@ -147,7 +147,9 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
     if let Some(failed) = words::exit_line(last, "Command exited with code ") {
         return Outcome::exit_code(failed);
     }
-    if text.starts_with("ERROR while calling tool") {
+    if text.starts_with("ERROR while calling tool")
+        || text.starts_with("ERROR: Your input to the tool was invalid")
+    {
         Outcome::error(Provenance::Text)
     } else if text.starts_with("The user cancelled the tool call")
         || text.starts_with("The user chose to skip the tool call")
