@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Object(Holds("messages", &Has(&["threadID", "role"])))],
+    signature: &[Shape::Object(Holds("messages", &Has(&["id", "threadID", "role"])))],
     reader: Reader::Document(read),
 };
 

@@ -83,6 +83,7 @@ pub(super) mod petri;
 pub(super) mod pi;
 mod prelude;
 pub(super) mod pydantic_ai;
+pub(super) mod qodo;
 pub(super) mod qwen;
 pub(super) mod recorded;
 pub(super) mod smolagents;
@@ -173,6 +174,7 @@ super::format::formats! {
     OpenAiAgents => openai_agents, "openai-agents", "traces of the OpenAI Agents SDK";
     AmazonQ => amazon_q, "amazon-q", "Amazon Q Developer CLI conversations";
     Continue => continue_dev, "continue", "Continue sessions";
+    Qodo => qodo, "qodo", "histories of Qodo in editors";
     Moatless => moatless, "moatless", "Moatless trajectories and search trees";
     MlFlow => mlflow, "mlflow", "MLflow traces";
     Bedrock => bedrock, "bedrock",
