@@ -81,6 +81,7 @@ pub(super) mod otel;
 pub(super) mod owl;
 pub(super) mod petri;
 pub(super) mod pi;
+pub(super) mod pi_branches;
 mod prelude;
 pub(super) mod pydantic_ai;
 pub(super) mod qodo;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::pi_branches::{abandoned, is_by_openclaw};
 use super::prelude::*;
 use crate::read::outcome::stops_session;
 
@@ -159,8 +160,11 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let is_told = |line: &&Members<'_>| {
         line.name("type").is_some_and(|kind| kind == "message" || Some(&*kind) == whole)
     };
+    let mut quoted = BTreeSet::new();
     for line in placed.into_iter().map(|(line, _)| line).filter(is_told) {
-        for result in line.object("message").object("details").objects("results") {
+        let details = line.object("message").object("details");
+        quoted.extend(quoted_calls(&details));
+        for result in details.objects("results") {
             let messages = result.list("messages");
             if !messages.is_empty() {
                 let mut branch = Branch::new(None, id.clone());
@@ -171,46 +175,26 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             }
         }
     }
+    if !quoted.is_empty() {
+        for line in lines {
+            calls_of(&line.object("message")).for_each(|id| _ = quoted.remove(&id));
+        }
+        runs.leave_out(quoted.len() as u64);
+    }
 }
 
-/// Returns true if OpenClaw wrote a message itself: a notice, or a copy of a text that it delivered. The copy may
-/// be outside the branch with the text.
-fn is_by_openclaw(message: &Members<'_>) -> bool {
-    message.name("provider").as_deref() == Some("openclaw")
+/// Returns the ids of the calls in a message.
+fn calls_of<'a>(message: &Members<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+    let parts = message.list("content").into_iter().map(Members::from);
+    parts.filter(|part| part.name("type").as_deref() == Some("toolCall")).filter_map(|part| part.name("id"))
 }
 
-/// Returns, for each line, the index of the first line of its abandoned branch, or `None` if the line is in
-/// no abandoned branch.
-fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
-    let mut places = BTreeMap::new();
-    let mut parents = Vec::with_capacity(lines.len());
-    let mut last = None;
-    for (place, line) in lines.iter().enumerate() {
-        let known = line.name("parentId").and_then(|parent| places.get(&parent).copied());
-        // An entry without a known parent follows the one before it.
-        let parent = known.or(last);
-        parents.push(parent);
-        if let Some(id) = line.name("id").filter(|_| line.has("parentId")) {
-            places.insert(id, place);
-        }
-        // A copy of a text that was delivered does not begin a branch.
-        if !is_by_openclaw(&line.object("message")) || parent == last {
-            last = Some(place);
-        }
-    }
-    let mut is_main = vec![false; lines.len()];
-    let mut next = last;
-    while let Some((place, seen)) = next.and_then(|place| Some((place, is_main.get_mut(place)?))) {
-        *seen = true;
-        next = parents.get(place).copied().flatten().filter(|parent| *parent < place);
-    }
-    let mut roots: Vec<Option<usize>> = Vec::with_capacity(lines.len());
-    for (place, ((is_main, parent), line)) in is_main.into_iter().zip(parents).zip(lines).enumerate() {
-        let inherited = parent.and_then(|parent| roots.get(parent).copied().flatten());
-        let begins = !is_main && line.has("parentId");
-        roots.push(if begins { inherited.or(Some(place)) } else { inherited });
-    }
-    roots
+/// Returns the ids of the calls of other sessions whose messages are quoted in the details of a result, as by
+/// OpenClaw's tools `sessions_list` and `sessions_history`.
+fn quoted_calls<'a>(details: &Members<'a>) -> impl Iterator<Item = Cow<'a, str>> {
+    let sessions = details.list("sessions").into_iter().map(Members::from);
+    let listed = sessions.flat_map(|session| session.list("messages"));
+    listed.chain(details.list("messages")).flat_map(|message| calls_of(&Members::from(message)))
 }
 
 /// A branch of a session that is being read.
