@@ -162,8 +162,11 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     };
     let mut quoted = BTreeSet::new();
     for line in placed.into_iter().map(|(line, _)| line).filter(is_told) {
-        let details = line.object("message").object("details");
-        quoted.extend(quoted_calls(&details));
+        let message = line.object("message");
+        let details = message.object("details");
+        if message.name("toolName").is_some_and(|tool| tool.starts_with("sessions_")) {
+            quoted.extend(quoted_calls(&details));
+        }
         for result in details.objects("results") {
             let messages = result.list("messages");
             if !messages.is_empty() {
