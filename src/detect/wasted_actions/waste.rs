@@ -200,7 +200,7 @@ impl Waste {
         self.config.min_impact / if self.wasted() < MANY { 1.0 } else { 2.0 }
     }
 
-    /// Returns how many actions were wasted for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
+    /// Returns how many actions gained nothing for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
     /// …)`.
     fn told(&self, reason: WasteReason) -> String {
         let count = self.reasons.get(&reason).copied().unwrap_or(0);
@@ -229,7 +229,7 @@ impl Waste {
         };
         let tool = by_tool.first().filter(|most| most.tool != NO_CALL).map(|most| most.tool.clone());
         let message =
-            format!("{count} of {} actions were wasted: {}{most}", self.actions, reasons.join(", "));
+            format!("{count} of {} actions gained nothing: {}{most}", self.actions, reasons.join(", "));
         let evidence = WastedActionsEvidence {
             wasted: self.wasted(),
             actions: self.actions,
