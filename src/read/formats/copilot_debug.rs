@@ -1,15 +1,21 @@
 //! Debug logs of Copilot in VS Code (`debug-logs/<session>/main.jsonl`): an entry per line, written when it
-//! ends. A call is an entry with its result.
+//! ends. A call is an entry with its result. Its exported prompts (`*.chatreplay.json`) hold lists of such entries.
 
+use super::copilot_chat_log::{short, told};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
-    Definition { signature: &[Shape::Items(ENTRY)], reader: Reader::Document(read) };
+    Definition { signature: &[Shape::Items(ENTRY), Shape::Object(EXPORT)], reader: Reader::Document(read) };
 
 const ENTRY: Mark =
     All(&[Is(Kind::String, &["sid", "type"]), Is(Kind::Number, &["ts"]), Is(Kind::Object, &["attrs"])]);
 
+const EXPORT: Mark = Holds("prompts", &All(&[Has(&["prompt"]), Is(Kind::List, &["logs"])]));
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    if let Document::Object(export) = document {
+        return read_export(export, runs);
+    }
     let mut sessions = Recordings::of_agent("copilot-chat");
     let mut entries = fitting(&ENTRY, document.each(), "entries of other types", runs);
     entries.sort_by_key(|entry| entry.integer("ts"));
@@ -61,4 +67,41 @@ fn respond<'a>(attributes: &Members<'a>, run: &mut Recording<'a>) {
             run.say(Actor::Agent, text.map(TextCow::from));
         }
     }
+}
+
+fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("copilot-chat");
+    for prompt in export.objects("prompts") {
+        // The entries after an answer follow under the same prompt again.
+        if prompt.flag("hasSeen") != Some(true) {
+            run.turn(None);
+            run.say(Actor::User, prompt.text("prompt"));
+        }
+        for entry in prompt.objects("logs") {
+            match entry.name("kind").as_deref() {
+                Some("request") => {
+                    let request = entry.object("metadata");
+                    run.turn(request.time("startTime"));
+                    run.model(request.name("model"));
+                    run.spent(request.usage("usage"));
+                    run.say(Actor::Agent, lines(entry.object("response").list("message")));
+                }
+                Some("toolCall") => {
+                    let id = entry.name("id").map(|id| Cow::from(short(&id).to_owned()));
+                    let call = run.call(id, entry.name("tool"), entry.get("args"));
+                    run.lasted(call, entry.time("time"), None);
+                    let observed = lines(entry.list("response"));
+                    let outcome = observed.as_ref().map(|text| told(text.text()));
+                    run.answer_call(call, observed, outcome.unwrap_or(Outcome::UNMARKED));
+                }
+                Some("element") => {}
+                _ => run.pass_over("entries of other types", 1),
+            }
+        }
+    }
+    run.give(runs);
+}
+
+fn lines<'a>(parts: Vec<Raw<'a>>) -> Option<TextCow<'a>> {
+    wire::joined(parts.into_iter().filter_map(|part| part.string().map(TextCow::from)).collect())
 }
