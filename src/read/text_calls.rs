@@ -257,8 +257,17 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     answer.flatten().map_or(text, TextCow::from)
 }
 
-/// Prefixes of messages that Cline and Roo send in the user's role.
-const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
+/// Prefixes of messages that Cline, Roo and Codex send in the user's role.
+const NOTICES: [&str; 8] = [
+    "[ERROR] You did not use a tool in your previous response",
+    "[TASK RESUMPTION] ",
+    "# AGENTS.md instructions for ",
+    "<environment_context>",
+    "<user_instructions>",
+    "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+];
 
 /// Returns true if a user message was written by the harness and contains nothing from the user.
 pub(super) fn is_notice(text: Text<'_>) -> bool {

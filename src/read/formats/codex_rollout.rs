@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::chat_items::{self, Item};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
+use crate::read::text_calls;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
@@ -146,15 +147,18 @@ impl<'a> Session<'a> {
         let kind = item.name("type").unwrap_or_default();
         match (&*kind, Item::of(&kind)) {
             ("message", _) => {
+                let text = item.message("content");
                 let actor = match item.name("role").as_deref() {
                     Some("assistant") => Actor::Agent,
+                    Some("user") if text.as_ref().is_some_and(|text| text_calls::is_notice(text.text())) => {
+                        Actor::Environment
+                    }
                     Some("user") => Actor::User,
                     _ => Actor::System,
                 };
                 let is_own = actor == Actor::Agent;
                 let turn = if is_own { self.model_turn() } else { self.others_turn() };
                 self.said = if is_own { Some(turn) } else { self.said };
-                let text = item.message("content");
                 self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
             }
             ("reasoning", _) => _ = self.model_turn(),
