@@ -276,8 +276,9 @@ impl<'a> Conversation<'a> {
             Some(text) => {
                 let marked = element.outcome(text.text());
                 let (codex, observation) = codex_text::split(text_calls::unmarked(text));
-                let outcome = marked.or(codex).unwrap_or_else(|| {
-                    let failed = FAILURES.iter().any(|start| observation.text().starts_with(start));
+                let text = observation.text();
+                let outcome = marked.or(codex).or_else(|| exit_code(text)).unwrap_or_else(|| {
+                    let failed = FAILURES.iter().any(|start| text.starts_with(start));
                     if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
                 });
                 outcome.answer(Content::Present(observation))
@@ -305,4 +306,11 @@ impl<'a> Conversation<'a> {
         }
         self.assembler.answer(turn, id, answer);
     }
+}
+
+/// Returns the outcome in the last line of a text, if this is an exit code.
+fn exit_code(text: Text<'_>) -> Option<Outcome> {
+    let end = text.tail(32);
+    let (_, last) = end.rsplit_once('\n').unwrap_or(("", &end));
+    words::exit_line(last, "Exit code: ").map(Outcome::exit_code)
 }
