@@ -5,6 +5,8 @@
 //! checked as a whole. A specific format takes precedence over a generic one (chats). It is an error if two
 //! specific formats match.
 
+use std::borrow::Cow;
+
 use super::Format;
 use super::document::Document;
 use super::format::{Reader, RecordReader};
@@ -164,19 +166,31 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
 /// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// A column in the schema of a database whose rows the format `crush` reads.
-const CRUSH: &[u8] = b"parts TEXT";
+/// Parts of the schemas of databases whose rows are read, with the query that exports the rows.
+const EXPORTS: [(&str, &str); 3] = [
+    ("parts TEXT", "select * from messages order by created_at, rowid"),
+    ("event_data ", "select * from events order by timestamp, rowid"),
+    ("agno_sessions", "select * from agno_sessions"),
+];
+
+/// Describes a `SQLite` database and how to export it.
+fn database(bytes: &[u8]) -> Cow<'static, str> {
+    let has = |(part, _): &&(&str, &str)| memchr::memmem::find(bytes, part.as_bytes()).is_some();
+    EXPORTS.iter().find(has).map_or(
+        "the input is a SQLite database; export its sessions as JSON".into(),
+        |(_, query)| {
+            let how = format!("export its rows as JSON with `sqlite3 -json FILE '{query}'`");
+            format!("the input is a SQLite database; {how}").into()
+        },
+    )
+}
 
 /// Describes an input that is not UTF-8 text, by its first bytes.
-fn no_text(bytes: &[u8]) -> Option<&'static str> {
-    Some(match bytes {
-        _ if bytes.starts_with(SQLITE) => match memchr::memmem::find(bytes, CRUSH) {
-            Some(_) => {
-                "the input is a SQLite database; export its messages as JSON with \
-                 `sqlite3 -json FILE 'select * from messages order by created_at, rowid'`"
-            }
-            None => "the input is a SQLite database; export its sessions as JSON",
-        },
+fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
+    if bytes.starts_with(SQLITE) {
+        return Some(database(bytes));
+    }
+    let what = match bytes {
         [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
@@ -186,7 +200,8 @@ fn no_text(bytes: &[u8]) -> Option<&'static str> {
             "the input is not UTF-8; it may be UTF-16"
         }
         _ => return None,
-    })
+    };
+    Some(what.into())
 }
 
 /// Returns the error for an input that does not begin with a JSON value; `None` if it does.

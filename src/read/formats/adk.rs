@@ -1,5 +1,6 @@
 //! Sessions and evaluation sets of the Agent Development Kit (ADK): events that wrap contents of the Gemini
-//! API, and conversations with the tool uses of each invocation.
+//! API, and conversations with the tool uses of each invocation. Rows of its database hold each event as JSON in a
+//! string; the rows of several sessions may alternate.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -15,6 +16,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         ])),
         Shape::List(EVENT),
         Shape::Lines(All(&[EVENT, Has(&["content"])])),
+        Shape::Items(ROW),
     ],
     reader: Reader::Document(read),
 };
@@ -24,6 +26,7 @@ const EVENT: Mark = All(&[
     Any(&[Has(&["invocation_id"]), Has(&["invocationId"])]),
     Has(&["id"]),
 ]);
+const ROW: Mark = Is(Kind::String, &["app_name", "session_id", "event_data"]);
 const ID: Mark = Any(&[Has(&["eval_id"]), Has(&["evalId"])]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
@@ -34,10 +37,12 @@ fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
 
 const CASES: [&str; 2] = ["eval_cases", "evalCases"];
 const RESULTS: [&str; 2] = ["eval_case_results", "evalCaseResults"];
-const CONTENT: [&str; 2] = ["content", "content"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else {
+        if document.items().iter().any(|item| ROW.fits_value(*item)) {
+            return read_rows(document, runs);
+        }
         session(&Members::default(), document.items().to_vec(), None, runs);
         return;
     };
@@ -52,6 +57,17 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for case in items(either(members, RESULTS)) {
         result(&Members::from(case), domain, runs);
     }
+}
+
+fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) {
+    let rows = fitting(&ROW, document.each(), "items of other types", runs);
+    let events: Vec<_> = rows.iter().filter_map(|row| row.get("event_data").and_then(Raw::string)).collect();
+    let mut sessions: Ordered<_, Contents<'_>> = Ordered::default();
+    for (row, event) in rows.iter().zip(&events) {
+        let begin = |id: &Option<Cow<'_, str>>| begun(id.clone(), row.name("app_name"));
+        add(&members(json(event)), sessions.get(row.name("session_id"), begin));
+    }
+    sessions.into_values().for_each(|contents| contents.run.give(runs));
 }
 
 /// Reads the result of a case: the recorded session, or else its invocations.
@@ -74,30 +90,38 @@ fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
 }
 
 fn session(members: &Members<'_>, events: Vec<Raw<'_>>, reward: Option<f64>, runs: &mut Runs<'_>) {
-    let mut contents = Contents::of_agent("adk");
-    let name = |names: [&str; 2]| either(members, names).and_then(common::name);
-    contents.run.metadata.id = name(["id", "id"]).map(Cow::into_owned);
-    contents.run.metadata.domain = name(["app_name", "appName"]).map(|name| name.as_ref().into());
+    let domain = either(members, ["app_name", "appName"]).and_then(common::name);
+    let mut contents = begun(members.name("id"), domain);
     contents.run.reward = reward;
     for event in events {
-        let event = Members::from(event);
-        // The whole response follows its chunks.
-        if event.flag("partial") == Some(true) {
-            continue;
-        }
-        let time =
-            event.get("timestamp").and_then(|time| time::of_seconds(time).or_else(|| time::of_string(time)));
-        let role = if event.name("author").as_deref() == Some("user") { "user" } else { "model" };
-        contents.run.model(either(&event, ["model_version", "modelVersion"]).and_then(common::name));
-        let tokens = usage(either(&event, ["usage_metadata", "usageMetadata"])).filter(|_| role == "model");
-        contents.add_with(role, either(&event, CONTENT), time, tokens, None);
-        if let Some(code) = either(&event, ["error_code", "errorCode"]).and_then(common::name) {
-            contents.run.metadata.termination = Some(code.into_owned());
-            let message = either(&event, ["error_message", "errorMessage"]);
-            contents.run.say(Actor::Environment, message.and_then(words::message));
-        }
+        add(&Members::from(event), &mut contents);
     }
     contents.run.give(runs);
+}
+
+fn begun<'a>(id: Option<Cow<'_, str>>, domain: Option<Cow<'_, str>>) -> Contents<'a> {
+    let mut contents = Contents::of_agent("adk");
+    contents.run.metadata.id = id.map(Cow::into_owned);
+    contents.run.metadata.domain = domain.map(|name| name.as_ref().into());
+    contents
+}
+
+fn add<'a>(event: &Members<'a>, contents: &mut Contents<'a>) {
+    // The whole response follows its chunks.
+    if event.flag("partial") == Some(true) {
+        return;
+    }
+    let time =
+        event.get("timestamp").and_then(|time| time::of_seconds(time).or_else(|| time::of_string(time)));
+    let role = if event.name("author").as_deref() == Some("user") { "user" } else { "model" };
+    contents.run.model(either(event, ["model_version", "modelVersion"]).and_then(common::name));
+    let tokens = usage(either(event, ["usage_metadata", "usageMetadata"])).filter(|_| role == "model");
+    contents.add_with(role, event.present("content"), time, tokens, None);
+    if let Some(code) = either(event, ["error_code", "errorCode"]).and_then(common::name) {
+        contents.run.metadata.termination = Some(code.into_owned());
+        let message = either(event, ["error_message", "errorMessage"]);
+        contents.run.say(Actor::Environment, message.and_then(words::message));
+    }
 }
 
 /// Reads a conversation, invocation by invocation.

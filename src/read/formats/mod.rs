@@ -9,6 +9,7 @@ pub(super) mod adk;
 pub(super) mod agent_data;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
+pub(super) mod agno;
 pub(super) mod ai_sdk;
 pub(super) mod amazon_q;
 pub(super) mod antigravity;
@@ -176,6 +177,7 @@ super::format::formats! {
     AmazonQ => amazon_q, "amazon-q", "Amazon Q Developer CLI conversations";
     Continue => continue_dev, "continue", "Continue sessions";
     Qodo => qodo, "qodo", "histories of Qodo in editors";
+    Agno => agno, "agno", "rows of the sessions table of Agno";
     Moatless => moatless, "moatless", "Moatless trajectories and search trees";
     MlFlow => mlflow, "mlflow", "MLflow traces";
     Bedrock => bedrock, "bedrock",
