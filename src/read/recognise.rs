@@ -167,10 +167,11 @@ fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Parts of the schemas of databases whose rows are read, with the query that exports the rows.
-const EXPORTS: [(&str, &str); 3] = [
+const EXPORTS: [(&str, &str); 4] = [
     ("parts TEXT", "select * from messages order by created_at, rowid"),
     ("event_data ", "select * from events order by timestamp, rowid"),
     ("agno_sessions", "select * from agno_sessions"),
+    ("message_data TEXT", "select * from agent_messages order by id"),
 ];
 
 /// Describes a `SQLite` database and how to export it.

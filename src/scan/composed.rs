@@ -1,7 +1,8 @@
-//! Directories that hold one run in many files: OpenHands writes a file for each event, OpenCode one for each
-//! message and one for each part of a message. Such a run is read as one input that is composed of its files.
+//! Directories that hold one run in many files: OpenHands writes a file for each event, Strands one for each message,
+//! OpenCode one for each message and one for each part of a message. Such a run is read as one input that is composed
+//! of its files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -70,11 +71,24 @@ fn above(path: &Path, levels: usize) -> &Path {
     path.ancestors().nth(levels).unwrap_or(Path::new(""))
 }
 
-/// Returns the number of an event file: 40 for `events/40.json` and for `events/event-00040-<id>.json`.
-fn event_number(path: &Path) -> Option<u64> {
+/// Returns the number of an event or message file: 40 for `events/40.json`, for `events/event-00040-<id>.json`, and for
+/// `agent_<id>/messages/message_40.json`.
+fn number(path: &Path) -> Option<u64> {
     let stem = name(path).split('.').next()?;
-    let digits = stem.strip_prefix("event-").map_or(stem, |rest| rest.split('-').next().unwrap_or_default());
-    (name(above(path, 1)) == "events").then(|| digits.parse().ok())?
+    let digits = match name(above(path, 1)) {
+        "events" => stem.strip_prefix("event-").map_or(Some(stem), |rest| rest.split('-').next()),
+        "messages" if name(above(path, 2)).starts_with("agent_") => stem.strip_prefix("message_"),
+        _ => None,
+    };
+    digits?.parse().ok()
+}
+
+/// Returns the files that describe the run whose events or messages are in a folder.
+fn descriptions(folder: &Path) -> Vec<PathBuf> {
+    match name(folder) {
+        "messages" => vec![above(folder, 3).join("session.json"), above(folder, 1).join("agent.json")],
+        _ => vec![above(folder, 1).join("base_state.json")],
+    }
 }
 
 /// The role of a file in an OpenCode store, with the id of its session (for a part, of its message).
@@ -104,30 +118,35 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     let mut events: BTreeMap<PathBuf, Vec<(u64, FoundFile)>> = BTreeMap::new();
     let mut stores: BTreeMap<PathBuf, Store> = BTreeMap::new();
     for file in files {
-        let number = event_number(&file.path).filter(|_| file.is_regular);
+        let number = number(&file.path).filter(|_| file.is_regular);
         match (number, stored(&file.path)) {
             (Some(number), _) => events.entry(above(&file.path, 1).into()).or_default().push((number, file)),
             (None, Some((root, kind))) => stores.entry(root).or_default().add(kind, file),
             (None, None) => drop(rest.insert(file.path.clone(), file)),
         }
     }
+    let mut used = BTreeSet::new();
     for (folder, mut files) in events {
         files.sort_by(|(one, first), (other, second)| {
             one.cmp(other).then_with(|| first.path.cmp(&second.path))
         });
         let mut files: Vec<_> = files.into_iter().map(|(_, file)| file).collect();
         if files.len() > 1 {
-            let session = above(&folder, 1);
             // The event cache holds pages of the same events.
-            let cache = session.join("event_cache");
+            let cache = above(&folder, 1).join("event_cache");
             rest.retain(|path, _| above(path, 1) != cache);
-            files.splice(0..0, rest.remove(&session.join("base_state.json")));
+            // Several agents may share the description of their session.
+            let first: Vec<_> =
+                descriptions(&folder).iter().filter_map(|path| rest.get(path).cloned()).collect();
+            used.extend(first.iter().map(|file| file.path.clone()));
+            files.splice(0..0, first);
             let lines = files.into_iter().flat_map(|file| [Part::File(file), Part::Text("\n".to_owned())]);
             rest.insert(folder.clone(), composed(folder, lines));
         } else {
             rest.extend(files.into_iter().map(|file| (file.path.clone(), file)));
         }
     }
+    rest.retain(|path, _| !used.contains(path));
     for store in stores.into_values() {
         rest.extend(store.join().into_iter().map(|file| (file.path.clone(), file)));
     }

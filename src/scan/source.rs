@@ -102,6 +102,7 @@ impl SharedHeader {
 }
 
 /// Facts about a file before it is opened.
+#[derive(Clone)]
 pub(super) struct FoundFile {
     /// The path, with links unresolved.
     pub(super) path: PathBuf,

@@ -75,14 +75,10 @@ fn a_run_in_many_files_is_read_as_one() {
         "v1/events/event-00001-a.json",
         r#"{"id": "a", "kind": "AgentErrorEvent", "source": "agent", "tool_name": "look", "tool_call_id": "c", "error": "no"}"#,
     );
-    let message = |id: &str, role: &str| {
-        folder.write(
-            &format!("storage/message/ses_1/{id}.json"),
-            format!(r#"{{"id": "{id}", "role": "{role}"}}"#),
-        );
-    };
-    message("msg_1", "user");
-    message("msg_2", "assistant");
+    for (id, role) in [("msg_1", "user"), ("msg_2", "assistant")] {
+        let message = format!(r#"{{"id": "{id}", "role": "{role}"}}"#);
+        folder.write(&format!("storage/message/ses_1/{id}.json"), message);
+    }
     folder.write("storage/session/global/ses_1.json", r#"{"id": "ses_1", "title": "t"}"#);
     folder.write("storage/part/msg_1/prt_1.json", r#"{"type": "text", "text": "look"}"#);
     folder.write("storage/part/msg_2/prt_2.json", r#"{"type": "text", "text": "I look"}"#);
@@ -90,9 +86,15 @@ fn a_run_in_many_files_is_read_as_one() {
         "storage/part/msg_2/prt_3.json",
         r#"{"type": "tool", "tool": "look", "callID": "c", "state": {"status": "error", "error": "no"}}"#,
     );
+    for (place, line) in include_str!("../formats/strands/messages.jsonl").lines().enumerate() {
+        let message = || format!("messages/message_{}", 7 + place);
+        let name = ["../../session", "agent"].get(place).map_or_else(message, ToString::to_string);
+        folder.write(&format!("s/a/agent_a/{name}.json"), line);
+    }
     for options in [threads(1), threads(2), ScanOptions { whole_file_limit: 0, ..threads(2) }] {
         let files = scanner(options).collect(std::slice::from_ref(&folder.0)).unwrap();
-        assert_eq!(names(&files, &folder), ["storage/session/global/ses_1.json", "v0/events", "v1/events"]);
+        let paths = ["s/a/agent_a/messages", "storage/session/global/ses_1.json", "v0/events", "v1/events"];
+        assert_eq!(names(&files, &folder), paths);
         let found: Vec<_> = files
             .iter()
             .map(|file| {
@@ -102,14 +104,14 @@ fn a_run_in_many_files_is_read_as_one() {
             })
             .collect();
         let expected = [
+            (Format::Strands, "s/clerk"),
             (Format::OpenCode, "ses_1"),
             (Format::OpenHands, "events#0"),
             (Format::OpenHandsSdk, "conversation"),
-        ];
-        let expected = expected
-            .map(|(format, id)| (Some(format), 1, id.to_owned(), 1, wrongturn::trace::Unpaired::default()));
+        ]
+        .map(|(format, id)| (Some(format), 1, id.to_owned(), 1, wrongturn::trace::Unpaired::default()));
         assert_eq!(found, expected);
-        assert_eq!(files[2].traces[0].metadata.model.as_deref(), Some("m"));
+        assert_eq!(files[3].traces[0].metadata.model.as_deref(), Some("m"));
     }
     // A single event is read as a file.
     let files = scan(&[folder.path("v0/events/2.json")]);

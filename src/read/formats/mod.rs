@@ -89,6 +89,7 @@ pub(super) mod qodo;
 pub(super) mod qwen;
 pub(super) mod recorded;
 pub(super) mod smolagents;
+pub(super) mod strands;
 pub(super) mod swe_agent;
 pub(super) mod tau2;
 pub(super) mod tau2_messages;
@@ -178,6 +179,7 @@ super::format::formats! {
     Continue => continue_dev, "continue", "Continue sessions";
     Qodo => qodo, "qodo", "histories of Qodo in editors";
     Agno => agno, "agno", "rows of the sessions table of Agno";
+    Strands => strands, "strands", "sessions of Strands Agents";
     Moatless => moatless, "moatless", "Moatless trajectories and search trees";
     MlFlow => mlflow, "mlflow", "MLflow traces";
     Bedrock => bedrock, "bedrock",

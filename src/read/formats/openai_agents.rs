@@ -1,16 +1,26 @@
-//! OpenAI Agents SDK: exported traces and their spans. A function span is a call with its result.
+//! OpenAI Agents SDK: exported traces and their spans, where a function span is a call with its result, and rows of the
+//! messages table of a session, each with an item of the Responses API as JSON in a string.
 
+use super::chat::Form;
+use super::chat_messages::Conversation;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
-    Definition { signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN]))], reader: Reader::Document(read) };
+pub(in crate::read) const FORMAT: Definition = Definition {
+    signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN])), Shape::Items(ROW)],
+    reader: Reader::Fallible(read),
+};
 
 const TRACE: Mark = All(&[Says("object", &["trace"]), Has(&["workflow_name"])]);
 const SPAN: Mark = All(&[Says("object", &["trace.span"]), Is(Kind::Object, &["span_data"])]);
 
+const ROW: Mark = Is(Kind::String, &["session_id", "message_data"]);
+
 const LISTS: [&str; 2] = ["data", "spans"];
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    if document.items().iter().any(|item| ROW.fits_value(*item)) {
+        return read_rows(document, runs);
+    }
     let mut traces = Recordings::of_agent("openai-agents");
     let mut spans = Vec::new();
     let named = match document {
@@ -68,4 +78,30 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
     }
     traces.give(runs);
+    Ok(())
+}
+
+fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let rows = fitting(&ROW, document.each(), "rows of other types", runs);
+    let items: Vec<_> = rows.iter().filter_map(|row| row.get("message_data").and_then(Raw::string)).collect();
+    let mut sessions: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
+    let mut others = 0;
+    for (row, item) in rows.iter().zip(&items) {
+        let (_, chat) = sessions.get(row.name("session_id"), |id| {
+            let id = id.clone().map(Cow::into_owned);
+            let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
+            (metadata, Conversation::new(Form::Items))
+        });
+        let is_read = match json(item) {
+            Some(item) => chat.element(&mut item.json())?,
+            None => false,
+        };
+        others += u64::from(!is_read);
+    }
+    for (metadata, mut chat) in sessions.into_values() {
+        others += chat.unknown();
+        runs.give_unrouted(&mut chat.assembler, metadata, None);
+    }
+    runs.pass_over("rows that are not items", others);
+    Ok(())
 }

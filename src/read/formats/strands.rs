@@ -1,0 +1,38 @@
+//! Sessions of Strands Agents: the messages of one agent, each with an id and a time, after the descriptions of the
+//! session and of the agent.
+
+use super::chat::Form;
+use super::chat_messages::Conversation;
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(MESSAGE)], reader: Reader::Fallible(read) };
+
+const MESSAGE: Mark =
+    All(&[Has(&["message_id", "redact_message"]), In("message", &Has(&["role", "content"]))]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut chat = Conversation::new(Form::Messages);
+    let (mut session, mut agent, mut others) = (None, None, 0);
+    for element in document.each() {
+        if MESSAGE.fits(&element) {
+            // The replacement of a message that a guardrail has removed.
+            let message = element.present("redact_message").or_else(|| element.get("message"));
+            let Some(message) = message else { continue };
+            others += u64::from(!chat.element(&mut message.json())?);
+        } else if element.has("session_type") || element.has("state") {
+            session = session.or_else(|| element.name("session_id"));
+            agent = agent.or_else(|| element.name("agent_id"));
+        } else {
+            others += 1;
+        }
+    }
+    runs.pass_over("elements that are not messages", others + chat.unknown());
+    let id = session.map(|session| match agent {
+        Some(agent) => format!("{session}/{agent}"),
+        None => session.into_owned(),
+    });
+    let metadata = Metadata { id, agent: Some("strands".into()), ..Metadata::default() };
+    runs.give_unrouted(&mut chat.assembler, metadata, None);
+    Ok(())
+}
