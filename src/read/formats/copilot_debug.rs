@@ -102,6 +102,6 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-fn lines<'a>(parts: Vec<Raw<'a>>) -> Option<TextCow<'a>> {
+fn lines(parts: Vec<Raw<'_>>) -> Option<TextCow<'_>> {
     wire::joined(parts.into_iter().filter_map(|part| part.string().map(TextCow::from)).collect())
 }
