@@ -54,14 +54,15 @@ fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Run
     }
 }
 
-/// Number of lines that are checked for a session.
+/// The maximum number of lines that are read before an input counts as no session.
 const ASKED: usize = 16;
 
 /// Finds the session format of lines: the one that claims the first line that any format claims.
 #[derive(Debug, Default)]
 pub(super) struct Finder {
-    /// Numbers of bytes and lines that were checked.
+    /// The number of bytes that were checked.
     bytes: usize,
+    /// The number of lines that were checked.
     lines: usize,
 }
 

@@ -265,8 +265,8 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 /// The formats that record a message several times. Their readers use one copy and do not check the others.
-const REPEATING: [Format; 5] =
-    [Format::Langfuse, Format::LlmCalls, Format::Mastra, Format::Pi, Format::TraeAgent];
+const REPEATING: [Format; 6] =
+    [Format::CopilotDebug, Format::Langfuse, Format::LlmCalls, Format::Mastra, Format::Pi, Format::TraeAgent];
 
 #[test]
 fn a_number_among_messages_steps_or_events_is_reported() {

@@ -21,7 +21,7 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
 
-/// Returns the first missing input.
+/// Returns which input the episode lacks, the first if there are several.
 fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str> {
     let steps = &episode.trajectory;
     if episode.milestones.is_empty() {

@@ -9,7 +9,7 @@ use super::super::read::Record;
 use super::compare::FRESH;
 use crate::stats::{Interval, float, mean, wilson};
 
-/// Tolerance for a full reward.
+/// A reward within this distance of 1 is full.
 const WHOLE: f64 = 1e-6;
 
 /// A trial from a fresh start or in recovery, for [`compare`](super::compare()).
@@ -44,7 +44,7 @@ impl Record for ComparedTrial {
 }
 
 impl ComparedTrial {
-    /// Returns the context, with the model of the failed trial if it is known. A fresh start follows no trial.
+    /// Returns the context, with the model of the failed trial if there was one and it is known.
     pub(super) fn condition(&self) -> Cow<'_, str> {
         self.source
             .as_ref()
@@ -58,7 +58,7 @@ impl ComparedTrial {
         self.scored == Some(false)
     }
 
-    /// Returns true if the trial counts as resolved.
+    /// Returns true if the trial was scored and is resolved.
     pub(super) fn counts(&self) -> bool {
         self.resolved && !self.is_unscored()
     }

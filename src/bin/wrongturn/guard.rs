@@ -23,7 +23,7 @@ use crate::common::{self, FAILED, Failure, output::at};
 #[command(after_help = common::notes_with(
     "the JSON of a hook on standard input, and the session file that it names.",
     "the answer to the hook, or with --install the settings, on standard output.",
-    "Exit status: 0; 1 if a hook or its state cannot be read, which lets the call pass; 2 usage error.",
+    "Exit status: 0; 1 usage error, or the hook or its state cannot be read. Status 1 lets the call pass.",
     "wrongturn guard --install claude-code",
 ))]
 pub(crate) struct Arguments {
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
 /// Prints the findings of a session while it grows.
 #[derive(Parser)]
 #[command(after_help = common::notes_with(
-    "a session file of any format with one event per line, or a session on standard input.",
+    "a session file, or a session on standard input. One in a format with an event per line is read while it grows.",
     "a line per finding, as it is confirmed: id, steps, message. Findings that only the end of a run confirms, \
      such as those of tool_error_recovery, are left to `check`.",
     "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",

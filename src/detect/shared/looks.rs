@@ -1,4 +1,5 @@
-//! Looks that bring nothing new: they resemble an earlier look, and all they show has been shown before.
+//! Finds looks that bring nothing new. A look is a call that only reads. It brings nothing new if it resembles an earlier
+//! look and all that it shows has been shown before.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,7 +35,8 @@ impl Looks {
     /// The longest answer, in bytes, whose lines are remembered.
     const LONGEST: usize = 16_384;
 
-    /// Records a look, and returns whether it resembles earlier ones and shows nothing that they did not.
+    /// Records a look, and returns whether it brings nothing new: its answer says so, or it resembles earlier looks and
+    /// shows no new line or next to nothing.
     pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
         let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
         let call = &attempt.call.call;
@@ -63,8 +65,8 @@ impl Looks {
             _ => {
                 let text = answer.to_str();
                 let mut told = lines(&text).filter(|line| line.len() >= 3);
-                // That a search finds nothing is news the first time, even if the command supplies the words for it:
-                // `grep … || echo none`.
+                // The first empty result of a search is new, even if the command itself prints the words for it, as
+                // `grep … || echo none` does.
                 let says_something =
                     lines(&text).any(|line| line.len() >= 3 && !call.text.contains(&line.to_lowercase()));
                 let known: DigestSet =
@@ -133,8 +135,7 @@ impl Bigrams {
         Self(words.take(Self::MOST).map(pair).collect())
     }
 
-    /// Returns the share of pairs that both texts have, of those that either has (Jaccard): 0 to 1; 1 if both are
-    /// empty.
+    /// Returns the Jaccard similarity of the pairs of both texts: 0 to 1, and 1 if neither has a pair.
     #[expect(clippy::cast_precision_loss, reason = "at most 2,000 words")]
     fn likeness(&self, other: &Self) -> f64 {
         let both = self.0.intersection(&other.0).count();

@@ -5,19 +5,23 @@ use super::chat::Form;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Each(All(&[
-        Has(&["runs"]),
-        Is(Kind::String, &["session_id"]),
-        Says("session_type", &["agent", "team", "workflow"]),
-    ]))],
-    reader: Reader::Fallible(read),
-};
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Fallible(read) };
+
+const SESSION: Mark = All(&[
+    Has(&["runs"]),
+    Is(Kind::String, &["session_id"]),
+    Says("session_type", &["agent", "team", "workflow"]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    for row in document.each() {
-        let text = row.get("runs").map(decoded).unwrap_or_default();
-        session(row.name("session_id"), items(json(&text)), runs)?;
+    for row in fitting(&SESSION, document.each(), "rows of other types", runs) {
+        let Some(held) = row.present("runs") else { continue };
+        let text = decoded(held);
+        match json(&text).and_then(Raw::items) {
+            Some(all) => session(row.name("session_id"), all, runs)?,
+            None => runs.pass_over("sessions without a list of runs", 1),
+        }
     }
     Ok(())
 }
@@ -33,7 +37,8 @@ fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> 
     let id = id.map(Cow::into_owned);
     let mut chats: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
     let mut others = 0;
-    for run in all.into_iter().map(Members::from) {
+    let all = all.into_iter().map(Members::from);
+    for run in fitting(&Is(Kind::List, &["messages"]), all, "runs without messages", runs) {
         let member = run.present("parent_run_id").and_then(|_| run.name("agent_id"));
         let name = member.map(|member| format!("{}/{member}", id.as_deref().unwrap_or_default()));
         let (metadata, chat) = chats.get(name, |name| {
@@ -45,12 +50,14 @@ fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> 
         metadata.model = metadata.model.take().or(run.name("model").map(|model| model.as_ref().into()));
         metadata.termination = run.name("status").filter(|status| status != "COMPLETED").map(Cow::into_owned);
         let is_first = chat.elements() == 0;
-        for message in run.objects("messages") {
+        for message in run.list("messages") {
+            let look = Members::from(message);
             // Each run repeats the instructions, and may repeat messages of the runs before it.
-            let is_again = !is_first && message.name("role").as_deref() == Some("system")
-                || message.flag("from_history") == Some(true);
-            if let Some(message) = message.whole().filter(|_| !is_again) {
-                others += u64::from(!chat.element(&mut message.json())?);
+            let is_again = !is_first && look.name("role").as_deref() == Some("system")
+                || look.flag("from_history") == Some(true);
+            if !is_again {
+                let is_object = message.kind() == Kind::Object;
+                others += u64::from(!is_object || !chat.element(&mut message.json())?);
             }
         }
     }

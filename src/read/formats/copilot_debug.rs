@@ -10,7 +10,8 @@ pub(in crate::read) const FORMAT: Definition =
 const ENTRY: Mark =
     All(&[Is(Kind::String, &["sid", "type"]), Is(Kind::Number, &["ts"]), Is(Kind::Object, &["attrs"])]);
 
-const EXPORT: Mark = Holds("prompts", &All(&[Has(&["prompt"]), Is(Kind::List, &["logs"])]));
+const EXPORT: Mark = Holds("prompts", &PROMPT);
+const PROMPT: Mark = All(&[Has(&["prompt"]), Is(Kind::List, &["logs"])]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     if let Document::Object(export) = document {
@@ -71,13 +72,14 @@ fn respond<'a>(attributes: &Members<'a>, run: &mut Recording<'a>) {
 
 fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("copilot-chat");
-    for prompt in export.objects("prompts") {
+    let prompts = export.list("prompts").into_iter().map(Members::from);
+    for prompt in fitting(&PROMPT, prompts, "prompts of other types", runs) {
         // The entries after an answer follow under the same prompt again.
         if prompt.flag("hasSeen") != Some(true) {
             run.turn(None);
             run.say(Actor::User, prompt.text("prompt"));
         }
-        for entry in prompt.objects("logs") {
+        for entry in prompt.list("logs").into_iter().map(Members::from) {
             match entry.name("kind").as_deref() {
                 Some("request") => {
                     let request = entry.object("metadata");

@@ -1,4 +1,4 @@
-//! Qwen Code sessions: one content of the Gemini API per line, with a record of the outcome next to each
+//! Qwen Code sessions: one `Content` of the Gemini API per line, with a record of the outcome next to each
 //! tool response.
 
 use super::gemini_contents::{Contents, usage};
@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         });
         let is_agent = line.name("type").as_deref() == Some("assistant");
         let time = line.get("timestamp").and_then(time::of_string);
-        // A recorded success does not count: the text of the call may have a nonzero exit code.
+        // A recorded success does not count: the text of the result may report a nonzero exit code.
         let outcome =
             line.object("toolCallResult").outcome("status").filter(|known| known.status != Status::Ok);
         let role = if is_agent { "model" } else { "user" };

@@ -57,7 +57,7 @@ impl Groups {
         group.flagged += u64::from(is_flagged);
     }
 
-    /// Renders a paragraph for each group, in descending order of the share of flagged runs.
+    /// Renders a line for each group, in descending order of the share of flagged runs.
     pub(crate) fn render(&self) -> String {
         let mut groups: Vec<(&String, &Group)> = self.groups.iter().collect();
         // Cross-multiplication compares the shares exactly.

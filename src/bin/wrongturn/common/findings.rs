@@ -113,7 +113,7 @@ fn totals(part: &ScanPart, width: usize) -> String {
     text += &if fired.is_empty() { ".".to_owned() } else { format!(": {fired}.") };
     let (inside, all) = part.summary.steps();
     text += &match inside {
-        0 => format!(" {} {}.", if runs == 1 { "It has" } else { "They have" }, counted(all, "step")),
+        0 => format!(" {} {}.", if runs == 1 { "It has" } else { "The runs have" }, counted(all, "step")),
         _ => format!(" Findings span {} of all steps.", percent(inside, all)),
     };
     if part.summary.has_other_models() {

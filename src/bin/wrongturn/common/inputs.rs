@@ -36,7 +36,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Records an event about a file. Runs are ignored.
+    /// Records an event about a file, and ignores events about runs.
     pub(crate) fn take<T>(&mut self, event: &ScanEvent<T>) {
         match event {
             ScanEvent::Error(error) => {
@@ -78,7 +78,7 @@ impl Inputs {
     }
 }
 
-/// The inputs of merged states.
+/// Makes the inputs from the files that merged states report.
 impl From<Files> for Inputs {
     fn from(files: Files) -> Self {
         Self { files, ..Self::default() }

@@ -7,7 +7,7 @@ use wrongturn::benchmarks::{Lines, Record, read_lines};
 use super::inputs::Faults;
 use super::{Failure, Unread, output};
 
-/// Returns the records of a file, one per line.
+/// Reads a file that holds one record per line.
 pub(crate) fn lines<T: Record>(path: &Path) -> Result<Lines<T>, Failure> {
     Ok(read_lines(&output::read(path)?))
 }
