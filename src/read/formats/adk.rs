@@ -61,11 +61,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) {
     let rows = fitting(&ROW, document.each(), "items of other types", runs);
-    let events: Vec<_> = rows.iter().filter_map(|row| row.get("event_data").and_then(Raw::string)).collect();
+    let events: Vec<_> = rows.iter().map(|row| row.get("event_data").and_then(Raw::string)).collect();
     let mut sessions: Ordered<_, Contents<'_>> = Ordered::default();
     for (row, event) in rows.iter().zip(&events) {
         let begin = |id: &Option<Cow<'_, str>>| begun(id.clone(), row.name("app_name"));
-        add(&members(json(event)), sessions.get(row.name("session_id"), begin));
+        let event = event.as_deref().and_then(json).map(Members::from);
+        match event.filter(|event| event.has("author")) {
+            Some(event) => add(&event, sessions.get(row.name("session_id"), begin)),
+            None => runs.pass_over("rows without an event", 1),
+        }
     }
     sessions.into_values().for_each(|contents| contents.run.give(runs));
 }

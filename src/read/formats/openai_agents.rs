@@ -83,7 +83,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let rows = fitting(&ROW, document.each(), "rows of other types", runs);
-    let items: Vec<_> = rows.iter().filter_map(|row| row.get("message_data").and_then(Raw::string)).collect();
+    let items: Vec<_> = rows.iter().map(|row| row.get("message_data").and_then(Raw::string)).collect();
     let mut sessions: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
     let mut others = 0;
     for (row, item) in rows.iter().zip(&items) {
@@ -92,7 +92,7 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
             (metadata, Conversation::new(Form::Items))
         });
-        let is_read = match json(item) {
+        let is_read = match item.as_deref().and_then(json) {
             Some(item) => chat.element(&mut item.json())?,
             None => false,
         };
