@@ -257,10 +257,11 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     answer.flatten().map_or(text, TextCow::from)
 }
 
-/// Prefixes of messages that Cline, Roo and Codex send in the user's role.
-const NOTICES: [&str; 8] = [
-    "[ERROR] You did not use a tool in your previous response",
-    "[TASK RESUMPTION] ",
+/// Prefixes of messages that Cline and Roo send in the user's role.
+const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
+
+/// Prefixes of messages that Codex sends in the user's role. They end with a tag.
+const OF_CODEX: [&str; 6] = [
     "# AGENTS.md instructions for ",
     "<environment_context>",
     "<user_instructions>",
@@ -272,7 +273,9 @@ const NOTICES: [&str; 8] = [
 /// Returns true if a user message was written by the harness and contains nothing from the user.
 pub(super) fn is_notice(text: Text<'_>) -> bool {
     let has_words = |text: &str| ["<user_message>", "<feedback>"].iter().any(|tag| text.contains(tag));
-    NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
+    let is_of_codex = OF_CODEX.iter().any(|start| text.starts_with(start));
+    is_of_codex && text.to_str().trim_end().ends_with('>')
+        || NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
 }
 
 /// Prefixes of texts that report a failure.

@@ -72,12 +72,18 @@ fn above(path: &Path, levels: usize) -> &Path {
 }
 
 /// Returns the number of an event or message file: 40 for `events/40.json`, for `events/event-00040-<id>.json`, and for
-/// `agent_<id>/messages/message_40.json`.
+/// `session_<id>/agents/agent_<id>/messages/message_40.json`.
 fn number(path: &Path) -> Option<u64> {
     let stem = name(path).split('.').next()?;
     let digits = match name(above(path, 1)) {
         "events" => stem.strip_prefix("event-").map_or(Some(stem), |rest| rest.split('-').next()),
-        "messages" if name(above(path, 2)).starts_with("agent_") => stem.strip_prefix("message_"),
+        "messages" => {
+            let is_layout = name(above(path, 4)).starts_with("session_")
+                && name(above(path, 3)) == "agents"
+                && name(above(path, 2)).starts_with("agent_");
+            let is_json = name(path).split('.').nth(1) == Some("json");
+            stem.strip_prefix("message_").filter(|_| is_layout && is_json)
+        }
         _ => None,
     };
     digits?.parse().ok()

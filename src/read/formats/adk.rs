@@ -40,7 +40,8 @@ const RESULTS: [&str; 2] = ["eval_case_results", "evalCaseResults"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let Document::Object(members) = document else {
-        if document.items().iter().any(|item| ROW.fits_value(*item)) {
+        let are_rows = |item: &Raw<'_>| ROW.fits_value(*item) && !EVENT.fits_value(*item);
+        if document.items().iter().take(words::DECISIVE_ITEMS).all(are_rows) {
             return read_rows(document, runs);
         }
         session(&Members::default(), document.items().to_vec(), None, runs);
@@ -64,10 +65,12 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) {
     let events: Vec<_> = rows.iter().map(|row| row.get("event_data").and_then(Raw::string)).collect();
     let mut sessions: Ordered<_, Contents<'_>> = Ordered::default();
     for (row, event) in rows.iter().zip(&events) {
-        let begin = |id: &Option<Cow<'_, str>>| begun(id.clone(), row.name("app_name"));
+        // Sessions of different users or apps may have the same id.
+        let key = ["session_id", "app_name", "user_id"].map(|key| row.name(key));
+        let begin = |[id, app, _]: &[Option<Cow<'_, str>>; 3]| begun(id.clone(), app.clone());
         let event = event.as_deref().and_then(json).map(Members::from);
-        match event.filter(|event| event.has("author")) {
-            Some(event) => add(&event, sessions.get(row.name("session_id"), begin)),
+        match event.filter(|event| event.is("author", Kind::String)) {
+            Some(event) => add(&event, sessions.get(key, begin)),
             None => runs.pass_over("rows without an event", 1),
         }
     }

@@ -9,7 +9,8 @@ pub(in crate::read) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Fallible(read) };
 
 const SESSION: Mark = All(&[
-    Has(&["runs"]),
+    Any(&[Is(Kind::String, &["runs"]), Is(Kind::List, &["runs"]), Is(Kind::Null, &["runs"])]),
+    Not(&Has(&["messages"])),
     Is(Kind::String, &["session_id"]),
     Says("session_type", &["agent", "team", "workflow"]),
 ]);
@@ -39,7 +40,8 @@ fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> 
     let mut others = 0;
     let all = all.into_iter().map(Members::from);
     for run in fitting(&Is(Kind::List, &["messages"]), all, "runs without messages", runs) {
-        let member = run.present("parent_run_id").and_then(|_| run.name("agent_id"));
+        let member =
+            run.present("parent_run_id").and_then(|_| run.name("agent_id").or_else(|| run.name("team_id")));
         let name = member.map(|member| format!("{}/{member}", id.as_deref().unwrap_or_default()));
         let (metadata, chat) = chats.get(name, |name| {
             let parent = id.clone().filter(|_| name.is_some());

@@ -277,9 +277,10 @@ impl<'a> Conversation<'a> {
                 let marked = element.outcome(text.text());
                 let (codex, observation) = codex_text::split(text_calls::unmarked(text));
                 let text = observation.text();
-                let outcome = marked.or(codex).or_else(|| exit_code(text)).unwrap_or_else(|| {
+                let outcome = marked.or(codex).unwrap_or_else(|| {
                     let failed = FAILURES.iter().any(|start| text.starts_with(start));
-                    if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
+                    let by_text = failed.then_some(Outcome::error(Provenance::Text));
+                    by_text.or_else(|| exit_code(text)).unwrap_or(Outcome::UNMARKED)
                 });
                 outcome.answer(Content::Present(observation))
             }
@@ -311,6 +312,7 @@ impl<'a> Conversation<'a> {
 /// Returns the outcome in the last line of a text, if this is an exit code.
 fn exit_code(text: Text<'_>) -> Option<Outcome> {
     let end = text.tail(32);
-    let (_, last) = end.rsplit_once('\n').unwrap_or(("", &end));
+    let end = end.trim_end();
+    let (_, last) = end.rsplit_once('\n').unwrap_or(("", end));
     words::exit_line(last, "Exit code: ").map(Outcome::exit_code)
 }

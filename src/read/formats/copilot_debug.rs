@@ -10,7 +10,8 @@ pub(in crate::read) const FORMAT: Definition =
 const ENTRY: Mark =
     All(&[Is(Kind::String, &["sid", "type"]), Is(Kind::Number, &["ts"]), Is(Kind::Object, &["attrs"])]);
 
-const EXPORT: Mark = Holds("prompts", &PROMPT);
+const EXPORT: Mark = Holds("prompts", &All(&[PROMPT, Holds("logs", &LOGGED)]));
+const LOGGED: Mark = Says("kind", &["element", "request", "toolCall", "error"]);
 const PROMPT: Mark = All(&[Has(&["prompt"]), Is(Kind::List, &["logs"])]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
@@ -74,7 +75,7 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("copilot-chat");
     let prompts = export.list("prompts").into_iter().map(Members::from);
     for prompt in fitting(&PROMPT, prompts, "prompts of other types", runs) {
-        // The entries after an answer follow under the same prompt again.
+        // A prompt that was seen before only continues; its text is not repeated.
         if prompt.flag("hasSeen") != Some(true) {
             run.turn(None);
             run.say(Actor::User, prompt.text("prompt"));
@@ -86,15 +87,17 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
                     run.turn(request.time("startTime"));
                     run.model(request.name("model"));
                     run.spent(request.usage("usage"));
-                    run.say(Actor::Agent, lines(entry.object("response").list("message")));
+                    run.say(Actor::Agent, entry.object("response").get("message").and_then(lines));
                 }
                 Some("toolCall") => {
                     let id = entry.name("id").map(|id| Cow::from(short(&id).to_owned()));
                     let call = run.call(id, entry.name("tool"), entry.get("args"));
                     run.lasted(call, entry.time("time"), None);
-                    let observed = lines(entry.list("response"));
-                    let outcome = observed.as_ref().map(|text| told(text.text()));
-                    run.answer_call(call, observed, outcome.unwrap_or(Outcome::UNMARKED));
+                    if let Some(response) = entry.get("response") {
+                        let observed = lines(response);
+                        let outcome = observed.as_ref().map(|text| told(text.text()));
+                        run.answer_call(call, observed, outcome.unwrap_or(Outcome::UNMARKED));
+                    }
                 }
                 Some("element") => {}
                 _ => run.pass_over("entries of other types", 1),
@@ -104,6 +107,8 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-fn lines(parts: Vec<Raw<'_>>) -> Option<TextCow<'_>> {
+/// Returns a text that is a string or a list of lines.
+fn lines(value: Raw<'_>) -> Option<TextCow<'_>> {
+    let parts = value.items().unwrap_or_else(|| vec![value]);
     wire::joined(parts.into_iter().filter_map(|part| part.string().map(TextCow::from)).collect())
 }

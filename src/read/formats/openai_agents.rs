@@ -87,16 +87,16 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut sessions: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
     let mut others = 0;
     for (row, item) in rows.iter().zip(&items) {
+        let Some(item) = item.as_deref().and_then(json).filter(|item| item.kind() == Kind::Object) else {
+            others += 1;
+            continue;
+        };
         let (_, chat) = sessions.get(row.name("session_id"), |id| {
             let id = id.clone().map(Cow::into_owned);
             let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
             (metadata, Conversation::new(Form::Items))
         });
-        let is_read = match item.as_deref().and_then(json) {
-            Some(item) => chat.element(&mut item.json())?,
-            None => false,
-        };
-        others += u64::from(!is_read);
+        others += u64::from(!chat.element(&mut item.json())?);
     }
     for (metadata, mut chat) in sessions.into_values() {
         others += chat.unknown();

@@ -8,8 +8,11 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(MESSAGE)], reader: Reader::Fallible(read) };
 
-const MESSAGE: Mark =
-    All(&[Has(&["message_id", "redact_message"]), In("message", &Has(&["role", "content"]))]);
+const MESSAGE: Mark = All(&[
+    Is(Kind::Number, &["message_id"]),
+    Has(&["redact_message"]),
+    In("message", &Has(&["role", "content"])),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut chat = Conversation::new(Form::Messages);
@@ -17,9 +20,10 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for element in document.each() {
         if MESSAGE.fits(&element) {
             // The replacement of a message that a guardrail has removed.
-            let message = element.present("redact_message").or_else(|| element.get("message"));
-            let Some(message) = message else { continue };
-            others += u64::from(!chat.element(&mut message.json())?);
+            let other = element.get("redact_message").filter(|other| other.member("role").is_some());
+            if let Some(message) = other.or_else(|| element.get("message")) {
+                others += u64::from(!chat.element(&mut message.json())?);
+            }
         } else if element.has("session_type") || element.has("state") {
             session = session.or_else(|| element.name("session_id"));
             agent = agent.or_else(|| element.name("agent_id"));
