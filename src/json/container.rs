@@ -1,12 +1,6 @@
 //! Finds the end of a list or object: the bracket that balances its first.
 
-#![expect(
-    clippy::inline_always,
-    reason = "code is compiled for an instruction set only where it is inlined into its task"
-)]
-
-use super::block::{block_at, escaped, up_to_each};
-use super::simd::{self, Simd, Task};
+use super::block::{Block, block_at, escaped, up_to_each};
 
 /// The reason why a list or object has no end.
 #[derive(Debug, Clone, Copy)]
@@ -20,36 +14,20 @@ pub(super) enum Unbalanced {
 /// Returns the offset after the closing bracket of the list or object that begins at `from`. Looks only at
 /// strings and brackets, and does not tell `[` from `{`. `most` is the depth allowed, including this level.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
-    simd::run(ContainerEnd { bytes, from, most })
-}
-
-struct ContainerEnd<'a> {
-    bytes: &'a [u8],
-    from: usize,
-    most: u32,
-}
-
-impl Task for ContainerEnd<'_> {
-    type Output = Result<usize, Unbalanced>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { bytes, from, most } = self;
-        if most == 0 {
-            return Err(Unbalanced::Deep(from));
+    if most == 0 {
+        return Err(Unbalanced::Deep(from));
+    }
+    let mut at = from + 1;
+    let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
+    let mut end = [b' '; 64];
+    loop {
+        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unbalanced::Open) };
+        match nesting.pass(block) {
+            Step::On => {}
+            Step::Closed(place) => return Ok(at + place + 1),
+            Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
         }
-        let mut at = from + 1;
-        let mut nesting = Nesting { depth: 1, most, string: 0, carried: 0 };
-        let mut end = [b' '; 64];
-        loop {
-            let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unbalanced::Open) };
-            match nesting.pass(simd, block) {
-                Step::On => {}
-                Step::Closed(place) => return Ok(at + place + 1),
-                Step::Deep(place) => return Err(Unbalanced::Deep(at + place)),
-            }
-            at += 64;
-        }
+        at += 64;
     }
 }
 
@@ -73,12 +51,12 @@ enum Step {
 }
 
 impl Nesting {
-    #[inline(always)]
-    fn pass<S: Simd>(&mut self, simd: S, bytes: &[u8; 64]) -> Step {
-        let block = simd.block(bytes);
+    #[inline]
+    fn pass(&mut self, bytes: &[u8; 64]) -> Step {
+        let block = Block::new(bytes);
         let (string, carried) = (self.string, self.carried);
-        let mut quotes = simd.equal(block, b'"');
-        let backslashes = simd.equal(block, b'\\');
+        let mut quotes = block.equal(b'"');
+        let backslashes = block.equal(b'\\');
         if backslashes | carried != 0 {
             quotes &= !escaped(backslashes, &mut self.carried);
         }
@@ -88,9 +66,9 @@ impl Nesting {
         let inside = up_to_each(quotes) ^ string;
         self.string = if inside >> 63 == 0 { 0 } else { u64::MAX };
         // `[` and `{` differ in one bit, as do `]` and `}`.
-        let brackets = simd.with_bits(block, 0x20);
-        let mut opening = simd.equal(brackets, b'{');
-        let mut closing = simd.equal(brackets, b'}');
+        let brackets = block.with_bits(0x20);
+        let mut opening = brackets.equal(b'{');
+        let mut closing = brackets.equal(b'}');
         if backslashes & !inside == 0 {
             opening &= !inside;
             closing &= !inside;

@@ -124,7 +124,3 @@ fn hex_unit(escape: &[u8]) -> Option<u16> {
     let digits = escape.strip_prefix(b"\\u")?.first_chunk::<4>()?;
     unit(*digits)
 }
-
-pub(super) fn push(character: char, to: &mut Vec<u8>) {
-    to.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-}

@@ -13,7 +13,6 @@ mod fault;
 mod raw;
 mod scalar;
 mod scan;
-pub(crate) mod simd;
 mod skip;
 mod skip_index;
 mod string;
@@ -23,6 +22,7 @@ mod value;
 use std::borrow::Cow;
 use std::ops::ControlFlow::{self, Continue};
 
+pub(crate) use block::Block;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;

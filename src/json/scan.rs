@@ -1,15 +1,9 @@
 //! Finds the end of a string.
 
-#![expect(
-    clippy::inline_always,
-    reason = "code is compiled for an instruction set only where it is inlined into its task"
-)]
-
 use wide::u8x16;
 
-use super::block::{below, block_at, escaped};
+use super::block::{Block, below, block_at, controls_of, escaped};
 use super::escape::{escape_at, no_escape};
-use super::simd::{self, Portable, Simd, Task, controls_of};
 
 /// How a string is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,57 +89,42 @@ pub(super) fn string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Resul
 
 /// Like [`string_end`], but without a shortcut for short strings.
 pub(super) fn long_string_end<const STRICT: bool>(bytes: &[u8], from: usize) -> Result<Extent, Unsound> {
-    simd::run(StringEnd::<STRICT> { bytes, from })
-}
-
-struct StringEnd<'a, const STRICT: bool> {
-    bytes: &'a [u8],
-    from: usize,
-}
-
-impl<const STRICT: bool> Task for StringEnd<'_, STRICT> {
-    type Output = Result<Extent, Unsound>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let bytes = self.bytes;
-        let mut escapes = Escapes::None;
-        let mut carried = 0;
-        let mut at = self.from;
-        let mut end = [b' '; 64];
-        loop {
-            let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unsound::Open) };
-            let block = simd.block(block);
-            let quotes = simd.equal(block, b'"');
-            let backslashes = simd.equal(block, b'\\');
-            let (mut closing, before) = (quotes, carried);
-            if backslashes | carried != 0 {
-                let hidden = escaped(backslashes, &mut carried);
-                closing &= !hidden;
-                let inside = below(closing);
-                if (backslashes | hidden) & inside != 0 {
-                    escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
-                }
-                if STRICT {
-                    // `\"`, `\\` and `\n` are valid. Other escapes are checked one by one.
-                    let mut others = hidden & inside & !(quotes | backslashes | simd.equal(block, b'n'));
-                    while others != 0 {
-                        match escape_at(bytes, at + others.trailing_zeros() as usize) {
-                            Some(found) => escapes = escapes.max(found),
-                            None => return Err(fault_of(bytes, at, before)),
-                        }
-                        others &= others - 1;
+    let mut escapes = Escapes::None;
+    let mut carried = 0;
+    let mut at = from;
+    let mut end = [b' '; 64];
+    loop {
+        let Some(block) = block_at(bytes, at, &mut end) else { return Err(Unsound::Open) };
+        let block = Block::new(block);
+        let quotes = block.equal(b'"');
+        let backslashes = block.equal(b'\\');
+        let (mut closing, before) = (quotes, carried);
+        if backslashes | carried != 0 {
+            let hidden = escaped(backslashes, &mut carried);
+            closing &= !hidden;
+            let inside = below(closing);
+            if (backslashes | hidden) & inside != 0 {
+                escapes = escapes.max(if STRICT { Escapes::Plain } else { Escapes::Ambiguous });
+            }
+            if STRICT {
+                // `\"`, `\\` and `\n` are valid. Other escapes are checked one by one.
+                let mut others = hidden & inside & !(quotes | backslashes | block.equal(b'n'));
+                while others != 0 {
+                    match escape_at(bytes, at + others.trailing_zeros() as usize) {
+                        Some(found) => escapes = escapes.max(found),
+                        None => return Err(fault_of(bytes, at, before)),
                     }
+                    others &= others - 1;
                 }
             }
-            if STRICT && simd.has_controls(block) && simd.controls(block) & below(closing) != 0 {
-                return Err(fault_of(bytes, at, before));
-            }
-            if closing != 0 {
-                return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
-            }
-            at += 64;
         }
+        if STRICT && block.has_controls() && block.controls() & below(closing) != 0 {
+            return Err(fault_of(bytes, at, before));
+        }
+        if closing != 0 {
+            return Ok(Extent { close: at + closing.trailing_zeros() as usize, escapes });
+        }
+        at += 64;
     }
 }
 
@@ -191,10 +170,10 @@ impl Iterator for Ambiguous<'_> {
     fn next(&mut self) -> Option<usize> {
         while self.left == 0 {
             let mut end = [b' '; 64];
-            let block = Portable.block(block_at(self.bytes, self.at, &mut end)?);
-            let backslashes = Portable.equal(block, b'\\');
+            let block = Block::new(block_at(self.bytes, self.at, &mut end)?);
+            let backslashes = block.equal(b'\\');
             if backslashes | self.carried != 0 {
-                let ambiguous = Portable.equal(block, b'u') | Portable.equal(block, b'/');
+                let ambiguous = block.equal(b'u') | block.equal(b'/');
                 self.left = escaped(backslashes, &mut self.carried) & ambiguous;
             }
             self.at += 64;

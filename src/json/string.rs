@@ -3,16 +3,8 @@
 use std::borrow::Cow;
 
 use super::block::first_backslash;
-use super::escape::{decode_escape, is_canonical_unicode, push, push_spelling};
+use super::escape::{decode_escape, is_canonical_unicode, push_spelling};
 use super::scan::{Ambiguous, Escapes, first_to_escape};
-
-/// Returns the text, with U+FFFD for bytes that are not UTF-8.
-fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    match simdutf8::basic::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
-    }
-}
 
 /// The inside of a JSON string, as it is spelled.
 #[derive(Debug, Clone, Copy)]
@@ -71,32 +63,32 @@ impl<'a> JsonString<'a> {
 
     /// Returns the first `chars` characters of the text.
     pub(crate) fn head(self, chars: usize) -> Cow<'a, str> {
-        if self.escapes == Escapes::None {
-            let end = self.inner.len().min(chars.saturating_mul(4));
-            return match lossy(up_to_character(self.inner, end)) {
-                Cow::Borrowed(text) => Cow::Borrowed(first_chars(text, chars)),
-                Cow::Owned(text) => Cow::Owned(first_chars(&text, chars).to_owned()),
-            };
-        }
-        let mut text = Vec::with_capacity(chars.min(self.inner.len()) + 4);
-        let (mut rest, mut left) = (self.inner, chars);
-        while left > 0 && !rest.is_empty() {
+        let end = self.after_chars(chars);
+        Self { inner: self.inner.get(..end).unwrap_or_default(), ..self }.decode()
+    }
+
+    /// Returns the text after the first `chars` characters.
+    pub(crate) fn skip_chars(self, chars: usize) -> Self {
+        let start = self.after_chars(chars);
+        Self { inner: self.inner.get(start..).unwrap_or_default(), ..self }
+    }
+
+    /// Returns the offset in the spelling after the first `chars` characters of the text.
+    fn after_chars(self, chars: usize) -> usize {
+        let (mut at, mut left) = (0, chars);
+        while left > 0 && at < self.inner.len() {
+            let rest = self.inner.get(at..).unwrap_or_default();
             let near = rest.get(..left).unwrap_or(rest);
-            let at = next_escape(near).unwrap_or(near.len());
-            let (plain, behind) = rest.split_at_checked(at).unwrap_or_default();
-            text.extend_from_slice(plain);
+            let plain = near.get(..next_escape(near).unwrap_or(near.len())).unwrap_or_default();
             left -= plain.iter().filter(|byte| !is_continuation(**byte)).count();
-            rest = behind;
-            if at < near.len() && left > 0 {
-                let (decoded, length) = decode_escape(rest);
-                push(decoded, &mut text);
+            at += plain.len();
+            if plain.len() < near.len() && left > 0 {
+                at += decode_escape(self.inner.get(at..).unwrap_or_default()).1;
                 left -= 1;
-                rest = rest.get(length..).unwrap_or_default();
             }
         }
-        text.extend(rest.iter().take_while(|byte| is_continuation(**byte)));
-        let text = String::from_utf8(text);
-        Cow::Owned(text.unwrap_or_else(|_| first_chars(&self.decode(), chars).to_owned()))
+        let rest = self.inner.get(at..).unwrap_or_default();
+        at + rest.iter().take_while(|byte| is_continuation(**byte)).count()
     }
 
     /// Returns the lines of the text that begin in the last `bytes` bytes of its spelling, or the whole text if its
@@ -105,12 +97,7 @@ impl<'a> JsonString<'a> {
         let Some(start) = self.inner.len().checked_sub(bytes).filter(|start| *start > 0) else {
             return self.decode();
         };
-        let feeds = memchr::memmem::find_iter(self.inner.get(start..).unwrap_or_default(), br"\n");
-        let is_feed = |at: &usize| {
-            let before = self.inner.get(..*at).unwrap_or_default();
-            before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
-        };
-        match feeds.map(|at| start + at).find(is_feed) {
+        match self.places_of(r"\n", start).next() {
             Some(at) => Self { inner: self.inner.get(at + 2..).unwrap_or_default(), ..self }.decode(),
             None => Cow::Borrowed(""),
         }
@@ -199,23 +186,8 @@ impl<'a> JsonString<'a> {
             return None;
         }
         let part = part.replace('\n', "\\n");
-        // Searching forwards is faster, even for the last occurrence.
-        let finder = memchr::memmem::Finder::new(&part);
-        let (mut start, mut found) = (0, None);
-        while let Some(next) = self.inner.get(start..).and_then(|rest| finder.find(rest)) {
-            let at = start + next;
-            // After an odd number of backslashes, the first byte of the match belongs to an escape.
-            let before = self.inner.get(..at).unwrap_or_default();
-            let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
-            if backslashes % 2 == 0 {
-                found = Some(at);
-                if !last {
-                    break;
-                }
-            }
-            start = at + 1;
-        }
-        let at = found?;
+        let mut places = self.places_of(&part, 0);
+        let at = if last { places.last() } else { places.next() }?;
         let piece = |inner| Self { inner, escapes: self.escapes };
         Some((piece(self.inner.get(..at)?), piece(self.inner.get(at + part.len()..)?)))
     }
@@ -224,23 +196,25 @@ impl<'a> JsonString<'a> {
     /// line feeds, nothing that JSON escapes. The spelling must be usual ([`Self::is_usual`]).
     pub(crate) fn without_end(self, part: &str) -> Option<Self> {
         let inner = self.inner.strip_suffix(part.replace('\n', "\\n").as_bytes())?;
-        let backslashes = inner.iter().rev().take_while(|byte| **byte == b'\\').count();
-        (backslashes % 2 == 0).then_some(Self { inner, escapes: self.escapes })
+        self.is_unescaped(inner.len()).then_some(Self { inner, ..self })
     }
 
-    /// Returns the text after the first `chars` characters.
-    pub(crate) fn skip_chars(self, chars: usize) -> Self {
-        let mut rest = self.inner;
-        for _ in 0..chars {
-            let length = match rest.first() {
-                None => break,
-                Some(b'\\') if rest.get(1) == Some(&b'u') => decode_escape(rest).1,
-                Some(b'\\') => 2,
-                Some(_) => 1 + rest.iter().skip(1).take_while(|byte| *byte & 0xc0 == 0x80).count(),
-            };
-            rest = rest.get(length..).unwrap_or_default();
-        }
-        Self { inner: rest, escapes: self.escapes }
+    /// Returns the offsets from `start` on at which the text contains what `spelling` spells.
+    fn places_of(self, spelling: &str, mut start: usize) -> impl Iterator<Item = usize> {
+        let finder = memchr::memmem::Finder::new(spelling);
+        let found = std::iter::from_fn(move || {
+            let at = start + finder.find(self.inner.get(start..)?)?;
+            start = at + 1;
+            Some(at)
+        });
+        found.filter(move |at| self.is_unescaped(*at))
+    }
+
+    /// Returns false if the byte at this offset of the spelling belongs to an escape that begins before it: an odd
+    /// number of backslashes comes before the byte.
+    fn is_unescaped(self, at: usize) -> bool {
+        let before = self.inner.get(..at).unwrap_or_default();
+        before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
     }
 }
 
@@ -317,20 +291,4 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
         return Some(at);
     }
     memchr::memchr(b'\\', bytes)
-}
-
-/// Returns the bytes before `end`, and the rest of a character that `end` would split.
-fn up_to_character(bytes: &[u8], mut end: usize) -> &[u8] {
-    while bytes.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
-        end += 1;
-    }
-    bytes.get(..end).unwrap_or_default()
-}
-
-/// Returns the first `chars` characters of a text.
-fn first_chars(text: &str, chars: usize) -> &str {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => text.get(..end).unwrap_or(text),
-        None => text,
-    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::phrases::{Hints, Pattern};
-use crate::json::simd::{self, Simd, Task};
+use crate::json::Block;
 use crate::trace::{Digest, Text, first_chars};
 
 /// Lines that a harness puts around the output of a command. [`may_wrap`] must know how each begins.
@@ -131,7 +131,7 @@ pub(crate) fn exit_code(answer: Text<'_>, bytes: usize) -> Option<i64> {
 /// Replaces the parts that vary by chance with `#`.
 fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     let (mut out, mut copied) = (Vec::new(), 0);
-    for (number, mut starts) in simd::run(Starts(text)).into_iter().enumerate() {
+    for (number, mut starts) in starts_of(text).into_iter().enumerate() {
         while starts != 0 {
             let at = 64 * number + starts.trailing_zeros() as usize;
             starts &= starts - 1;
@@ -153,41 +153,33 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
 /// Finds the places of a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words
 /// that begin with a digit, seven hexadecimal digits, or two letters of a name such as `pid`. One bit for each byte,
 /// lowest first.
-struct Starts<'t>(&'t [u8]);
-
-impl Task for Starts<'_> {
-    type Output = Vec<u64>;
-
-    #[expect(clippy::inline_always, reason = "compiled for an instruction set only where it is inlined")]
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Vec<u64> {
-        let (blocks, rest) = self.0.as_chunks::<64>();
-        let mut last = [b' '; 64];
-        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-        let mut found = Vec::with_capacity(blocks.len() + 1);
-        let mut in_word = 0;
-        for bytes in blocks.iter().chain([&last]) {
-            let block = simd.block(bytes);
-            let folded = simd.with_bits(block, 0x20);
-            let is = |byte: u8| simd.equal(folded, byte);
-            // The bytes after the block are unknown, so a start at its end counts.
-            let before = |next: u64| next >> 1 | 1 << 63;
-            let digit = simd.within(block, b'0', b'9');
-            let word = digit | simd.within(folded, b'a', b'z') | simd.equal(block, b'_');
-            let start = word & !(word << 1 | in_word);
-            in_word = word >> 63;
-            let hex = digit | simd.within(folded, b'a', b'f');
-            let two = hex & before(hex);
-            let four = two & (two >> 2 | 0b11 << 62);
-            let seven = four & (four >> 3 | 0b111 << 61);
-            let name = is(b'p') & before(is(b'i') | is(b'o'))
-                | (is(b's') | is(b'r')) & before(is(b'e'))
-                | is(b't') & before(is(b'r') | is(b'o'));
-            let slash = simd.equal(block, b'/') & before(is(b't') | is(b'p') | is(b'v'));
-            found.push(slash | start & (digit | seven | name));
-        }
-        found
+fn starts_of(text: &[u8]) -> Vec<u64> {
+    let (blocks, rest) = text.as_chunks::<64>();
+    let mut last = [b' '; 64];
+    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    let mut found = Vec::with_capacity(blocks.len() + 1);
+    let mut in_word = 0;
+    for bytes in blocks.iter().chain([&last]) {
+        let block = Block::new(bytes);
+        let folded = block.with_bits(0x20);
+        let is = |byte: u8| folded.equal(byte);
+        // The bytes after the block are unknown, so a start at its end counts.
+        let before = |next: u64| next >> 1 | 1 << 63;
+        let digit = block.within(b'0', b'9');
+        let word = digit | folded.within(b'a', b'z') | block.equal(b'_');
+        let start = word & !(word << 1 | in_word);
+        in_word = word >> 63;
+        let hex = digit | folded.within(b'a', b'f');
+        let two = hex & before(hex);
+        let four = two & (two >> 2 | 0b11 << 62);
+        let seven = four & (four >> 3 | 0b111 << 61);
+        let name = is(b'p') & before(is(b'i') | is(b'o'))
+            | (is(b's') | is(b'r')) & before(is(b'e'))
+            | is(b't') & before(is(b'r') | is(b'o'));
+        let slash = block.equal(b'/') & before(is(b't') | is(b'p') | is(b'v'));
+        found.push(slash | start & (digit | seven | name));
     }
+    found
 }
 
 /// Returns true if a text may begin with something that varies. Cheap, and false for most words.
