@@ -77,12 +77,16 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// Makes the error for an unknown name.
+/// Makes the error for an unknown name. It lists the names that contain this one, or all.
 pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> crate::Error {
-    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let mut names: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let is_near = |known: &String| !name.is_empty() && known.contains(name);
+    if names.iter().any(is_near) {
+        names.retain(is_near);
+    }
     crate::Error::new(
         crate::ErrorKind::Config,
-        format!("unknown {what} `{name}`; expected one of {}", known.join(", ")),
+        format!("unknown {what} `{name}`; expected one of {}", names.join(", ")),
     )
 }
 

@@ -88,7 +88,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         if let Some(folder) = &arguments.state {
             command += &format!(" --state \"{}\"", folder.display());
         }
-        common::print(&format!("{:#}\n", settings(agent, &command)))?;
+        let (path, settings) = settings(agent, &command);
+        common::print(&format!("{settings:#}\n"))?;
+        writeln!(std::io::stderr(), "Merge these settings into {path}.")?;
         return Ok(0);
     }
     let mut guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
@@ -106,6 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let mut json = Vec::new();
     std::io::stdin().lock().read_to_end(&mut json)?;
+    if json.trim_ascii().is_empty() {
+        return Err("no hook on standard input; coding agents call this command: see `guard --help`".into());
+    }
     let hook = Hook::read(&json)?;
     let mut file = state_file(states, hook.session())?;
     let mut saved = Vec::new();
@@ -204,8 +209,8 @@ fn line(finding: &Finding) -> String {
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 
-/// Returns the hook settings for an agent.
-fn settings(agent: Agent, command: &str) -> Value {
+/// Returns the file of an agent's settings, and those that call a command as a hook.
+fn settings(agent: Agent, command: &str) -> (&'static str, Value) {
     let hook =
         |timeout: u64| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
     let hooks = |events: &[&str], timeout| -> Value {
@@ -216,14 +221,17 @@ fn settings(agent: Agent, command: &str) -> Value {
             .into()
     };
     match agent {
-        // `~/.claude/settings.json`; seconds.
         Agent::ClaudeCode => {
             let events = ["PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SubagentStop"];
-            json!({"hooks": hooks(&events, 10)})
+            ("~/.claude/settings.json", json!({"hooks": hooks(&events, 10)}))
         }
-        // `~/.codex/hooks.json`; seconds.
-        Agent::Codex => json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}),
-        // `~/.gemini/settings.json`; milliseconds.
-        Agent::GeminiCli => json!({"hooks": hooks(&["BeforeTool", "AfterTool", "AfterAgent"], 10_000)}),
+        Agent::Codex => {
+            ("~/.codex/hooks.json", json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}))
+        }
+        // Its timeouts are in milliseconds.
+        Agent::GeminiCli => {
+            let events = ["BeforeTool", "AfterTool", "AfterAgent"];
+            ("~/.gemini/settings.json", json!({"hooks": hooks(&events, 10_000)}))
+        }
     }
 }

@@ -8,12 +8,17 @@ use crate::read::header::Header;
 use crate::read::runs::OpenRun;
 use crate::trace::Trace;
 
+const FOREIGN: Mark = Every("traces", &Not(&Any(&[Has(&["version"]), Has(&["steps"])])));
+
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
-        // Traces of other tools have observations or spans next to them.
-        Shape::Object(All(&[Has(&["traces"]), Not(&Any(&[Has(&["observations"]), Has(&["spans"])]))])),
-        Shape::Lines(All(&[MayBeList("traces"), Not(&MayBeList("observations"))])),
+        // Traces of other tools have observations or spans next to them, or neither a version nor steps.
+        Shape::Object(All(&[
+            Has(&["traces"]),
+            Not(&Any(&[Has(&["observations"]), Has(&["spans"]), FOREIGN])),
+        ])),
+        Shape::Lines(All(&[MayBeList("traces"), Not(&Any(&[MayBeList("observations"), FOREIGN]))])),
     ],
     reader: Reader::Records(RecordReader {
         what: "native traces",

@@ -111,7 +111,7 @@ impl<'a> Event<'a> {
         if let Some(success) = self.members.flag("success") {
             return Outcome::flag(!success);
         }
-        if observation == "error" {
+        if observation == "error" || extras.flag("error") == Some(true) {
             return Outcome::flag(true);
         }
         Outcome::of_code(exit_code)

@@ -61,6 +61,7 @@ impl Goals {
         let most = group.goal.lines.iter().max_by_key(|said| said.times);
         let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
         let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
+        let named = most.filter(|_| !group.goal.is_shell).map(|said| &said.shown.call.call.program);
         let (count, place) = match (reason, self.tail.first()) {
             (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
             _ => (group.failures, group.place),
@@ -71,7 +72,9 @@ impl Goals {
             }
             OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
             OpenReason::InVain if group.goal.most_repeated() < count => {
-                format!("{count} look-ups like {shown} failed{line}")
+                let times = most.map_or(count, |said| said.times);
+                let of = if times < count { format!(", {times} of them") } else { String::new() };
+                format!("{count} look-ups like {shown} failed{of}{line}")
             }
             OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
             OpenReason::HandedOver => {
@@ -88,6 +91,6 @@ impl Goals {
             }
             _ => format!("the run ends with {count} failed calls, the last one {shown}{line}"),
         };
-        finding(place, reason, &group.goal.program, count, message)
+        finding(place, reason, named.unwrap_or(&group.goal.program), count, message)
     }
 }
