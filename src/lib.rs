@@ -50,12 +50,12 @@
 //! # Detectors
 //!
 //! <!-- detectors: begin -->
-//! | detector | finds | failure mode | used | main parameter |
+//! | detector | finds | failure mode | runs | main parameter |
 //! |---|---|---|---|---|
-//! | `expected_action` | an action that the reference expects was not taken | `operation/expected_action` | if named | `min_missed` 1 |
+//! | `expected_action` | an action that the reference expects was not taken | `operation/expected_action` | only if selected | `min_missed` 1 |
 //! | `feedback_blindness` | the agent repeats what was just refused | `operation/feedback_blindness` | by default | `max_failures` 3 |
 //! | `loop` | the agent repeats an action without making progress | `strategy/loop` | by default | `min_repeats` 4 |
-//! | `malformed_call` | calls that never reached a tool | `system/format` | if named | `min_calls` 1 |
+//! | `malformed_call` | calls that never reached a tool | `system/format` | only if selected | `min_calls` 1 |
 //! | `route_inefficiency` | far more steps than the reference route needs | `strategy/route_inefficiency` | by default | `ratio` 2.0 |
 //! | `tool_error_recovery` | the agent does not recover from failed tool calls | `operation/tool_error_recovery` | by default | `min_attempts` 3 |
 //! | `wasted_actions` | clearly more actions than the run needed | `strategy/wasted_actions` | by default | `min_wasted` 3.0 |

@@ -35,13 +35,13 @@ const TABLES: [(&str, &str, Lines); 8] = [
 fn detectors() -> Vec<String> {
     let row = |info: &DetectorInfo| {
         let DetectorInfo { id, summary, mode, .. } = info;
-        let runs = if info.opt_in { "if named" } else { "by default" };
+        let runs = if info.opt_in { "only if selected" } else { "by default" };
         let parameter = info.grid().unwrap_or_else(|| panic!("{id}: no grid")).parameter;
         let config = info.config(Preset::Default, Actors::Agent);
         let default = config.get(parameter).unwrap_or_else(|| panic!("{id}: no field `{parameter}`"));
         format!("| `{id}` | {summary} | `{mode}` | {runs} | `{parameter}` {default} |")
     };
-    let head = ["| detector | finds | failure mode | used | main parameter |", "|---|---|---|---|---|"];
+    let head = ["| detector | finds | failure mode | runs | main parameter |", "|---|---|---|---|---|"];
     head.into_iter().map(str::to_owned).chain(ALL.iter().map(row)).collect()
 }
 

@@ -87,11 +87,18 @@ const REFUSED: [&str; 2] = [
     "The user doesn't want to take this action right now.",
 ];
 
+/// Beginnings and later parts of the answers to calls that lacked a permission.
+const DENIED: [(&str, &str); 3] = [
+    ("Permission to use ", " has been denied"),
+    ("Permission to use ", " has been auto-denied"),
+    ("Claude requested permissions to ", ", but you haven't granted it yet"),
+];
+
 /// Returns the outcome of a call that never ran, if the text says so: it was refused, or a parallel call
 /// failed. It overrides any flag.
 pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
-    let denied = || text.starts_with("Permission to use ") && text.to_str().contains(" has been denied");
-    if REFUSED.iter().any(|start| text.starts_with(start)) || denied() {
+    let is_denied = |(start, end): &(&str, &str)| text.starts_with(start) && text.to_str().contains(end);
+    if REFUSED.iter().any(|start| text.starts_with(start)) || DENIED.iter().any(is_denied) {
         Some(Outcome::unknown(UnknownReason::Refused, Provenance::Text))
     } else if text.starts_with("<tool_use_error>Sibling tool call errored") {
         Some(Outcome::unknown(UnknownReason::Cancelled, Provenance::Text))

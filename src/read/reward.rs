@@ -23,14 +23,14 @@ pub(crate) struct Outside {
     pub(crate) exception: Option<String>,
 }
 
-/// The name of the file with all facts.
+/// The file that records the reward, the task and the exception.
 pub(crate) const RESULT: &str = "result.json";
 
-/// The name of the file with only the reward.
+/// The file that records only the reward.
 pub(crate) const REWARD: &str = "reward.txt";
 
 /// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is called
-/// `agent`, in the one above. The first readable file is used.
+/// `agent`, in the one above. Callers try them in this order and use the first that [`read`] accepts.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let mut folders = vec![folder];
@@ -48,7 +48,8 @@ pub(crate) fn is_place(run: &Path) -> bool {
     run.file_name().is_some_and(|name| name == RESULT || name == REWARD)
 }
 
-/// Parses a file of this name, or returns `None` if it does not belong to a trial.
+/// Parses a sidecar file. Returns `None` if the name is unknown, the content is invalid, or it does not belong to a
+/// trial.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     match name {
         RESULT => result(bytes),
@@ -57,15 +58,13 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     }
 }
 
-/// Parses a finite number, which white space may surround.
+/// Parses a finite number, ignoring surrounding white space.
 fn reward(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
-    // The parser accepts words such as `nan`.
-    let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
-    text.parse().ok().filter(|reward: &f64| is_number && reward.is_finite())
+    text.parse().ok().filter(|reward: &f64| reward.is_finite())
 }
 
-/// Returns the result of a trial. The result of a whole job has no trial name.
+/// Parses the `result.json` of a trial. Returns `None` for that of a whole job, which has no `trial_name`.
 fn result(bytes: &[u8]) -> Option<Outside> {
     let mut json = Json::new(bytes);
     let members = Members::checked(&mut json).filter(|_| json.peek_byte().is_none())?;
@@ -80,8 +79,8 @@ fn result(bytes: &[u8]) -> Option<Outside> {
 }
 
 impl Outside {
-    /// Fills in what the run does not record. The reward and the exception are those of the whole trial, not
-    /// of its sub-agents.
+    /// Fills in what the run does not record. The reward and the exception belong to the whole trial, so runs of
+    /// sub-agents do not get them.
     pub(crate) fn complete(&self, ending: &mut RunSummary) {
         if ending.metadata.parent.is_none() {
             ending.reward = ending.reward.or(self.reward);
@@ -97,7 +96,7 @@ impl Outside {
 mod tests {
     use super::*;
 
-    #[expect(clippy::unnecessary_wraps, reason = "as the reader gives it")]
+    #[expect(clippy::unnecessary_wraps, reason = "matches the return type of `read`")]
     fn outside(reward: Option<f64>, task: &str, exception: Option<&str>) -> Option<Outside> {
         Some(Outside { reward, task: Some(task.to_owned()), exception: exception.map(str::to_owned) })
     }
@@ -125,7 +124,7 @@ mod tests {
                 r#"{"task_name": "t", "trial_name": "t__a", "verifier_result": {"rewards": null}}"#,
                 outside(None, "t", None),
             ),
-            // Of a job, of another program, truncated, followed by more.
+            // A job, another program, an empty task, a truncated file, trailing data, not an object, an empty file.
             (r#"{"id": "1", "stats": {"n_trials": 2}, "exception_info": null}"#, None),
             (r#"{"task_name": "t", "trial_name": "t__a"}"#, None),
             (r#"{"task_name": "", "trial_name": "t__a", "verifier_result": null}"#, None),

@@ -194,7 +194,7 @@ impl Blindness {
         };
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
         let finding = finding(attempt.told_at, before, quote(action), message);
-        self.findings.push(finding.tool(&*call.program).confidence(confidence));
+        self.findings.push(finding.tool(attempt.call.named()).confidence(confidence));
     }
 
     /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.

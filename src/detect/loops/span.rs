@@ -146,7 +146,7 @@ impl Span {
                 format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
             }
         };
-        let action = self.call.as_ref().map_or_else(String::new, |call| call.call.program.to_string());
+        let action = self.call.as_ref().map_or_else(String::new, |call| call.named().to_owned());
         let evidence = LoopEvidence {
             kind: *kind,
             repeat_count: *count,

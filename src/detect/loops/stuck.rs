@@ -345,7 +345,7 @@ impl Fold for Stuck {
                 _ => ("repeats", self.config.min_repeats),
             };
             let conditions = vec![Condition::count(what, span.count, Comparator::AtLeast, limit)];
-            let tool = span.call.as_ref().map_or("", |call| &call.call.program);
+            let tool = span.call.as_ref().map_or("", |call| call.named());
             NearMiss::new(span.kind.name(), conditions).tool(tool).at(span.place)
         };
         self.nearest.iter().map(near).collect()

@@ -20,7 +20,7 @@ pub(crate) struct Call {
     /// Whether it is a command line that fails if any of its commands fails: they are joined by `&&` alone.
     pub(crate) is_strict: bool,
     /// The program as messages name it: the main program of a command line (`pytest`, `git commit`), otherwise the
-    /// name of the tool, in lower case if a subcommand follows (`str_replace_editor view`).
+    /// folded name of the tool with its subcommand (`str_replace_editor view`).
     pub(crate) program: Arc<str>,
     /// Its simple commands, in order, without setup and trailing filters; the call itself if it is not a
     /// command line.
@@ -140,7 +140,6 @@ impl Call {
             Some(subcommand) => (Does::of_tool(subcommand), format!("{} {subcommand}", tool.folded).into()),
             None => (tool.does, Arc::clone(&tool.folded)),
         };
-        let named = given.subcommand.as_ref().map_or(&tool.name, |_| &program);
         let target = given.patch.as_deref().and_then(patched_file).or(given.target.as_deref());
         let is_file = |path: &&str| does == Does::Write && !path.contains("://");
         let file = target.filter(is_file).map(|path| last_part(path).to_lowercase());
@@ -162,7 +161,7 @@ impl Call {
             does,
             is_shell: false,
             is_strict: false,
-            program: Arc::clone(named),
+            program,
             parts: vec![part],
             target: target.map(str::to_owned),
             text: String::new(),

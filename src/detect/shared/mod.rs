@@ -83,6 +83,14 @@ pub(crate) struct Facts {
     transient: OnceLock<bool>,
 }
 
+impl Facts {
+    /// Returns the name of the tool as recorded, or the program of a command line.
+    pub(crate) fn named(&self) -> &str {
+        let program = &*self.call.program;
+        if self.tool.eq_ignore_ascii_case(program) { &self.tool } else { program }
+    }
+}
+
 /// Returns the facts of a step; `None` if it is not an action.
 pub(crate) fn facts(step: &Step<'_>) -> Option<Arc<Facts>> {
     let (action, digests) = step.digested(Actors::All)?;

@@ -264,7 +264,7 @@ impl Fold for Waste {
         if let Some((attempt, _)) = self.attempts.answered(step)
             && let Some(reason) = self.reason(&attempt, None)
         {
-            self.count(reason, attempt.told_at, &attempt.call.call.program);
+            self.count(reason, attempt.told_at, attempt.call.named());
         }
         let Some(action) = step.action_of(self.config.actors) else { return };
         let attempt = self.attempts.observe(step);
@@ -275,7 +275,7 @@ impl Fold for Waste {
             let key = attempt.call.call.key;
             self.follows = key.is_some() && std::mem::replace(&mut self.latest, key) == key;
             if let Some(reason) = self.reason(&attempt, Some(action)) {
-                self.count(reason, attempt.told_at, &attempt.call.call.program);
+                self.count(reason, attempt.told_at, attempt.call.named());
             }
             self.changes += u64::from(attempt.changes);
             let writes = attempt.call.call.does == Does::Write && attempt.failure().is_none();

@@ -88,6 +88,7 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
             let observation = error.or(content).and_then(words::result);
             let outcome = match step.name("status").as_deref() {
                 _ if error.is_some() => Outcome::flag(true),
+                Some("ERROR") if observation.as_ref().is_some_and(is_refused) => Outcome::REFUSED,
                 Some("ERROR") => Outcome::flag(true),
                 Some("RUNNING") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
                 _ if observation.as_ref().is_some_and(failed) => Outcome::exit_code(true),
@@ -102,6 +103,11 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
         }
         _ => run.pass_over("steps of other types", 1),
     }
+}
+
+/// Returns true if an answer says that the user refused the call.
+fn is_refused(answer: &TextCow<'_>) -> bool {
+    answer.text().head(300).contains("Encountered error in step execution: user denied permission for ")
 }
 
 fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {

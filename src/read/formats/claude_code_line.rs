@@ -17,6 +17,8 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) is_sidechain: bool,
     /// True if the program wrote the line for itself.
     pub(in crate::read) is_skipped: bool,
+    /// Whether a message of the user says that the harness wrote it.
+    pub(in crate::read) by_harness: bool,
     pub(in crate::read) time: Option<u64>,
     pub(in crate::read) message_id: Option<Cow<'a, str>>,
     pub(in crate::read) model: Option<Cow<'a, str>>,
@@ -129,6 +131,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         parent: ident(members, "parentUuid"),
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
+        by_harness: members.flag("isSynthetic") == Some(true)
+            || members.object("origin").name("kind").as_deref() == Some("task-notification"),
         is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.

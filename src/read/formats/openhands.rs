@@ -114,6 +114,11 @@ impl<'a> Event<'a> {
         if observation == "error" || extras.flag("error") == Some(true) {
             return Outcome::flag(true);
         }
+        // Failed edits have no flag.
+        let content = self.members.result("content").filter(|_| observation == "edit");
+        if content.is_some_and(|content| content.text().starts_with("ERROR:\n")) {
+            return Outcome::error(Provenance::Text);
+        }
         Outcome::of_code(exit_code)
     }
 }

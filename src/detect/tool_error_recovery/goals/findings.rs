@@ -61,7 +61,7 @@ impl Goals {
         let most = group.goal.lines.iter().max_by_key(|said| said.times);
         let line = most.map(|said| after_colon(said.line())).unwrap_or_default();
         let shown = most.map(|said| said.shown.to_string()).unwrap_or_default();
-        let named = most.filter(|_| !group.goal.is_shell).map(|said| &said.shown.call.call.program);
+        let named = most.filter(|_| !group.goal.is_shell).map(|said| said.shown.call.named());
         let (count, place) = match (reason, self.tail.first()) {
             (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
             _ => (group.failures, group.place),
