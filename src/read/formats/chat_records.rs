@@ -94,7 +94,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Emits the run of a list of messages.
 fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
-    let mut others = 0;
     let reward = reward(around);
     let system = around.message("system");
     if messages.first().is_some_and(|first| is_spoken(*first)) {
@@ -103,23 +102,20 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
             spoken.steps.message(Actor::System, 0, system);
         }
         for (turn, message) in (0..).zip(messages) {
-            others += u64::from(!spoken.add(turn, *message));
+            runs.pass_over("elements that are not messages", u64::from(!spoken.add(turn, *message)));
         }
-        runs.pass_over("elements that are not messages", others);
         runs.give_unrouted(&mut spoken.steps, metadata, reward);
         return Ok(());
     }
-    let mut conversation = Conversation::new(Form::Messages);
+    let mut conversation = Conversation::new(Form::Messages, metadata);
+    conversation.reward = reward;
     if let Some(system) = system {
         conversation.assembler.message(Actor::System, 0, system);
     }
     for message in messages {
-        others += u64::from(!conversation.element(&mut message.json())?);
+        conversation.take(&mut message.json())?;
     }
-    runs.pass_over("elements that are not messages", others + conversation.unknown());
-    let exit = conversation.exit_status().map(str::to_owned);
-    let metadata = Metadata { termination: metadata.termination.or(exit), ..metadata };
-    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
+    conversation.give(runs);
     Ok(())
 }
 

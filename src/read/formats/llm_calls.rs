@@ -4,7 +4,7 @@
 
 use super::chat::Form;
 use super::chat_element::Element;
-use super::chat_messages::Conversation;
+use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
 use super::prelude::*;
 use super::{llm_code, llm_stream};
@@ -311,7 +311,7 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
         run.give(runs);
         return Ok(());
     }
-    let mut conversation = Conversation::new(form);
+    let mut conversation = Conversation::new(form, metadata);
     for key in ["system", "instructions"] {
         if let Some(text) = last.request.json().member(key).and_then(words::message) {
             conversation.assembler.message(Actor::System, 0, text);
@@ -332,8 +332,8 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     for message in response {
         others += u64::from(!add(message, &mut conversation)?);
     }
-    runs.pass_over("elements that are neither messages, calls nor results", others + conversation.unknown());
-    runs.give_unrouted(&mut conversation.assembler, metadata, None);
+    runs.pass_over(SKIPPED, others);
+    conversation.give(runs);
     Ok(())
 }
 
