@@ -262,24 +262,38 @@ impl<'a> Recording<'a> {
 }
 
 /// A map that keeps its keys in insertion order.
-pub(super) struct Ordered<K, V>(TextMap<K, (usize, V)>);
+pub(super) struct Ordered<K, V> {
+    all: TextMap<K, (usize, V)>,
+    first: Option<K>,
+}
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
-        Self(TextMap::default())
+        Self { all: TextMap::default(), first: None }
     }
 }
 
-impl<K: Eq + Hash, V> Ordered<K, V> {
+impl<K: Eq + Hash + Clone, V> Ordered<K, V> {
     /// Returns the value of a key, inserting it if absent.
     pub(super) fn get(&mut self, key: K, begin: impl FnOnce(&K) -> V) -> &mut V {
-        let before = self.0.len();
-        &mut self.0.entry(key).or_insert_with_key(|key| (before, begin(key))).1
+        let before = self.all.len();
+        self.first.get_or_insert_with(|| key.clone());
+        &mut self.all.entry(key).or_insert_with_key(|key| (before, begin(key))).1
+    }
+
+    /// Returns the value of a key, if it is known.
+    pub(super) fn known(&mut self, key: &K) -> Option<&mut V> {
+        self.all.get_mut(key).map(|(_, value)| value)
+    }
+
+    /// Returns the value that was inserted first.
+    pub(super) fn first_mut(&mut self) -> Option<&mut V> {
+        self.all.get_mut(self.first.as_ref()?).map(|(_, value)| value)
     }
 
     /// Returns the values in insertion order.
     pub(super) fn into_values(self) -> impl Iterator<Item = V> {
-        let mut all: Vec<_> = self.0.into_values().collect();
+        let mut all: Vec<_> = self.all.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);
         all.into_iter().map(|(_, value)| value)
     }
