@@ -3,6 +3,7 @@
 use super::Format;
 use super::document::Document;
 use super::header::Header;
+use super::members::Members;
 use super::runs::{ReadRun, Runs};
 use super::session::SessionReader;
 use super::signature::{Look, Shape};
@@ -21,6 +22,8 @@ pub(super) enum Reader {
     Records(RecordReader),
     /// The whole input is needed to find its runs.
     Document(ReadDocument),
+    /// Like `Document`, for a format whose documents are objects.
+    Object(for<'a> fn(&Members<'a>, &mut Runs<'_>)),
     /// Like `Document`, but a fault ends the reading of the document.
     Fallible(TryReadDocument),
     /// Like `Fallible`, but a document without a run is not an error: its spans may come from other programs.

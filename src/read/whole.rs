@@ -236,6 +236,12 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
             read(&parsed.document, runs);
             Ok(())
         }
+        Reader::Object(read) => {
+            if let Document::Object(members) = &parsed.document {
+                read(members, runs);
+            }
+            Ok(())
+        }
         Reader::Fallible(read) | Reader::MayBeEmpty(read) | Reader::Generic(read) | Reader::Last(read) => {
             read(&parsed.document, runs)
         }

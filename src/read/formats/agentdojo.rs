@@ -10,11 +10,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Has(&["suite_name", "pipeline_name"]),
         Any(&[Has(&["user_task_id"]), Has(&["task_id"])]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut task = Task::default();
     // DRIFT, a defence for AgentDojo, records `conversations`.
     let messages = ["messages", "conversations"].into_iter().flat_map(|key| members.objects(key));

@@ -4,12 +4,11 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
-    Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Document(read) };
+    Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Object(read) };
 
 const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     for (key, episode) in members.iter() {
         if EPISODE.fits_value(episode) {
             give(key.to_owned(), &Members::from(episode), runs);

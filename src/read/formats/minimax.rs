@@ -13,11 +13,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             ]),
         ),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let session = members.object("session");
     let mut run = Recording::of_agent("minimax");
     run.metadata.id = session.name("session_id").map(Cow::into_owned);

@@ -8,7 +8,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",
         |object| transitions(object).is_some() || !nodes(object).is_empty(),
     ))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 /// Returns the transitions, or the steps of the first version, each with a list of actions.
@@ -51,8 +51,7 @@ fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
     if nodes.iter().any(has_action) { nodes } else { Vec::new() }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("moatless");
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
     run.say(Actor::User, task.and_then(words::message));

@@ -9,7 +9,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         "`instance_id`, `test_result` and a list `history` of OpenHands events",
         is_output,
     ))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 fn is_output(members: &Members<'_>) -> bool {
@@ -45,8 +45,7 @@ fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
     items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let Some(history) = members.get("history") else { return };
     let events = events_of(history);
     let settings = members.get("metadata");

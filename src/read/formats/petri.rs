@@ -10,14 +10,13 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         In("transcript", &TRANSCRIPT),
         Holds("rollouts", &In("transcript", &TRANSCRIPT)),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 const TRANSCRIPT: Mark =
     Holds("events", &All(&[Is(Kind::List, &["view"]), In("edit", &Has(&["operation"]))]));
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let rollouts = members.objects("rollouts").map(|rollout| rollout.object("transcript"));
     for transcript in rollouts.chain([members.within("transcript")]) {
         if transcript.has("events") {

@@ -13,11 +13,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             Holds("steps", &Has(&["messages", "tool_calls", "tool_results"])),
         ])),
     ],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
-    let Document::Object(trajectory) = document else { return };
+fn read<'a>(trajectory: &Members<'a>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("trae-agent");
     run.model(trajectory.name("model"));
     run.metadata.termination = match trajectory.flag("success") {

@@ -11,11 +11,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Is(Kind::String, &["session_id"]),
         Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new() };
     members.objects("trajectory").for_each(|entry| session.entry(&entry));
     let unrecorded = session.asked.into_values().sum();
