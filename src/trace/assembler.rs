@@ -149,6 +149,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Like [`Assembler::answer_call`]. Without a call, the answer stays unpaired.
+    pub(crate) fn answer_to(&mut self, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
+        match call {
+            Some(call) => _ = self.answer_call(call, answer),
+            None => self.answer(turn, None, answer),
+        }
+    }
+
     /// Returns true if this call has an answer, or was emitted. Pairing by id happens in
     /// [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {

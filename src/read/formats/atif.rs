@@ -185,13 +185,12 @@ impl<'a> Trajectory<'a> {
             }
             return;
         }
-        for (call, answer) in open.into_iter().zip(answers.by_ref()) {
+        let mut open = open.into_iter();
+        for answer in answers {
+            let call = open.next();
             if let Some(answer) = answer {
-                steps.answer_call(call, answer);
+                self.run.answer_to(call, answer);
             }
-        }
-        for answer in answers.flatten() {
-            self.run.answer_with(None, answer);
         }
     }
 }

@@ -259,9 +259,8 @@ impl<'a> Conversation<'a> {
         for mut block in blocks {
             self.has_blocks = true;
             if block.is_call {
-                let mut call = Call::new(turn, block.id, block.name.unwrap_or_default());
-                call.arguments = block.arguments;
-                self.call(call, None);
+                let call = Call::new(turn, block.id, block.name.unwrap_or_default());
+                self.call(call.with(block.arguments), None);
             } else {
                 let (id, name) = (block.answers.take(), block.name.take());
                 self.answer(turn, id, name.as_ref(), block.into_answer());

@@ -164,9 +164,8 @@ impl<'a> Spoken<'a> {
         ];
         let written = grammars.iter().map(|read| read(text)).find(|written| !written.is_empty());
         for written in written.unwrap_or_default() {
-            let mut call = Call::new(turn, None, written.name);
-            call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
-            self.ask(call);
+            let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+            self.ask(Call::new(turn, None, written.name).with(arguments));
         }
     }
 
@@ -187,12 +186,12 @@ impl<'a> Spoken<'a> {
             return false;
         }
         for json in calls {
-            let mut call = Call::new(turn, None, name(&json).unwrap_or_default());
-            if let Some(arguments) = json.member("arguments") {
-                let text = arguments.string().unwrap_or_else(|| arguments.spelling());
-                call.arguments = common::arguments_of_text(Cow::Owned(text.into_owned()));
-            }
-            self.ask(call);
+            let text =
+                json.member("arguments").map(|given| given.string().unwrap_or_else(|| given.spelling()));
+            let arguments = text.map(|text| common::arguments_of_text(Cow::Owned(text.into_owned())));
+            self.ask(
+                Call::new(turn, None, name(&json).unwrap_or_default()).with(arguments.unwrap_or_default()),
+            );
         }
         true
     }

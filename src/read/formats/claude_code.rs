@@ -159,10 +159,7 @@ impl<'a> Session<'a> {
 
     fn assistant(&mut self, mut line: Line<'a>) {
         let next = self.next_turn();
-        let turn = match line.message_id.take() {
-            Some(id) => *self.turns.entry(id).or_insert(next),
-            None => next,
-        };
+        let turn = line.message_id.take().map_or(next, |id| *self.turns.entry(id).or_insert(next));
         if turn == next {
             self.usages.push(Usage::default());
         }

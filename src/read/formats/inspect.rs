@@ -162,7 +162,7 @@ impl<'a> Conversation<'a> {
 
 fn tool_call<'a>(call: &Members<'a>, turn: u64) -> Call<'a> {
     let name = call.name("function").unwrap_or_default();
-    Call { arguments: call.arguments("arguments"), ..Call::new(turn, call.name("id"), name) }
+    Call::new(turn, call.name("id"), name).with(call.arguments("arguments"))
 }
 
 /// Attachments: long texts in a separate object.

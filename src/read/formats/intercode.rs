@@ -70,9 +70,8 @@ fn executed(action: &str) -> &str {
 
 fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {
     let complains = |text: &TextCow<'_>| text.text().starts_with("Error executing query:");
-    match is_valid {
-        Some(is_valid) => Outcome::flag(!is_valid),
-        None if observation.is_some_and(complains) => Outcome::error(Provenance::Text),
-        None => Outcome::UNMARKED,
-    }
+    is_valid.map_or_else(
+        || Outcome::by_text(observation.is_some_and(complains)),
+        |is_valid| Outcome::flag(!is_valid),
+    )
 }

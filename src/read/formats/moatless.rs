@@ -106,9 +106,8 @@ fn add<'a>(action: Raw<'a>, state: Option<Raw<'a>>, outcome: Option<Raw<'a>>, ru
     let named = ["action_name", "name"].iter().find_map(|key| action.member(key).and_then(common::name));
     let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
     let Some(name) = name else { return run.pass_over("actions without a name", 1) };
-    let mut call = Call::new(0, None, name);
-    call.arguments = arguments(action.member("input").unwrap_or(action));
-    let call = run.add(call);
+    let arguments = arguments(action.member("input").unwrap_or(action));
+    let call = run.add(Call::new(0, None, name).with(arguments));
     let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return };
     let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
     let text = words::result(message.unwrap_or(outcome));

@@ -155,9 +155,8 @@ impl<'a> Recording<'a> {
         name: Option<Cow<'a, str>>,
         arguments: Option<Raw<'a>>,
     ) -> CallNumber {
-        let mut call = Call::new(self.turn, id, name.unwrap_or_default());
-        call.arguments = arguments.map_or(Content::Absent, common::arguments);
-        self.add(call)
+        let arguments = arguments.map_or(Content::Absent, common::arguments);
+        self.add(Call::new(self.turn, id, name.unwrap_or_default()).with(arguments))
     }
 
     /// Adds a call of the agent with a single string argument.
@@ -167,9 +166,8 @@ impl<'a> Recording<'a> {
         argument: &str,
         text: &str,
     ) -> CallNumber {
-        let mut call = Call::new(self.turn, None, name);
-        call.arguments = Content::Present(common::sole_text(argument, text));
-        self.add(call)
+        let arguments = Content::Present(common::sole_text(argument, text));
+        self.add(Call::new(self.turn, None, name).with(arguments))
     }
 
     /// Adds a call to the current turn. Its time and usage default to those of the turn.
@@ -208,6 +206,12 @@ impl<'a> Recording<'a> {
     pub(super) fn answer_with(&mut self, id: Option<Cow<'a, str>>, answer: Answer<'a>) {
         self.is_calling = false;
         self.steps.answer(self.turn, id, answer);
+    }
+
+    /// Answers this call. Without a call, the answer stays unpaired.
+    pub(super) fn answer_to(&mut self, call: Option<CallNumber>, answer: Answer<'a>) {
+        self.is_calling = false;
+        self.steps.answer_to(call, self.turn, answer);
     }
 
     /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the

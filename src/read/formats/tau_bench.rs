@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::chat_call::ToolCall;
 use super::prelude::*;
 use crate::error::Error;
 use crate::json::Fault;
@@ -106,25 +107,8 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
 }
 
 fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
-    let mut call = Call::new(turn, None, "");
-    json.object(|key, value| match key {
-        b"id" => {
-            call.id = common::name(value.raw()?);
-            Ok(())
-        }
-        b"function" => value
-            .object_or_null(|key, value| {
-                match key {
-                    b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
-                    b"arguments" => call.arguments = common::read_arguments(value)?,
-                    _ => value.skip()?,
-                }
-                Ok(())
-            })
-            .map(|_| ()),
-        _ => value.skip(),
-    })?;
-    Ok(call)
+    let call = ToolCall::read(json)?.call.unwrap_or_else(|| Call::new(0, None, ""));
+    Ok(Call { turn, ..call })
 }
 
 /// The prefix of an answer to a call that the agent wrote as text.
@@ -159,12 +143,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         {
             let output = text.text().skip_chars(OUTPUT.len()).to_str().into_owned();
             let answer = answer(Some(output.into()));
-            match asked {
-                Some(call) => {
-                    steps.answer_call(call, answer);
-                }
-                None => steps.answer(turn, None, answer),
-            }
+            steps.answer_to(asked, turn, answer);
             continue;
         }
         let written = if actor == Actor::Agent && message.calls.is_empty() {
@@ -192,10 +171,8 @@ fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
     let value: serde_json::Value = serde_json::from_str(common::trim(action)).ok()?;
     let name = value.get("name")?.as_str().filter(|name| *name != "respond")?;
-    let arguments = value.get("arguments")?;
-    let mut call = Call::new(turn, None, name.to_owned());
-    call.arguments = common::arguments_of_value(arguments);
-    Some(call)
+    let arguments = common::arguments_of_value(value.get("arguments")?);
+    Some(Call::new(turn, None, name.to_owned()).with(arguments))
 }
 
 fn answer(text: Option<TextCow<'_>>) -> Answer<'_> {

@@ -70,9 +70,8 @@ impl<'a> Session<'a> {
             // Some files list no requests.
             _ => self.asked.is_empty(),
         };
-        let mut call = Call::new(0, None, name);
+        let mut call = Call::new(0, None, name).with(entry.arguments("arguments"));
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
-        call.arguments = entry.arguments("arguments");
         let call = self.run.add(call);
         if let Some(result) = entry.present("result") {
             let text = printed(result).or_else(|| words::result(result));
@@ -108,9 +107,7 @@ fn outcome(result: Raw<'_>, text: Option<&TextCow<'_>>) -> Outcome {
         Outcome::exit_code(failed)
     } else if result.member("error").is_some_and(|error| error.kind() != Kind::Null) {
         Outcome::flag(true)
-    } else if text.is_some_and(|text| text.text().starts_with("Error:")) {
-        Outcome::error(Provenance::Text)
     } else {
-        Outcome::UNMARKED
+        Outcome::by_text(text.is_some_and(|text| text.text().starts_with("Error:")))
     }
 }
