@@ -23,11 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     let mut traces = Recordings::of_agent("openai-agents");
     let mut spans = Vec::new();
-    let named = match document {
-        Document::Object(object) => object.list("traces"),
-        _ => Vec::new(),
-    };
-    for item in named.into_iter().chain(elements(document, &LISTS)) {
+    for item in document.members().list("traces").into_iter().chain(elements(document, &LISTS)) {
         let item = Members::from(item);
         if SPAN.fits(&item) {
             spans.push(item);
