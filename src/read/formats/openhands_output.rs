@@ -48,16 +48,15 @@ fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
 fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let Some(history) = members.get("history") else { return };
     let events = events_of(history);
-    let settings = members.get("metadata");
-    let setting = |key: &str| settings.and_then(|settings| settings.member(key));
-    let model = setting("llm_config").or_else(|| setting("llm")).and_then(|llm| llm.member("model"));
-    let model = model.or_else(|| setting("model_name")).and_then(common::name);
+    let settings = members.object("metadata");
+    let model = settings.first(&["llm_config", "llm"]).and_then(|llm| llm.member("model"));
+    let model = model.or_else(|| settings.get("model_name")).and_then(common::name);
     let instance = members.ident("instance_id").map(Cow::into_owned);
     let metadata = Metadata {
         id: instance.clone(),
         task: instance,
         model: model.map(|model| model.as_ref().into()),
-        domain: setting("dataset").and_then(common::name).map(|name| name.as_ref().into()),
+        domain: settings.name("dataset").map(|name| name.as_ref().into()),
         termination: members.name("error").map(Cow::into_owned),
         ..Metadata::default()
     };
