@@ -161,11 +161,11 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 if results.is_empty() && evidence == Evidence::Answers {
                     run.put(entry);
                 } else if results.is_empty() {
-                    run.answer_to(asked.pop_front(), turn, answer_of(&text));
+                    run.answer_to(asked.pop_front(), turn, None, answer_of(&text));
                     asked.clear();
                 }
                 for result in results {
-                    run.answer_to(asked.pop_front(), turn, answer_of(result.text));
+                    run.answer_to(asked.pop_front(), turn, None, answer_of(result.text));
                 }
             }
             Entry::Answer { turn, id: None, answer } | Entry::Orphan { turn, id: None, answer } => {
@@ -176,7 +176,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                     }
                     _ => answer,
                 };
-                run.answer_to(asked.pop_front(), turn, answer);
+                run.answer_to(asked.pop_front(), turn, None, answer);
             }
             entry => run.put(entry),
         }
@@ -215,7 +215,7 @@ fn read_answers(run: &mut Assembler<'_>) {
                         asked.iter().position(|(asked, _)| name.is_some_and(|name| name == asked.as_ref()));
                     let place = same.unwrap_or(0);
                     let call = (place < asked.len()).then(|| asked.remove(place).1);
-                    run.answer_to(call, turn, answer_of(text));
+                    run.answer_to(call, turn, None, answer_of(text));
                 }
             }
             entry => run.put(entry),

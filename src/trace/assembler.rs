@@ -149,11 +149,17 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Like [`Assembler::answer_call`]. Without a call, the answer stays unpaired.
-    pub(crate) fn answer_to(&mut self, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
+    /// Answers this call. Without a call, adds an answer to the call with this id, as [`Assembler::answer`] does.
+    pub(crate) fn answer_to(
+        &mut self,
+        call: Option<CallNumber>,
+        turn: u64,
+        id: Option<Cow<'a, str>>,
+        answer: Answer<'a>,
+    ) {
         match call {
             Some(call) => _ = self.answer_call(call, answer),
-            None => self.answer(turn, None, answer),
+            None => self.answer(turn, id, answer),
         }
     }
 

@@ -308,13 +308,9 @@ impl<'a> Conversation<'a> {
         name: Option<&Cow<'a, str>>,
         answer: Answer<'a>,
     ) {
-        if id.is_none()
-            && let Some(call) = self.in_order.without_id_first(name, &mut self.assembler)
-        {
-            self.assembler.answer_call(call, answer);
-            return;
-        }
-        self.assembler.answer(turn, id, answer);
+        let steps = &mut self.assembler;
+        let call = if id.is_none() { self.in_order.without_id_first(name, steps) } else { None };
+        steps.answer_to(call, turn, id, answer);
     }
 }
 

@@ -65,10 +65,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Some(
                 "agent" | "response" | "guardrail" | "mcp_tools" | "custom" | "transcription" | "speech",
             ) => {
-                run.say(
-                    Actor::Environment,
-                    error.and_then(|error| error.member("message")).and_then(words::result),
-                );
+                run.say(Actor::Environment, error.and_then(|error| words::result(error.member("message")?)));
             }
             _ => runs.pass_over("objects of other types", 1),
         }

@@ -211,7 +211,7 @@ impl<'a> Recording<'a> {
     /// Answers this call. Without a call, the answer stays unpaired.
     pub(super) fn answer_to(&mut self, call: Option<CallNumber>, answer: Answer<'a>) {
         self.is_calling = false;
-        self.steps.answer_to(call, self.turn, answer);
+        self.steps.answer_to(call, self.turn, None, answer);
     }
 
     /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the
@@ -232,10 +232,7 @@ impl<'a> Recording<'a> {
         self.is_calling = false;
         let answer = outcome.answer(observation.into());
         let call = if id.is_none() { self.oldest(name) } else { None };
-        match call {
-            Some(call) => _ = self.steps.answer_call(call, answer),
-            None => self.steps.answer(self.turn, id, answer),
-        }
+        self.steps.answer_to(call, self.turn, id, answer);
     }
 
     /// Returns the oldest unanswered call of the tool `name`, or of any tool if `name` is `None`.

@@ -124,14 +124,9 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         let actor = match &*message.role {
             "tool" => {
                 let answer = answer(message.content.and_then(words::result));
-                let call = match message.id {
-                    None => in_order.without_id_first(message.name.as_ref(), steps),
-                    Some(_) => None,
-                };
-                match call {
-                    Some(call) => _ = steps.answer_call(call, answer),
-                    None => steps.answer(turn, message.id, answer),
-                }
+                let name = message.name.as_ref();
+                let call = if message.id.is_none() { in_order.without_id_first(name, steps) } else { None };
+                steps.answer_to(call, turn, message.id, answer);
                 continue;
             }
             "assistant" => Actor::Agent,
@@ -143,17 +138,15 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         {
             let output = text.text().skip_chars(OUTPUT.len()).to_str().into_owned();
             let answer = answer(Some(output.into()));
-            steps.answer_to(asked, turn, answer);
+            steps.answer_to(asked, turn, None, answer);
             continue;
         }
-        let written = if actor == Actor::Agent && message.calls.is_empty() {
-            let answered = messages.peek().is_some_and(|(_, next)| {
-                next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
-            });
-            text.as_ref().filter(|_| answered).and_then(|text| written_call(&text.text().to_str(), turn))
-        } else {
-            None
-        };
+        let may_be_written = actor == Actor::Agent && message.calls.is_empty();
+        let answered = messages.peek().filter(|_| may_be_written).is_some_and(|(_, next)| {
+            next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
+        });
+        let written = text.as_ref().filter(|_| answered);
+        let written = written.and_then(|text| written_call(&text.text().to_str(), turn));
         if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
             steps.message(actor, turn, text);
         }

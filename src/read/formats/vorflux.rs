@@ -62,14 +62,10 @@ impl<'a> Session<'a> {
     /// Adds an executed call. If the model did not request it, the environment made it.
     fn call(&mut self, entry: &Members<'a>) {
         let name = entry.name("tool").unwrap_or_default();
-        let is_asked = match self.asked.get_mut(&key(name.clone(), entry.get("arguments"))) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                true
-            }
-            // Some files list no requests.
-            _ => self.asked.is_empty(),
-        };
+        let left = self.asked.get_mut(&key(name.clone(), entry.get("arguments")));
+        let is_left = left.is_some_and(|left| std::mem::replace(left, left.saturating_sub(1)) > 0);
+        // Some files list no requests.
+        let is_asked = is_left || self.asked.is_empty();
         let mut call = Call::new(0, None, name).with(entry.arguments("arguments"));
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
         let call = self.run.add(call);
