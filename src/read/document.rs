@@ -31,6 +31,11 @@ impl<'a> Document<'a> {
         object.into_iter().chain(self.items().iter().map(|item| Members::from(*item)))
     }
 
+    /// Returns the members of a single object; none for a list or lines.
+    pub(super) fn members(&self) -> Members<'a> {
+        if let Self::Object(members) = self { members.clone() } else { Members::default() }
+    }
+
     /// Returns the items of a list or the objects of lines; none for a single object.
     pub(super) fn items(&self) -> &[Raw<'a>] {
         match self {
@@ -96,12 +101,8 @@ impl<'a> Parsed<'a> {
         if line.kind() == Kind::Object {
             let mut json = line.json();
             if let Some(members) = Members::checked(&mut json).filter(|_| json.peek_byte().is_none()) {
-                return Parsed {
-                    document: Document::Object(members),
-                    value: Some(line),
-                    no_json: 0,
-                    no_object: 0,
-                };
+                let document = Document::Object(members);
+                return Parsed { document, value: Some(line), no_json: 0, no_object: 0 };
             }
         }
         let no_object = u64::from(line.kind() != Kind::Object && line.json().is_sound());

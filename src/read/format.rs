@@ -3,6 +3,7 @@
 use super::Format;
 use super::document::Document;
 use super::header::Header;
+use super::members::Members;
 use super::runs::{ReadRun, Runs};
 use super::session::SessionReader;
 use super::signature::{Look, Shape};
@@ -19,8 +20,10 @@ pub(super) struct Definition {
 pub(super) enum Reader {
     /// Each run is a value of its own.
     Records(RecordReader),
-    /// The whole input is needed to find its runs.
-    Document(ReadDocument),
+    /// The whole input is needed to find its runs. A fault in a part of it goes to [`Runs`].
+    Document(for<'a> fn(&Document<'a>, &mut Runs<'_>)),
+    /// Like `Document`, for a format whose documents are objects.
+    Object(for<'a> fn(&Members<'a>, &mut Runs<'_>)),
     /// Like `Document`, but a fault ends the reading of the document.
     Fallible(TryReadDocument),
     /// Like `Fallible`, but a document without a run is not an error: its spans may come from other programs.
@@ -35,10 +38,7 @@ pub(super) enum Reader {
     Last(TryReadDocument),
 }
 
-/// Reads the runs of a document. A fault in a part of it goes to [`Runs`].
-type ReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>);
-
-/// Like [`ReadDocument`], but a returned fault ends the reading of the document.
+/// Reads the runs of a document. A returned fault ends the reading of the document.
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
 impl Format {

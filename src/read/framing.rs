@@ -154,6 +154,17 @@ fn is_value(line: Raw<'_>) -> bool {
     json.skip().is_ok() && json.peek_byte().is_none()
 }
 
+/// Returns the non-blank unread lines that are complete, and the offset after them.
+pub(super) fn complete_lines<'w>(window: &'w Window<'_>) -> (impl Iterator<Item = Raw<'w>>, usize) {
+    let bytes = window.unread();
+    let end = if window.is_whole() {
+        bytes.len()
+    } else {
+        memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
+    };
+    (lines(bytes.get(..end).unwrap_or_default(), true, 0), end)
+}
+
 /// Returns the non-blank lines from an offset on, without indentation. A last line without a line feed is included
 /// only if the input is `whole`.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {

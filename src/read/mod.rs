@@ -351,10 +351,10 @@ const MOST_TAGS: usize = 64;
 /// begins like protobuf.
 fn read_binary(window: &mut Window<'_>, runs: &mut Runs<'_>) -> bool {
     // A fault is reported when the rest is read.
-    window.fill_once(1);
+    let _ = window.fill_once(1);
     // The first tag of such a message has the value of a line feed.
     if window.unread().first() == Some(&b'\n') {
-        window.fill_once(MOST_TAGS);
+        let _ = window.fill_once(MOST_TAGS);
     }
     let start = window.unread().get(..MOST_TAGS).unwrap_or(window.unread());
     if start.first() != Some(&b'\n') || start.iter().all(u8::is_ascii_whitespace) {

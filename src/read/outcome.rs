@@ -59,6 +59,11 @@ impl Outcome {
         failed.map_or(Self::UNMARKED, Self::flag)
     }
 
+    /// Returns the outcome that a text reports: a failure, or unmarked if it reports none.
+    pub(super) const fn by_text(failed: bool) -> Self {
+        if failed { Self::error(Provenance::Text) } else { Self::UNMARKED }
+    }
+
     /// Returns the outcome for a status word, if the word is known.
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word {

@@ -43,7 +43,7 @@ pub(super) enum Recognised {
 
 /// Finds the format of an input. Consumes a byte order mark and leading white space.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
-    fill_once(window, SQLITE.len())?;
+    window.fill_once(SQLITE.len())?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
     }
@@ -155,12 +155,6 @@ fn skip_space(window: &mut Window<'_>) -> Result<()> {
             return Err(window.take_fault().unwrap_or_else(|| Error::new(ErrorKind::Empty, what)));
         }
     }
-}
-
-/// Reads until `wanted` bytes are unread or the input ends, without waiting for more.
-fn fill_once(window: &mut Window<'_>, wanted: usize) -> Result<()> {
-    while window.unread().len() < wanted && window.grow_once()? {}
-    Ok(())
 }
 
 /// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.

@@ -89,10 +89,7 @@ impl<'s> Runs<'s> {
 
     /// Keeps spans and log records until those of other inputs have been read.
     pub(super) fn set_aside(&mut self, batch: SpanBatch) {
-        match &mut self.reading.set_aside {
-            Some(before) => before.append(batch),
-            none => *none = Some(batch),
-        }
+        self.reading.set_aside.get_or_insert_default().append(batch);
     }
 
     /// Returns the summary of the input.

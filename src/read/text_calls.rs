@@ -145,8 +145,8 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 run.put(entry);
                 asked.clear();
                 for written in calls {
-                    let mut call = Call::new(turn, None, written.name);
-                    call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+                    let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+                    let mut call = Call::new(turn, None, written.name).with(arguments);
                     (call.time, call.usage) = (time, run.tokens_of(turn).map(Box::new));
                     let number = run.call(call);
                     match written.answer {
@@ -161,11 +161,11 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 if results.is_empty() && evidence == Evidence::Answers {
                     run.put(entry);
                 } else if results.is_empty() {
-                    give(run, asked.pop_front(), turn, answer_of(&text));
+                    run.answer_to(asked.pop_front(), turn, None, answer_of(&text));
                     asked.clear();
                 }
                 for result in results {
-                    give(run, asked.pop_front(), turn, answer_of(result.text));
+                    run.answer_to(asked.pop_front(), turn, None, answer_of(result.text));
                 }
             }
             Entry::Answer { turn, id: None, answer } | Entry::Orphan { turn, id: None, answer } => {
@@ -176,18 +176,10 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                     }
                     _ => answer,
                 };
-                give(run, asked.pop_front(), turn, answer);
+                run.answer_to(asked.pop_front(), turn, None, answer);
             }
             entry => run.put(entry),
         }
-    }
-}
-
-/// Assigns an answer to a call. Without a call, the answer stays unpaired.
-fn give<'a>(run: &mut Assembler<'a>, call: Option<CallNumber>, turn: u64, answer: Answer<'a>) {
-    match call {
-        Some(call) => _ = run.answer_call(call, answer),
-        None => run.answer(turn, None, answer),
     }
 }
 
@@ -223,7 +215,7 @@ fn read_answers(run: &mut Assembler<'_>) {
                         asked.iter().position(|(asked, _)| name.is_some_and(|name| name == asked.as_ref()));
                     let place = same.unwrap_or(0);
                     let call = (place < asked.len()).then(|| asked.remove(place).1);
-                    give(run, call, turn, answer_of(text));
+                    run.answer_to(call, turn, None, answer_of(text));
                 }
             }
             entry => run.put(entry),

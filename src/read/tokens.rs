@@ -50,6 +50,13 @@ impl Counts {
                     Ok(())
                 })?;
             }
+            // As LangChain writes them.
+            b"input_token_details" => {
+                wire::member(value, b"cache_read", |value| {
+                    self.cached = wire::count(value)?.or(self.cached);
+                    Ok(())
+                })?;
+            }
             b"cached_input_tokens" | b"cachedTokens" | b"cache_read_tokens" => {
                 self.cached = wire::count(value)?;
             }

@@ -11,7 +11,6 @@ use super::window::Window;
 use super::{Format, framing};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Raw, SkipIndex};
-use crate::trace::RunSummary;
 
 /// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
@@ -236,6 +235,12 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
             read(&parsed.document, runs);
             Ok(())
         }
+        Reader::Object(read) => {
+            if let Document::Object(members) = &parsed.document {
+                read(members, runs);
+            }
+            Ok(())
+        }
         Reader::Fallible(read) | Reader::MayBeEmpty(read) | Reader::Generic(read) | Reader::Last(read) => {
             read(&parsed.document, runs)
         }
@@ -272,11 +277,7 @@ fn read_inside(
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
 ) {
-    let facts = match holder {
-        Document::Object(members) => chat::around(members),
-        _ => RunSummary::default(),
-    };
-    let outer = std::mem::replace(&mut runs.around, facts);
+    let outer = std::mem::replace(&mut runs.around, chat::around(&holder.members()));
     for value in values {
         let Some(document) = Document::of_value(*value) else {
             runs.pass_over("values of unknown format", 1);
@@ -297,10 +298,9 @@ fn read_inside(
 pub(super) fn read_each(window: &mut Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> Result<()> {
     loop {
         let whole = window.is_whole();
-        let bytes = window.unread();
-        let end = if whole { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+        let (lines, end) = framing::complete_lines(window);
         let index = SkipIndex::of_length(end);
-        for line in framing::lines(bytes.get(..end).unwrap_or_default(), true, 0) {
+        for line in lines {
             let line = line.with_index(Some(&index));
             read_line(line, window, wanted, runs);
         }

@@ -246,9 +246,10 @@ impl<'s> Window<'s> {
         Ok(())
     }
 
-    /// Like [`Window::fill`], but does not wait for full portions, and ignores errors.
-    pub(super) fn fill_once(&mut self, count: usize) {
-        while self.unread().len() < count && matches!(self.grow_once(), Ok(true)) {}
+    /// Like [`Window::fill`], but does not wait for full portions.
+    pub(super) fn fill_once(&mut self, count: usize) -> Result<()> {
+        while self.unread().len() < count && self.grow_once()? {}
+        Ok(())
     }
 
     /// Doubles the number of unread bytes, reading at least one portion. Returns false if there are no more.

@@ -149,6 +149,20 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Answers this call. Without a call, adds an answer to the call with this id, as [`Assembler::answer`] does.
+    pub(crate) fn answer_to(
+        &mut self,
+        call: Option<CallNumber>,
+        turn: u64,
+        id: Option<Cow<'a, str>>,
+        answer: Answer<'a>,
+    ) {
+        match call {
+            Some(call) => _ = self.answer_call(call, answer),
+            None => self.answer(turn, id, answer),
+        }
+    }
+
     /// Returns true if this call has an answer, or was emitted. Pairing by id happens in
     /// [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {

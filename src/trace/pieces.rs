@@ -39,6 +39,11 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Sets the arguments.
+    pub(crate) fn with(self, arguments: Content<Arguments<'a>>) -> Self {
+        Self { arguments, ..self }
+    }
+
     /// Makes the step of this call and its answer. The reason of a call without an answer is
     /// [`UnknownReason::Unanswered`].
     #[inline]

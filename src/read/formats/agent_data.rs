@@ -40,9 +40,8 @@ fn step<'a>(step: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Record
     match &*class {
         "api_action" => *asked = Some(run.call(None, step.name("function"), step.get("kwargs"))),
         "code_action" => {
-            let mut call = Call::new(0, None, step.name("language").unwrap_or(Cow::Borrowed("code")));
-            call.arguments = wire::sole_argument("code", step.get("content"));
-            *asked = Some(run.add(call));
+            let call = Call::new(0, None, step.name("language").unwrap_or(Cow::Borrowed("code")));
+            *asked = Some(run.add(call.with(wire::sole_argument("code", step.get("content")))));
         }
         "message_action" => run.say(Actor::Agent, step.message("content")),
         "text_observation" | "web_observation" | "image_observation" => {
@@ -51,12 +50,7 @@ fn step<'a>(step: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Record
                 let answer = text.map_or(Outcome::UNMARKED.answer(Content::Absent), text_calls::answer_in);
                 run.steps.answer_call(call, answer);
             } else {
-                let actor = match step.name("source").as_deref() {
-                    Some("user") => Actor::User,
-                    Some("agent") => Actor::Agent,
-                    _ => Actor::Environment,
-                };
-                run.say(actor, text);
+                run.say(words::actor_of(&step.name("source").unwrap_or_default()), text);
             }
         }
         _ => run.pass_over("steps of other classes", 1),

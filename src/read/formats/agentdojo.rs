@@ -10,11 +10,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Has(&["suite_name", "pipeline_name"]),
         Any(&[Has(&["user_task_id"]), Has(&["task_id"])]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut task = Task::default();
     // DRIFT, a defence for AgentDojo, records `conversations`.
     let messages = ["messages", "conversations"].into_iter().flat_map(|key| members.objects(key));
@@ -45,14 +44,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 #[derive(Default)]
 struct Task<'a> {
     run: Recording<'a>,
-    turn: u64,
     /// Unanswered calls, each with its id, if any, and its name.
     open: VecDeque<(Option<Cow<'a, str>>, Cow<'a, str>, CallNumber)>,
 }
 
 impl<'a> Task<'a> {
     fn message(&mut self, message: &Members<'a>) {
-        self.run.at(self.turn, None);
         let content = message.get("content").and_then(text);
         let actor = match message.name("role").as_deref() {
             Some(role @ ("assistant" | "user" | "system")) => words::actor_of(role),
@@ -66,7 +63,7 @@ impl<'a> Task<'a> {
                 let number = self.run.call(id.clone(), Some(name.clone()), call.get("args"));
                 self.open.push_back((id, name, number));
             }
-            self.turn += 1;
+            self.run.turn(None);
         }
     }
 
@@ -77,20 +74,15 @@ impl<'a> Task<'a> {
         let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);
         let name = call.name("function");
         let error = message.present("error");
-        let outcome = match message.get("error") {
-            Some(_) => Outcome::flag(error.is_some()),
-            None => Outcome::UNMARKED,
-        };
+        let outcome = Outcome::of_flag(message.get("error").map(|_| error.is_some()));
         let answer = outcome.answer(error.and_then(words::result).or(content).into());
         let of_id = |(call, ..): &(Option<Cow<'_, str>>, _, _)| id.is_some() && *call == id;
         let of_name = |(call, called, _): &(Option<Cow<'_, str>>, Cow<'_, str>, _)| {
             (call.is_none() || id.is_none()) && name.as_ref().is_none_or(|name| name == called)
         };
         let place = self.open.iter().position(of_id).or_else(|| self.open.iter().position(of_name));
-        match place.and_then(|place| self.open.remove(place)) {
-            Some((.., number)) => _ = self.run.steps.answer_call(number, answer),
-            None => self.run.answer_with(None, answer),
-        }
+        let call = place.and_then(|place| self.open.remove(place)).map(|(.., number)| number);
+        self.run.answer_to(call, answer);
     }
 }
 

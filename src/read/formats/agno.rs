@@ -36,19 +36,19 @@ fn decoded(runs: Raw<'_>) -> Cow<'_, str> {
 /// Emits the chat of a session, and a chat for each member of a team.
 fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> Read<()> {
     let id = id.map(Cow::into_owned);
-    let mut chats: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
-    let mut others = 0;
+    let mut chats: Ordered<_, Conversation<'_>> = Ordered::default();
     let all = all.into_iter().map(Members::from);
     for run in fitting(&Is(Kind::List, &["messages"]), all, "runs without messages", runs) {
         let member =
             run.present("parent_run_id").and_then(|_| run.name("agent_id").or_else(|| run.name("team_id")));
         let name = member.map(|member| format!("{}/{member}", id.as_deref().unwrap_or_default()));
-        let (metadata, chat) = chats.get(name, |name| {
+        let chat = chats.get(name, |name| {
             let parent = id.clone().filter(|_| name.is_some());
             let id = name.clone().or_else(|| id.clone());
             let metadata = Metadata { id, parent, agent: Some("agno".into()), ..Metadata::default() };
-            (metadata, Conversation::new(Form::Messages))
+            Conversation::new(Form::Messages, metadata)
         });
+        let metadata = &mut chat.metadata;
         metadata.model = metadata.model.take().or(run.name("model").map(|model| model.as_ref().into()));
         metadata.termination = run.name("status").filter(|status| status != "COMPLETED").map(Cow::into_owned);
         let is_first = chat.elements() == 0;
@@ -58,15 +58,10 @@ fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> 
             let is_again = !is_first && look.name("role").as_deref() == Some("system")
                 || look.flag("from_history") == Some(true);
             if !is_again {
-                let is_object = message.kind() == Kind::Object;
-                others += u64::from(!is_object || !chat.element(&mut message.json())?);
+                chat.take(&mut message.json())?;
             }
         }
     }
-    for (metadata, mut chat) in chats.into_values() {
-        others += chat.unknown();
-        runs.give_unrouted(&mut chat.assembler, metadata, None);
-    }
-    runs.pass_over("elements that are not messages", others);
+    chats.into_values().for_each(|chat| chat.give(runs));
     Ok(())
 }

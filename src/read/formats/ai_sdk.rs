@@ -19,10 +19,9 @@ const PART: Mark = Any(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::default();
-    if let Document::Object(chat) = document {
-        run.metadata.id = chat.ident("id").or_else(|| chat.ident("chatId")).map(Cow::into_owned);
-        run.model(chat.name("model"));
-    }
+    let chat = document.members();
+    run.metadata.id = chat.ident("id").or_else(|| chat.ident("chatId")).map(Cow::into_owned);
+    run.model(chat.name("model"));
     let all = elements(document, &["messages"]);
     let messages = || all.iter().filter(|element| element.kind() == Kind::Object);
     messages().for_each(|element| message(&Members::from(*element), &mut run));

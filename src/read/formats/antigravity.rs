@@ -96,10 +96,8 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
                 Some(_) => Outcome::flag(false),
             };
             let own = open.iter().position(|(_, tool)| type_of(tool, kind) == Some(kind));
-            match own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none())) {
-                Some(place) => run.answer_call(open.remove(place).0, observation, outcome),
-                None => run.answer_with(None, outcome.answer(observation.into())),
-            }
+            let place = own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none()));
+            run.answer_to(place.map(|place| open.remove(place).0), outcome.answer(observation.into()));
         }
         _ => run.pass_over("steps of other types", 1),
     }

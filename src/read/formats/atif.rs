@@ -11,7 +11,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             object.name("schema_version").is_some_and(|version| is_version(&version))
         }),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 /// Returns true for a version such as `ATIF-v1.7` or `1.4`.
@@ -21,12 +21,10 @@ fn is_version(version: &str) -> bool {
     version.split_once('.').is_some_and(|(major, minor)| number(major) && number(minor))
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    if let Document::Object(members) = document {
-        // A sub-agent in a file of its own names its parent.
-        let parent = members.object("agent").object("extra").name("parent_session_id");
-        trajectory(members, parent.map(Cow::into_owned), runs);
-    }
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
+    // A sub-agent in a file of its own names its parent.
+    let parent = members.object("agent").object("extra").name("parent_session_id");
+    trajectory(members, parent.map(Cow::into_owned), runs);
 }
 
 /// Reads a trajectory, and after it those of its embedded sub-agents.
@@ -187,13 +185,12 @@ impl<'a> Trajectory<'a> {
             }
             return;
         }
-        for (call, answer) in open.into_iter().zip(answers.by_ref()) {
+        let mut open = open.into_iter();
+        for answer in answers {
+            let call = open.next();
             if let Some(answer) = answer {
-                steps.answer_call(call, answer);
+                self.run.answer_to(call, answer);
             }
-        }
-        for answer in answers.flatten() {
-            self.run.answer_with(None, answer);
         }
     }
 }

@@ -96,10 +96,7 @@ pub(in crate::read) fn answer(
             marks.has_failed.then(failed)
         })
         .or_else(|| codex.as_ref().map(|(outcome, _)| *outcome))
-        .unwrap_or_else(|| {
-            let failed = !marks.has_metadata && text.starts_with("<tool_use_error>");
-            if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
-        });
+        .unwrap_or_else(|| Outcome::by_text(!marks.has_metadata && text.starts_with("<tool_use_error>")));
     let cut = codex.and_then(|(_, observation)| observation);
     (outcome, cut.or(words))
 }

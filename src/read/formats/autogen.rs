@@ -38,9 +38,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     };
     for list in lists {
         let mut run = Recording::of_agent("autogen");
-        if let Document::Object(result) = document {
-            run.metadata.termination = result.name("stop_reason").map(Into::into);
-        }
+        run.metadata.termination = document.members().name("stop_reason").map(Into::into);
         for item in list {
             let item = Members::from(item);
             run.pass_over("elements of other types", u64::from(!item.has("content")));

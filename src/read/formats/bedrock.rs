@@ -57,9 +57,8 @@ fn step<'a>(step: &Members<'a>, time: Option<u64>, run: &mut Recording<'a>) {
     }
     let given = step.object("invocationInput");
     if let Some((name, arguments)) = call(&given) {
-        let mut call = Call::new(0, given.name("traceId"), name);
-        (call.arguments, call.time) = (arguments, time);
-        run.add(call);
+        let call = Call::new(0, given.name("traceId"), name).with(arguments);
+        run.add(Call { time, ..call });
     }
     if step.is("observation", Kind::Object) {
         observe(&step.object("observation"), run);

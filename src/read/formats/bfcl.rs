@@ -64,7 +64,7 @@ fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
             Some("tool") => {
                 let observed = content.and_then(words::result);
                 let failed = content.and_then(Raw::string).is_some_and(|observed| is_error(&observed));
-                let outcome = if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED };
+                let outcome = Outcome::by_text(failed);
                 match calls.get(answered) {
                     Some(call) => run.answer_call(*call, observed, outcome),
                     None => run.answer(None, None, observed, outcome),
@@ -133,11 +133,7 @@ fn is_error(observed: &str) -> bool {
 
 fn add_code(code: &str, run: &mut Recording<'_>) -> CallNumber {
     let name = code.split_once('(').map_or(code, |(name, _)| name).to_owned();
-    let call = run.call(None, Some(Cow::Owned(name)), None);
-    if let Some(call) = run.call_mut(call) {
-        call.arguments = Content::Present(common::sole_text("code", code));
-    }
-    call
+    run.call_text(name, "code", code)
 }
 
 /// Adds a decoded call: code such as `cd(folder='a')`, or an object that maps the name to the arguments.

@@ -231,7 +231,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             };
             runs.pass_over("lines before the messages", header.iter().len() as u64);
             let around = header.map(|header| Members::from(*header)).unwrap_or_default();
-            give(conversation, metadata(&around), around.number("reward"), runs);
+            give(conversation, &around, runs);
         }
         Document::Object(members) => {
             let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
@@ -240,7 +240,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let usage = members.usage("usage");
             let conversation = converse(&source, form, usage)?;
             runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
-            give(conversation, metadata(members), members.number("reward"), runs);
+            give(conversation, members, runs);
         }
     }
     Ok(())
@@ -256,7 +256,7 @@ pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {
-        let mut conversation = Conversation::new(form);
+        let mut conversation = Conversation::new(form, Metadata::default());
         let (mut in_output, mut unfit) = (false, None);
         let _ = source.walk(|json, is_output| {
             if is_output && !std::mem::replace(&mut in_output, true) {
@@ -280,28 +280,28 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
     }
 }
 
-fn give(mut conversation: Conversation<'_>, metadata: Metadata, reward: Option<f64>, runs: &mut Runs<'_>) {
+/// Emits the runs of a chat and of its sub-agents. `around` is the object that encloses the elements.
+fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Runs<'_>) {
     runs.named = Some(conversation.format());
-    runs.pass_over("elements that are neither messages, calls nor results", conversation.unknown());
-    let termination = metadata.termination.or_else(|| conversation.exit_status().map(str::to_owned));
-    let metadata = Metadata { termination, ..metadata };
-    let parent = metadata.id.clone().unwrap_or_default();
-    let model = metadata.model.clone();
-    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
-    for (name, mut chat) in conversation.take_sub_agents() {
+    (conversation.metadata, conversation.reward) = (metadata(around), around.number("reward"));
+    let parent = conversation.metadata.id.clone().unwrap_or_default();
+    let model = conversation.metadata.model.clone();
+    let sub_agents = conversation.take_sub_agents();
+    conversation.give(runs);
+    for (name, mut chat) in sub_agents {
         // Claude Code summarises a session, and answers side questions, in a copy of it.
         if ["subagent-acompact-", "subagent-aside_question-"].iter().any(|start| name.starts_with(start)) {
             runs.pass_over("elements of copies of the chat", chat.elements());
             continue;
         }
-        let metadata = Metadata {
+        chat.metadata = Metadata {
             id: Some(format!("{parent}/{name}")),
             parent: Some(parent.clone()),
             agent: Some(name.into()),
             model: model.clone(),
             ..Metadata::default()
         };
-        runs.give_unrouted(&mut chat.assembler, metadata, None);
+        chat.give(runs);
     }
 }
 

@@ -33,11 +33,8 @@ impl<'a> ToolCall<'a> {
             }
             Ok(())
         })?;
-        let flat = || {
-            let mut call = Call::new(0, None, name?.string()?);
-            call.arguments = arguments.or(args).map_or(Content::Absent, common::arguments);
-            Some(call)
-        };
+        let given = || arguments.or(args).map_or(Content::Absent, common::arguments);
+        let flat = || Some(Call::new(0, None, name?.string()?).with(given()));
         let mut call = function.or(custom).or_else(flat);
         if let Some(call) = &mut call {
             call.id = id;
@@ -71,9 +68,8 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
         }
         Ok(())
     })?;
-    let mut call = Call::new(0, None, name.unwrap_or_default());
-    call.arguments = wire::sole_argument("input", input);
-    Ok(is_call.then_some(call))
+    let call = || Call::new(0, None, name.unwrap_or_default()).with(wire::sole_argument("input", input));
+    Ok(is_call.then(call))
 }
 
 /// Reads a call `{name, arguments}` from a value that was skipped.

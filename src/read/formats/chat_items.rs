@@ -65,11 +65,10 @@ impl Item {
             Self::Function | Self::Mcp => part("arguments"),
             _ => ["action", "arguments", "queries"].into_iter().find_map(&part),
         };
-        let mut call = Call::new(0, id, name);
-        call.arguments = match self {
+        let call = Call::new(0, id, name).with(match self {
             Self::Custom => wire::sole_argument("input", part("input")),
             _ => arguments.map_or(Content::Absent, common::arguments),
-        };
+        });
         let answer = match (self, status) {
             (Self::Server(_), Some("completed")) => Outcome::flag(false).answer(Content::Absent),
             (Self::Server(_), Some("failed" | "incomplete")) => Outcome::flag(true).answer(Content::Absent),

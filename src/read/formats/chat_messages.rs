@@ -14,9 +14,14 @@ use crate::read::text_calls;
 /// Prefixes of result texts that report a failure.
 const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
 
+/// The reason for skipping an element, or a part of one.
+pub(in crate::read) const SKIPPED: &str = "elements that are neither messages, calls nor results";
+
 /// A chat that is being read.
 #[derive(Default)]
 pub(in crate::read) struct Conversation<'a> {
+    pub(in crate::read) metadata: Metadata,
+    pub(in crate::read) reward: Option<f64>,
     pub(in crate::read) assembler: Assembler<'a>,
     form: Form,
     /// Number of elements so far.
@@ -39,8 +44,8 @@ pub(in crate::read) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(in crate::read) fn new(form: Form) -> Self {
-        Self { form, ..Self::default() }
+    pub(in crate::read) fn new(form: Form, metadata: Metadata) -> Self {
+        Self { metadata, form, ..Self::default() }
     }
 
     pub(in crate::read) fn format(&self) -> Format {
@@ -51,16 +56,6 @@ impl<'a> Conversation<'a> {
             }
             Form::Messages => Format::OpenAiChat,
         }
-    }
-
-    /// Returns the exit status that mini-swe-agent records.
-    pub(in crate::read) fn exit_status(&self) -> Option<&str> {
-        self.exit_status.as_deref()
-    }
-
-    /// Returns the number of skipped elements, calls and results, including those of sub-agents.
-    pub(in crate::read) fn unknown(&self) -> u64 {
-        self.unknown + self.sub_agents.iter().map(|(_, chat)| chat.unknown()).sum::<u64>()
     }
 
     /// Returns the number of elements, including those of sub-agents.
@@ -79,7 +74,7 @@ impl<'a> Conversation<'a> {
         if let Some((_, chat)) = self.sub_agents.iter_mut().find(|(known, _)| *known == name) {
             return chat.add(element);
         }
-        let mut chat = Self::new(self.form);
+        let mut chat = Self::new(self.form, Metadata::default());
         let added = chat.add(element);
         self.sub_agents.push((name, chat));
         added
@@ -96,6 +91,21 @@ impl<'a> Conversation<'a> {
         let mut element = Element::default();
         element.read(json)?;
         self.add(&mut element)
+    }
+
+    /// Reads an element and adds it. One that does not have the expected form is skipped and counted.
+    pub(in crate::read) fn take(&mut self, json: &mut Json<'a>) -> Read<()> {
+        let is_added = self.element(json)?;
+        self.unknown += u64::from(!is_added);
+        Ok(())
+    }
+
+    /// Emits the run. Its termination may be the exit status that mini-swe-agent records.
+    pub(in crate::read) fn give(mut self, runs: &mut Runs<'_>) {
+        runs.pass_over(SKIPPED, self.unknown);
+        let end = &mut self.metadata.termination;
+        *end = end.take().or(self.exit_status.map(Cow::into_owned));
+        runs.give_unrouted(&mut self.assembler, self.metadata, self.reward);
     }
 
     /// Adds an element, or returns false if it does not have the expected form.
@@ -249,9 +259,8 @@ impl<'a> Conversation<'a> {
         for mut block in blocks {
             self.has_blocks = true;
             if block.is_call {
-                let mut call = Call::new(turn, block.id, block.name.unwrap_or_default());
-                call.arguments = block.arguments;
-                self.call(call, None);
+                let call = Call::new(turn, block.id, block.name.unwrap_or_default());
+                self.call(call.with(block.arguments), None);
             } else {
                 let (id, name) = (block.answers.take(), block.name.take());
                 self.answer(turn, id, name.as_ref(), block.into_answer());
@@ -299,13 +308,9 @@ impl<'a> Conversation<'a> {
         name: Option<&Cow<'a, str>>,
         answer: Answer<'a>,
     ) {
-        if id.is_none()
-            && let Some(call) = self.in_order.without_id_first(name, &mut self.assembler)
-        {
-            self.assembler.answer_call(call, answer);
-            return;
-        }
-        self.assembler.answer(turn, id, answer);
+        let steps = &mut self.assembler;
+        let call = if id.is_none() { self.in_order.without_id_first(name, steps) } else { None };
+        steps.answer_to(call, turn, id, answer);
     }
 }
 

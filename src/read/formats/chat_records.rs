@@ -94,7 +94,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Emits the run of a list of messages.
 fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
-    let mut others = 0;
     let reward = reward(around);
     let system = around.message("system");
     if messages.first().is_some_and(|first| is_spoken(*first)) {
@@ -103,23 +102,20 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
             spoken.steps.message(Actor::System, 0, system);
         }
         for (turn, message) in (0..).zip(messages) {
-            others += u64::from(!spoken.add(turn, *message));
+            runs.pass_over("elements that are not messages", u64::from(!spoken.add(turn, *message)));
         }
-        runs.pass_over("elements that are not messages", others);
         runs.give_unrouted(&mut spoken.steps, metadata, reward);
         return Ok(());
     }
-    let mut conversation = Conversation::new(Form::Messages);
+    let mut conversation = Conversation::new(Form::Messages, metadata);
+    conversation.reward = reward;
     if let Some(system) = system {
         conversation.assembler.message(Actor::System, 0, system);
     }
     for message in messages {
-        others += u64::from(!conversation.element(&mut message.json())?);
+        conversation.take(&mut message.json())?;
     }
-    runs.pass_over("elements that are not messages", others + conversation.unknown());
-    let exit = conversation.exit_status().map(str::to_owned);
-    let metadata = Metadata { termination: metadata.termination.or(exit), ..metadata };
-    runs.give_unrouted(&mut conversation.assembler, metadata, reward);
+    conversation.give(runs);
     Ok(())
 }
 
@@ -168,9 +164,8 @@ impl<'a> Spoken<'a> {
         ];
         let written = grammars.iter().map(|read| read(text)).find(|written| !written.is_empty());
         for written in written.unwrap_or_default() {
-            let mut call = Call::new(turn, None, written.name);
-            call.arguments = common::arguments_of_text(Cow::Owned(written.arguments));
-            self.ask(call);
+            let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
+            self.ask(Call::new(turn, None, written.name).with(arguments));
         }
     }
 
@@ -191,12 +186,12 @@ impl<'a> Spoken<'a> {
             return false;
         }
         for json in calls {
-            let mut call = Call::new(turn, None, name(&json).unwrap_or_default());
-            if let Some(arguments) = json.member("arguments") {
-                let text = arguments.string().unwrap_or_else(|| arguments.spelling());
-                call.arguments = common::arguments_of_text(Cow::Owned(text.into_owned()));
-            }
-            self.ask(call);
+            let text =
+                json.member("arguments").map(|given| given.string().unwrap_or_else(|| given.spelling()));
+            let arguments = text.map(|text| common::arguments_of_text(Cow::Owned(text.into_owned())));
+            self.ask(
+                Call::new(turn, None, name(&json).unwrap_or_default()).with(arguments.unwrap_or_default()),
+            );
         }
         true
     }

@@ -28,8 +28,7 @@ type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 /// The sessions of a file, in the order of their first lines.
 #[derive(Default)]
 struct Sessions<'a> {
-    open: Vec<Session<'a>>,
-    places: TextMap<Key<'a>, usize>,
+    open: Ordered<Key<'a>, Session<'a>>,
     /// The session of the previous line.
     last: Option<Cow<'a, str>>,
     /// The sub-agents of lines, by line id.
@@ -46,9 +45,7 @@ impl<'a> session::Session<'a> for Sessions<'a> {
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        for session in self.open {
-            session.end(runs);
-        }
+        self.open.into_values().for_each(|session| session.end(runs));
     }
 }
 
@@ -63,14 +60,7 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("lines that the program wrote for itself", 1);
         }
-        let key = (session, part);
-        let place = if let Some(place) = self.places.get(&key) {
-            *place
-        } else {
-            self.open.push(Session::new(&key));
-            *self.places.entry(key).or_insert(self.open.len() - 1)
-        };
-        let Some(session) = self.open.get_mut(place) else { return };
+        let session = self.open.get((session, part), Session::new);
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("repeated lines", 1);
         }
@@ -175,10 +165,7 @@ impl<'a> Session<'a> {
 
     fn assistant(&mut self, mut line: Line<'a>) {
         let next = self.next_turn();
-        let turn = match line.message_id.take() {
-            Some(id) => *self.turns.entry(id).or_insert(next),
-            None => next,
-        };
+        let turn = line.message_id.take().map_or(next, |id| *self.turns.entry(id).or_insert(next));
         if turn == next {
             self.usages.push(Usage::default());
         }

@@ -69,8 +69,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
                 let observed = event.result("deny_message");
-                let refused = Outcome::REFUSED;
-                run.answer(id("tool_use_id"), None, observed, refused);
+                run.answer(id("tool_use_id"), None, observed, Outcome::REFUSED);
             }
             Some("span.model_request_end") => run.spent(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),

@@ -117,13 +117,13 @@ impl<'a> Task<'a> {
             }
             _ => None,
         };
-        let arguments = if kind == "use_mcp_server" { json.get("arguments") } else { json.whole() };
-        let call = self.run.call(None, name.or_else(|| Some(Cow::Owned(kind.to_owned()))), arguments);
-        if json.whole().is_none()
-            && let Some(call) = self.run.call_mut(call)
-        {
-            call.arguments = Content::Present(common::sole_text(kind, text));
-        }
+        let arguments = match json.whole() {
+            None => Content::Present(common::sole_text(kind, text)),
+            Some(_) if kind == "use_mcp_server" => json.arguments("arguments"),
+            Some(object) => common::arguments(object),
+        };
+        let name = name.unwrap_or_else(|| kind.to_owned().into());
+        let call = self.run.add(Call::new(0, None, name).with(arguments));
         self.open.push((call, Vec::new()));
     }
 
@@ -171,9 +171,7 @@ fn outcome(request: &str) -> Outcome {
         ["The tool execution failed with the following error:", "<error>", "Result:\n\nError"];
     if request.contains("The user denied this operation") {
         Outcome::unknown(UnknownReason::Refused, Provenance::Text)
-    } else if FAILED.iter().any(|text| request.contains(text)) {
-        Outcome::error(Provenance::Text)
     } else {
-        Outcome::UNMARKED
+        Outcome::by_text(FAILED.iter().any(|text| request.contains(text)))
     }
 }

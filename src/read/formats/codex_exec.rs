@@ -56,10 +56,9 @@ fn mcp_observation<'a>(item: &Members<'a>) -> Option<TextCow<'a>> {
 /// The threads of an input, in the order of their first lines.
 #[derive(Default)]
 struct Threads<'a> {
-    open: Vec<Thread<'a>>,
-    places: TextMap<Option<Cow<'a, str>>, usize>,
-    /// The thread that was started last.
-    current: Option<usize>,
+    open: Ordered<Option<Cow<'a, str>>, Thread<'a>>,
+    /// The id of the thread that was started last.
+    current: Option<Cow<'a, str>>,
 }
 
 impl<'a> Session<'a> for Threads<'a> {
@@ -70,24 +69,14 @@ impl<'a> Session<'a> for Threads<'a> {
         let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {
-                let place = self.place(Some(id));
-                self.current = Some(place);
-                if let Some(thread) = self.open.get_mut(place) {
-                    // When a thread is started again, its item ids start again too.
-                    thread.items.clear();
-                }
+                self.current = Some(id);
+                // When a thread is started again, its item ids start again too.
+                self.current().items.clear();
             }
             (Some("turn.completed"), ..) => self.terminate("turn.completed"),
             (Some("turn.failed"), ..) => self.terminate("turn.failed"),
             (Some(kind @ ("item.started" | "item.updated" | "item.completed")), _, Some(item)) => {
-                let is_completed = kind == "item.completed";
-                let place = match self.current {
-                    Some(place) => place,
-                    None => self.place(None),
-                };
-                if let Some(thread) = self.open.get_mut(place) {
-                    thread.item(&item, is_completed);
-                }
+                self.current().item(&item, kind == "item.completed");
             }
             (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
             _ => runs.pass_over("lines of other types", 1),
@@ -100,25 +89,17 @@ impl<'a> Session<'a> for Threads<'a> {
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        for thread in self.open {
-            thread.run.give(runs);
-        }
+        self.open.into_values().for_each(|thread| thread.run.give(runs));
     }
 }
 
 impl<'a> Threads<'a> {
-    fn place(&mut self, id: Option<Cow<'a, str>>) -> usize {
-        let next = self.open.len();
-        let place = *self.places.entry(id.clone()).or_insert(next);
-        if place == next {
-            self.open.push(Thread::new(id));
-        }
-        place
+    fn current(&mut self) -> &mut Thread<'a> {
+        self.open.get(self.current.clone(), |id| Thread::new(id.clone()))
     }
 
     fn terminate(&mut self, termination: &'static str) {
-        let place = self.current.or_else(|| self.places.get(&None).copied());
-        if let Some(thread) = place.and_then(|place| self.open.get_mut(place)) {
+        if let Some(thread) = self.open.known(&self.current) {
             thread.run.metadata.termination = Some(termination.to_owned());
         }
     }

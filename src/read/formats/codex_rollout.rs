@@ -7,6 +7,7 @@ use super::chat_items::{self, Item};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 use crate::read::text_calls;
+use crate::trace::Entry;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
@@ -57,8 +58,7 @@ struct Session<'a> {
 
 /// A step that waits.
 enum Step<'a> {
-    Message { actor: Actor, turn: u64, text: TextCow<'a>, time: Option<u64> },
-    Call(Box<Call<'a>>, Option<Answer<'a>>),
+    Whole(Entry<'a>),
     Output { turn: u64, id: Option<Cow<'a, str>>, output: Option<Raw<'a>> },
 }
 
@@ -84,18 +84,10 @@ impl<'a> Session<'a> {
         {
             self.gone += 1;
             match step {
-                Step::Message { actor, turn, text, time } => {
-                    self.run.steps.message_at(actor, turn, text, time);
-                }
+                Step::Whole(entry) => self.run.steps.put(entry),
                 Step::Output { turn, id, output } => {
                     let stated = id.as_ref().and_then(|id| self.outcomes.get(id)).copied();
                     self.run.steps.answer(turn, id, chat_items::answer(output, stated, false));
-                }
-                Step::Call(call, answer) => {
-                    let call = self.run.steps.call(*call);
-                    if let Some(answer) = answer {
-                        self.run.steps.answer_call(call, answer);
-                    }
                 }
             }
         }
@@ -159,7 +151,8 @@ impl<'a> Session<'a> {
                 let is_own = actor == Actor::Agent;
                 let turn = if is_own { self.model_turn() } else { self.others_turn() };
                 self.said = if is_own { Some(turn) } else { self.said };
-                self.steps.extend(text.map(|text| Step::Message { actor, turn, text, time: time() }));
+                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
+                self.steps.extend(message.map(Step::Whole));
             }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
@@ -174,7 +167,8 @@ impl<'a> Session<'a> {
                 let status = item.name("status");
                 let (call, answer) =
                     kind.call(id(), item.name("name"), status.as_deref(), |key| item.present(key));
-                self.steps.push_back(Step::Call(Box::new(Call { turn, time: time(), ..call }), answer));
+                let call = Call { turn, time: time(), ..call };
+                self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));
             }
             (_, None) => return false,
         }
@@ -252,8 +246,8 @@ impl<'a> Session<'a> {
 
     fn usage(&mut self, place: usize) -> Option<&mut Usage> {
         match self.steps.get_mut(place.checked_sub(self.gone)?)? {
-            Step::Call(call, _) => Some(call.usage.get_or_insert_default()),
-            Step::Message { .. } | Step::Output { .. } => None,
+            Step::Whole(Entry::Call(call, ..)) => Some(call.usage.get_or_insert_default()),
+            _ => None,
         }
     }
 }

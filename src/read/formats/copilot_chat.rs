@@ -152,10 +152,9 @@ fn invocation<'a>(part: &Members<'a>, known: Option<CallNumber>, run: &mut Recor
     let outcome = shown(part);
     let result = part.get("resultDetails").and_then(|details| details.member("output").or(Some(details)));
     let number = known.unwrap_or_else(|| {
-        let mut call = Call::new(0, part.name("toolCallId"), part.name("toolId").unwrap_or_default());
-        call.arguments = arguments(part);
+        let call = Call::new(0, part.name("toolCallId"), part.name("toolId").unwrap_or_default());
         run.time(None);
-        let number = run.add(call);
+        let number = run.add(call.with(arguments(part)));
         run.turn(None);
         number
     });
@@ -179,10 +178,7 @@ fn answer<'a>(calls: &Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>)
         let outcome =
             marked.unwrap_or_else(|| text.as_ref().map_or(Outcome::UNMARKED, |text| told(text.text())));
         let answer = outcome.answer(text.into());
-        match call {
-            Some(number) => _ = run.steps.answer_call(*number, answer),
-            None => run.answer_with(None, answer),
-        }
+        run.answer_to(call.copied(), answer);
     }
     // A displayed call, such as a refused one, may have no result.
     for (call, outcome) in shown {

@@ -15,7 +15,7 @@ pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
 /// Returns the chats of a log, after their last changes, as JSON. Counts changes that do not apply as
 /// skipped.
 pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
-    let (mut chats, mut unread) = (Vec::new(), 0);
+    let mut chats = Vec::new();
     for line in lines {
         let line: Option<Value> = serde_json::from_slice(line.bytes()).ok();
         let is_read = line.is_some_and(|mut line| {
@@ -33,9 +33,8 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
                 (None, _) => false,
             }
         });
-        unread += u64::from(!is_read);
+        runs.pass_over("changes to a chat that do not apply", u64::from(!is_read));
     }
-    runs.pass_over("changes to a chat that do not apply", unread);
     chats.iter().map(Value::to_string).collect()
 }
 

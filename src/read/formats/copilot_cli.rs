@@ -107,10 +107,7 @@ impl<'a> Open<'a> {
                 let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).copied());
                 let (place, number) = call.map_or((place, None), |(place, number)| (place, Some(number)));
                 let Some(agent) = self.agents.get_mut(place) else { return };
-                match number {
-                    Some(number) => _ = agent.steps.answer_call(number, answer(&data)),
-                    None => agent.answer_with(None, answer(&data)),
-                }
+                agent.answer_to(number, answer(&data));
             }
             "subagent.started" => {
                 agent.metadata.agent = data.name("agentName").map(|name| name.as_ref().into());

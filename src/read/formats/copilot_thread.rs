@@ -4,11 +4,10 @@ use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Holds("messages", &Has(&["id", "threadID", "role"])))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(thread) = document else { return };
+fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("copilot");
     run.metadata.id = thread.objects("messages").find_map(|one| one.ident("threadID")).map(Cow::into_owned);
     for message in thread.list("messages").into_iter().map(Members::from) {

@@ -85,13 +85,14 @@ fn read_part<'a>(part: &Members<'a>, actor: Actor, session: &mut Recording<'a>) 
 fn outcome(result: &Members<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     const END: usize = 8192;
     let interrupted = Outcome::unknown(UnknownReason::Interrupted, Provenance::Text);
-    let Some(text) = text.map(TextCow::text) else { return Outcome::of_flag(result.flag("is_error")) };
+    let flagged = Outcome::of_flag(result.flag("is_error"));
+    let Some(text) = text.map(TextCow::text) else { return flagged };
     let end = text.tail(END);
     if result.flag("is_error") == Some(true) {
         return match &*end {
             "Permission denied" | "User denied permission" => Outcome::REFUSED,
             "Tool execution canceled by user" => interrupted,
-            _ => Outcome::flag(true),
+            _ => flagged,
         };
     }
     let metadata = result.name("metadata").unwrap_or_default();
@@ -101,13 +102,12 @@ fn outcome(result: &Members<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     }
     // Only a command has a start.
     if !metadata.has("start_time") {
-        return Outcome::of_flag(result.flag("is_error"));
+        return flagged;
     }
     let output = end.rsplit_once("\n\n<cwd>").map_or(&*end, |(output, _)| output);
     let last = output.rsplit('\n').next().unwrap_or_default();
     if last == "Command was aborted before completion" {
         return interrupted;
     }
-    words::exit_line(last, "Exit code ")
-        .map_or_else(|| Outcome::of_flag(result.flag("is_error")), Outcome::exit_code)
+    words::exit_line(last, "Exit code ").map_or(flagged, Outcome::exit_code)
 }

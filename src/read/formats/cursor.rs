@@ -38,7 +38,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     // The value of a row may be JSON in a string.
     let texts: Vec<_> = objects.iter().map(|row| row.get("value").and_then(Raw::string)).collect();
     let mut chats: Ordered<String, Chat<'_>> = Ordered::default();
-    let mut others = 0;
     for (object, text) in objects.iter().zip(&texts) {
         let key = object.name("key").unwrap_or_default();
         let mut key = key.split(':');
@@ -56,10 +55,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let id = object.name("bubbleId").unwrap_or_default();
                 chats.get(String::new(), |id| Chat::of_id(id)).bubbles.push((id, object.clone()));
             }
-            _ => others += 1,
+            _ => runs.pass_over("rows of other keys", 1),
         }
     }
-    runs.pass_over("rows of other keys", others);
     chats.into_values().filter(|chat| !chat.bubbles.is_empty()).for_each(|chat| chat.give(runs));
 }
 

@@ -188,13 +188,13 @@ impl<'a> Run<'a> {
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
         let is_word = |letter| event.acts() && !is_of_word(letter);
         let word = name.split(is_word).next().unwrap_or_default();
-        let mut call = Call::new(0, event.ident(&CALL_IDS), word.to_owned());
-        call.arguments = match event.get(&ARGUMENTS) {
+        let arguments = match event.get(&ARGUMENTS) {
             Some(arguments) => common::arguments(arguments),
             None if word != name => Content::Present(common::sole_text("action", &name)),
             None if event.acts() => Content::Absent,
             None => event.without_arguments(),
         };
+        let call = Call::new(0, event.ident(&CALL_IDS), word.to_owned()).with(arguments);
         let number = self.recording.add(call);
         let (observed, outcome) = event.answer();
         if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&ERRORS)).is_some() {
@@ -207,9 +207,7 @@ impl<'a> Run<'a> {
     /// Adds a call with its result.
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
-        let mut call = Call::new(0, event.ident(&CALL_IDS), event.name().unwrap_or_default());
-        call.arguments = event.get(&ARGUMENTS).map(common::arguments).unwrap_or_default();
-        let number = self.recording.add(call);
+        let number = self.recording.call(event.ident(&CALL_IDS), event.name(), event.get(&ARGUMENTS));
         let (observed, outcome) = event.answer();
         self.recording.answer_call(number, observed, outcome);
     }
@@ -223,9 +221,9 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default());
         let arguments = event.get(&ARGUMENTS).map(common::arguments);
-        call.arguments = arguments.unwrap_or_else(|| event.without_arguments());
+        let arguments = arguments.unwrap_or_else(|| event.without_arguments());
+        let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default()).with(arguments);
         call.time = event.time();
         let number = self.recording.add(call);
         let answered = output.is_some();

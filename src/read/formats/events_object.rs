@@ -205,9 +205,14 @@ impl<'a> Event<'a> {
         event
     }
 
+    /// Reads the value of the first of these keys that has one, from the innermost object outwards.
+    fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
+        self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| read(layer, key)))
+    }
+
     /// Returns the value of the first of these keys, from the innermost object outwards.
     pub(in crate::read) fn get(&self, keys: &[&str]) -> Option<Raw<'a>> {
-        self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.present(key)))
+        self.find(keys, Members::present)
     }
 
     /// Like [`Event::get`], but skips values that contain the innermost object.
@@ -219,7 +224,7 @@ impl<'a> Event<'a> {
     }
 
     pub(in crate::read) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
-        self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| layer.ident(key)))
+        self.find(keys, Members::ident)
     }
 
     pub(in crate::read) fn name(&self) -> Option<Cow<'a, str>> {
@@ -227,7 +232,7 @@ impl<'a> Event<'a> {
             return Some(Cow::Owned(tool.clone()));
         }
         let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS[..] } else { &NAMES };
-        self.layers.iter().rev().find_map(|layer| names.iter().find_map(|key| layer.name(key)))
+        self.find(names, Members::name)
     }
 
     pub(in crate::read) fn session(&self) -> Option<Cow<'a, str>> {
@@ -267,24 +272,17 @@ impl<'a> Event<'a> {
     }
 
     pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
-        let lists = |layer: &Members<'a>| LISTS_OF_CALLS.iter().find_map(|key| layer.get(key)?.items());
-        self.layers.iter().rev().find_map(lists).unwrap_or_default()
+        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items()).unwrap_or_default()
     }
 
     /// Returns the text of a message, without the blocks in it.
     pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
-        self.layers.iter().rev().find_map(|layer| {
-            ["content", "text", "parts", "contents", "message", "prompt"]
-                .iter()
-                .find_map(|key| layer.get(key).and_then(words::text))
-        })
+        self.find(&["content", "text", "parts", "contents", "message", "prompt"], Members::text)
     }
 
     /// Returns the parts of the content that are calls or results.
     pub(in crate::read) fn blocks(&self) -> Vec<Self> {
-        let parts = self.layers.iter().rev().find_map(|layer| {
-            ["content", "parts", "contents"].iter().find_map(|key| layer.get(key)?.items())
-        });
+        let parts = self.find(&["content", "parts", "contents"], |layer, key| layer.get(key)?.items());
         let parts = parts.unwrap_or_default().into_iter().filter(|part| part.kind() == Kind::Object);
         parts.map(Self::of).filter(|part| matches!(part.what, Some(What::Call | What::Result))).collect()
     }
@@ -368,7 +366,7 @@ impl<'a> Event<'a> {
             .get(&["exit_code", "exitCode"])
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"));
-        let status = self.layers.iter().rev().find_map(|layer| layer.name("status"));
+        let status = self.find(&["status"], Members::name);
         let status = status.map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };

@@ -21,10 +21,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let rows: Vec<Option<Cow<'_, str>>> =
         messages.iter().map(|message| message.member("content_json").and_then(Raw::string)).collect();
     let mut sessions = Recordings::of_agent("goose");
-    let around = match document {
-        Document::Object(around) => around.clone(),
-        _ => Members::default(),
-    };
+    let around = document.members();
     for (message, row) in messages.iter().zip(&rows) {
         let message = Members::from(*message);
         if HEADER.fits(&message) || !message.has("role") {

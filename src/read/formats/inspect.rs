@@ -18,11 +18,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Is(Kind::Object, &["eval"]),
         Is(Kind::List, &["samples"]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let eval = metadata(members);
     for (position, value) in (0..).zip(members.list("samples")) {
         if let Err(fault) = sample(value, position, &eval, runs) {
@@ -163,7 +162,7 @@ impl<'a> Conversation<'a> {
 
 fn tool_call<'a>(call: &Members<'a>, turn: u64) -> Call<'a> {
     let name = call.name("function").unwrap_or_default();
-    Call { arguments: call.arguments("arguments"), ..Call::new(turn, call.name("id"), name) }
+    Call::new(turn, call.name("id"), name).with(call.arguments("arguments"))
 }
 
 /// Attachments: long texts in a separate object.

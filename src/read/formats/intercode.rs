@@ -4,12 +4,11 @@
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
-    Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Document(read) };
+    Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Object(read) };
 
 const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     for (key, episode) in members.iter() {
         if EPISODE.fits_value(episode) {
             give(key.to_owned(), &Members::from(episode), runs);
@@ -71,9 +70,8 @@ fn executed(action: &str) -> &str {
 
 fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {
     let complains = |text: &TextCow<'_>| text.text().starts_with("Error executing query:");
-    match is_valid {
-        Some(is_valid) => Outcome::flag(!is_valid),
-        None if observation.is_some_and(complains) => Outcome::error(Provenance::Text),
-        None => Outcome::UNMARKED,
-    }
+    is_valid.map_or_else(
+        || Outcome::by_text(observation.is_some_and(complains)),
+        |is_valid| Outcome::flag(!is_valid),
+    )
 }

@@ -112,23 +112,19 @@ impl<'a> Open<'a> {
                 self.run.say(Actor::User, text(payload.get("user_input")));
             }
             "StepBegin" | "step.begin" => self.run.turn(time),
-            "content.part" => self.said.extend(payload.object("part").get("text").and_then(words::result)),
+            "ContentPart" | "content.part" => self.said.extend(payload.within("part").result("text")),
             "tool.call" => {
                 self.run.call(payload.ident("toolCallId"), payload.name("name"), payload.get("args"));
             }
-            "tool.result" => {
-                let (observation, outcome) = answer(&payload.object("result"));
-                self.run.answer(payload.ident("toolCallId"), None, observation, outcome);
-            }
-            "step.end" => self.run.spent(payload.get("usage").and_then(usage)),
-            "ContentPart" => self.said.extend(payload.get("text").and_then(words::result)),
             "ToolCall" => self.call(payload),
-            "ToolResult" => {
-                let result = payload.get("return_value").or_else(|| payload.get("result"));
-                let (observation, outcome) = answer(&members(result));
-                self.run.answer(payload.ident("tool_call_id"), None, observation, outcome);
+            "ToolResult" | "tool.result" => {
+                let (observation, outcome) = answer(&members(payload.first(&["return_value", "result"])));
+                let id = ident(payload.first(&["tool_call_id", "toolCallId"]));
+                self.run.answer(id, None, observation, outcome);
             }
-            "StatusUpdate" => self.run.spent(payload.get("token_usage").and_then(usage)),
+            "StatusUpdate" | "step.end" => {
+                self.run.spent(payload.first(&["token_usage", "usage"]).and_then(usage));
+            }
             "StepInterrupted"
             | "TurnEnd"
             | "CompactionBegin"

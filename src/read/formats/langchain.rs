@@ -103,7 +103,7 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
         "ai" => {
             let response = message.object("response_metadata");
             run.model(response.name("model_name").or_else(|| response.name("model")));
-            run.spent(message.get("usage_metadata").and_then(usage));
+            run.spent(message.usage("usage_metadata"));
             run.say(Actor::Agent, text(content));
             calls(message, run);
         }
@@ -132,14 +132,4 @@ fn calls<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
         let arguments = function.member("args").or_else(|| function.member("arguments"));
         run.call(ident(call.member("id")), name, arguments);
     }
-}
-
-fn usage(value: Raw<'_>) -> Option<Usage> {
-    let usage = crate::read::tokens::usage(value)?;
-    let cached = value.member("input_token_details").and_then(|details| details.member("cache_read"));
-    let cached = cached.filter(|count| count.kind() == Kind::Number).and_then(Raw::integer);
-    Some(Usage {
-        cached_tokens: cached.and_then(|count| u64::try_from(count).ok()).or(usage.cached_tokens),
-        ..usage
-    })
 }

@@ -122,17 +122,13 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
         span.value("output.value", observation.get("output"))?;
     }
     span.text("llm.model_name", name("model"));
-    let usage = observation.get("usageDetails").or_else(|| observation.get("usage"));
+    let usage = members(observation.first(&["usageDetails", "usage"]));
     let count = |keys: [&str; 2], flat: &str| {
-        let within = keys.iter().find_map(|key| usage?.member(key)?.integer());
-        within.or_else(|| observation.get(flat)?.integer()).and_then(|count| u64::try_from(count).ok())
+        let within = keys.iter().find_map(|key| usage.count(key));
+        within.or_else(|| observation.count(flat)).filter(|count| *count > 0)
     };
-    let (prompt, completion) = (
-        count(["input", "promptTokens"], "inputUsage"),
-        count(["output", "completionTokens"], "outputUsage"),
-    );
-    span.count("llm.token_count.prompt", prompt.filter(|count| *count > 0));
-    span.count("llm.token_count.completion", completion.filter(|count| *count > 0));
+    span.count("llm.token_count.prompt", count(["input", "promptTokens"], "inputUsage"));
+    span.count("llm.token_count.completion", count(["output", "completionTokens"], "outputUsage"));
     Ok(span)
 }
 

@@ -68,9 +68,7 @@ fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     run.metadata.id = result.name("agent_id").map(Into::into);
     run.metadata.task = sample.ident("id").map(Into::into);
     run.model(result.name("model_name"));
-    if let Document::Object(results) = document {
-        run.metadata.domain = results.name("suite").as_deref().map(Into::into);
-    }
+    run.metadata.domain = document.members().name("suite").as_deref().map(Into::into);
     run.reward = result.object("grade").number("score");
     run.say(Actor::User, sample.text("input"));
     for sent in result.list("trajectory").into_iter().filter_map(Raw::items).flatten() {

@@ -4,7 +4,7 @@
 
 use super::chat::Form;
 use super::chat_element::Element;
-use super::chat_messages::Conversation;
+use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
 use super::prelude::*;
 use super::{llm_code, llm_stream};
@@ -90,6 +90,12 @@ impl<'a> Body<'a> {
 }
 
 impl<'a> Exchange<'a> {
+    /// Makes an exchange, or returns `None` if the request has no messages.
+    fn new(request: Body<'a>, response: Option<Body<'a>>) -> Option<Self> {
+        let length = request.messages()?.0.len();
+        Some(Self { request, length, response, is_whole: false, id: None, run: None, model: None })
+    }
+
     fn of(members: &Members<'a>) -> Option<Self> {
         if STEP.fits(members) {
             return Self::of_step(members);
@@ -109,11 +115,9 @@ impl<'a> Exchange<'a> {
         if is_whole && response.is_none() || !is_whole && !has_outcome {
             return None;
         }
-        let request = Body::of(request);
-        let length = request.messages()?.0.len();
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
-        Some(Self { request, length, response, is_whole, id, run: None, model: None })
+        Some(Self { is_whole, id, ..Self::new(Body::of(request), response)? })
     }
 
     /// Returns an exchange in OpenHands' form: the members of the request and the response are in one object.
@@ -130,24 +134,13 @@ impl<'a> Exchange<'a> {
                 .any(|key| response.member(key).is_some_and(|list| list.kind() == Kind::List))
         };
         let response = keys.iter().filter_map(|key| members.get(key)).find(is_response)?;
-        let request = Body::Object(members.whole()?);
-        let length = request.messages()?.0.len();
-        Some(Self {
-            request,
-            length,
-            response: Some(Body::Object(response)),
-            is_whole: false,
-            id: None,
-            run: None,
-            model: None,
-        })
+        Self::new(Body::Object(members.whole()?), Some(Body::Object(response)))
     }
 
     fn of_step(step: &Members<'a>) -> Option<Self> {
         let prompt = Body::of(step.get("input")?);
         let prompt = prompt.json().member("prompt")?.spelling();
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
-        let length = request.messages()?.0.len();
         let output = step.present("output").map(Body::of);
         // Streamed output groups its parts by type.
         let response = output.map(|output| match spoken_in_parts(output.json()) {
@@ -155,7 +148,7 @@ impl<'a> Exchange<'a> {
             None => output,
         });
         let (run, model) = (step.name("run_id"), step.name("model_id"));
-        Some(Self { request, length, response, is_whole: false, id: run.clone(), run, model })
+        Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
     /// Returns the keys of the messages of the request.
@@ -311,7 +304,7 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
         run.give(runs);
         return Ok(());
     }
-    let mut conversation = Conversation::new(form);
+    let mut conversation = Conversation::new(form, metadata);
     for key in ["system", "instructions"] {
         if let Some(text) = last.request.json().member(key).and_then(words::message) {
             conversation.assembler.message(Actor::System, 0, text);
@@ -332,8 +325,8 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     for message in response {
         others += u64::from(!add(message, &mut conversation)?);
     }
-    runs.pass_over("elements that are neither messages, calls nor results", others + conversation.unknown());
-    runs.give_unrouted(&mut conversation.assembler, metadata, None);
+    runs.pass_over(SKIPPED, others);
+    conversation.give(runs);
     Ok(())
 }
 

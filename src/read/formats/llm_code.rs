@@ -83,8 +83,6 @@ fn outcome(text: &TextCow<'_>) -> Outcome {
     let text = text.text().to_str();
     let text = text.trim_start_matches(OUTPUT).trim_start_matches(common::SPACE).trim_start_matches("```");
     let text = text.trim_start_matches(common::SPACE);
-    let failed = ["Execution failed", "Traceback (most recent call last):"]
-        .iter()
-        .any(|start| text.starts_with(start));
-    if failed { Outcome::error(Provenance::Text) } else { Outcome::UNMARKED }
+    let failures = ["Execution failed", "Traceback (most recent call last):"];
+    Outcome::by_text(failures.iter().any(|start| text.starts_with(start)))
 }

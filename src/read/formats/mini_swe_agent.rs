@@ -1,9 +1,6 @@
 //! mini-swe-agent, version 1: commands are fenced blocks in the agent's texts, and their output is the next user
 //! message. (Version 1.1 is read as a chat.)
 
-use memchr::memmem::Finder;
-use std::sync::LazyLock;
-
 use super::prelude::*;
 use super::unread;
 use crate::json::Fault;
@@ -108,53 +105,36 @@ fn step<'a>(
 
 /// Returns the command of a text with exactly one fenced block.
 pub(in crate::read) fn command(text: &str) -> Option<String> {
-    static OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```bash"));
-    static LATER_OPENING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```mswea_bash_command"));
-    [&OPENING, &LATER_OPENING].into_iter().find_map(|opening| sole(Blocks { text, opening }))
+    ["```bash", "```mswea_bash_command"].into_iter().find_map(|opening| {
+        let mut blocks = blocks(text, opening);
+        let command = common::trim(blocks.next()?).to_owned();
+        blocks.next().is_none().then_some(command)
+    })
 }
 
-fn sole(mut blocks: Blocks<'_>) -> Option<String> {
-    let command = common::trim(blocks.next()?).to_owned();
-    blocks.next().is_none().then_some(command)
-}
-
-/// The contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest
+/// Returns the contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest
 /// text, a line feed, three backticks. The closing backticks may be indented if the opening ones are.
-struct Blocks<'t> {
-    text: &'t str,
-    opening: &'static Finder<'static>,
-}
-
-impl<'t> Iterator for Blocks<'t> {
-    type Item = &'t str;
-
-    fn next(&mut self) -> Option<&'t str> {
-        static CLOSING: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\n```"));
+fn blocks<'t>(mut text: &'t str, opening: &'static str) -> impl Iterator<Item = &'t str> {
+    let begins_line = |before: &str| before.trim_end_matches([' ', '\t']).ends_with('\n');
+    std::iter::from_fn(move || {
         loop {
-            let (before, rest) = split_at_part(self.text, self.opening)?;
-            self.text = rest;
+            let (before, rest) = text.split_once(opening)?;
+            text = rest;
             let line = before.rsplit('\n').next().unwrap_or_default();
             let is_indented = !line.is_empty() && line.trim().is_empty();
             if let Some(inside) = rest.trim_start_matches([' ', '\t', '\r']).strip_prefix('\n') {
                 let (inside, rest) = if is_indented {
-                    let begins_line = |before: &str| before.trim_end_matches([' ', '\t']).ends_with('\n');
                     let mut fences = inside.match_indices("```").map(|(at, _)| inside.split_at(at));
                     let (inside, fence) = fences.find(|(before, _)| begins_line(before))?;
                     (inside, fence.strip_prefix("```")?)
                 } else {
-                    split_at_part(inside, &CLOSING)?
+                    inside.split_once("\n```")?
                 };
-                self.text = rest;
+                text = rest;
                 return Some(inside);
             }
         }
-    }
-}
-
-/// Splits a text around the first occurrence of a part.
-fn split_at_part<'t>(text: &'t str, part: &Finder<'_>) -> Option<(&'t str, &'t str)> {
-    let at = part.find(text.as_bytes())?;
-    Some((text.get(..at)?, text.get(at + part.needle().len()..)?))
+    })
 }
 
 pub(in crate::read) fn outcome(observation: Text<'_>) -> Outcome {

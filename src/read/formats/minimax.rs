@@ -13,11 +13,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             ]),
         ),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let session = members.object("session");
     let mut run = Recording::of_agent("minimax");
     run.metadata.id = session.name("session_id").map(Cow::into_owned);
@@ -27,14 +26,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let responses = messages.iter().filter(|message| of_agent.fits(message)).count();
     // Token counts have no ids. They are matched to responses by order, if there are as many of both.
     let counts = Some(members.list("tokenUsage")).filter(|counts| counts.len() == responses);
-    let mut usage = counts.into_iter().flatten().map(|count| usage(&Members::from(count)));
+    let mut usage = counts.into_iter().flatten().map(|count| usage(&count.into()));
     for message in &messages {
         run.turn(message.get("timestamp").and_then(time::of_milliseconds));
         let text = message.text("msg_content");
         match message.name("role").as_deref() {
             Some("user") => run.say(Actor::User, text),
             Some("assistant") => {
-                run.spent(usage.next());
+                run.spent(usage.next().flatten());
                 run.say(Actor::Agent, text);
                 message.objects("tool_calls").for_each(|call| read_call(&call, &mut run));
             }
@@ -58,12 +57,7 @@ fn read_call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
 }
 
 /// Returns the tokens of a response. The input includes cached tokens, and the output includes reasoning.
-fn usage(counts: &Members<'_>) -> Usage {
-    let [read, write] = ["cache_read_tokens", "cache_write_tokens"].map(|key| counts.count(key));
-    Usage {
-        duration_ns: None,
-        input_tokens: tokens::sum([counts.count("input_tokens"), read, write]),
-        output_tokens: tokens::sum([counts.count("output_tokens"), counts.count("reasoning_tokens")]),
-        cached_tokens: read,
-    }
+fn usage(counts: &Members<'_>) -> Option<Usage> {
+    let input = ["input_tokens", "cache_read_tokens", "cache_write_tokens"];
+    tokens::of_keys(counts, &input, &["output_tokens", "reasoning_tokens"], &["cache_read_tokens"])
 }

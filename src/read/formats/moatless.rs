@@ -8,7 +8,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",
         |object| transitions(object).is_some() || !nodes(object).is_empty(),
     ))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 /// Returns the transitions, or the steps of the first version, each with a list of actions.
@@ -51,8 +51,7 @@ fn nodes<'a>(members: &Members<'a>) -> Vec<Raw<'a>> {
     if nodes.iter().any(has_action) { nodes } else { Vec::new() }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("moatless");
     let task = members.get("initial_message").or_else(|| members.get("input")?.member("problem_statement"));
     run.say(Actor::User, task.and_then(words::message));
@@ -107,9 +106,8 @@ fn add<'a>(action: Raw<'a>, state: Option<Raw<'a>>, outcome: Option<Raw<'a>>, ru
     let named = ["action_name", "name"].iter().find_map(|key| action.member(key).and_then(common::name));
     let name = class.map(Cow::Owned).or(named).or_else(|| state.and_then(common::name));
     let Some(name) = name else { return run.pass_over("actions without a name", 1) };
-    let mut call = Call::new(0, None, name);
-    call.arguments = arguments(action.member("input").unwrap_or(action));
-    let call = run.add(call);
+    let arguments = arguments(action.member("input").unwrap_or(action));
+    let call = run.add(Call::new(0, None, name).with(arguments));
     let Some(outcome) = outcome.filter(|outcome| outcome.kind() != Kind::Null) else { return };
     let message = outcome.member("message").filter(|_| outcome.member("properties").is_some());
     let text = words::result(message.unwrap_or(outcome));

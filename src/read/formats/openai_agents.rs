@@ -23,11 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     let mut traces = Recordings::of_agent("openai-agents");
     let mut spans = Vec::new();
-    let named = match document {
-        Document::Object(object) => object.list("traces"),
-        _ => Vec::new(),
-    };
-    for item in named.into_iter().chain(elements(document, &LISTS)) {
+    for item in document.members().list("traces").into_iter().chain(elements(document, &LISTS)) {
         let item = Members::from(item);
         if SPAN.fits(&item) {
             spans.push(item);
@@ -69,10 +65,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             Some(
                 "agent" | "response" | "guardrail" | "mcp_tools" | "custom" | "transcription" | "speech",
             ) => {
-                run.say(
-                    Actor::Environment,
-                    error.and_then(|error| error.member("message")).and_then(words::result),
-                );
+                run.say(Actor::Environment, error.and_then(|error| words::result(error.member("message")?)));
             }
             _ => runs.pass_over("objects of other types", 1),
         }
@@ -84,24 +77,19 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let rows = fitting(&ROW, document.each(), "rows of other types", runs);
     let items: Vec<_> = rows.iter().map(|row| row.get("message_data").and_then(Raw::string)).collect();
-    let mut sessions: Ordered<_, (Metadata, Conversation<'_>)> = Ordered::default();
-    let mut others = 0;
+    let mut sessions: Ordered<_, Conversation<'_>> = Ordered::default();
     for (row, item) in rows.iter().zip(&items) {
         let Some(item) = item.as_deref().and_then(json).filter(|item| item.kind() == Kind::Object) else {
-            others += 1;
+            runs.pass_over("rows that are not items", 1);
             continue;
         };
-        let (_, chat) = sessions.get(row.name("session_id"), |id| {
+        let chat = sessions.get(row.name("session_id"), |id| {
             let id = id.clone().map(Cow::into_owned);
             let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
-            (metadata, Conversation::new(Form::Items))
+            Conversation::new(Form::Items, metadata)
         });
-        others += u64::from(!chat.element(&mut item.json())?);
+        chat.take(&mut item.json())?;
     }
-    for (metadata, mut chat) in sessions.into_values() {
-        others += chat.unknown();
-        runs.give_unrouted(&mut chat.assembler, metadata, None);
-    }
-    runs.pass_over("rows that are not items", others);
+    sessions.into_values().for_each(|chat| chat.give(runs));
     Ok(())
 }

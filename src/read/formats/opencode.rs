@@ -24,11 +24,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             ),
         ])),
     ],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("opencode");
     let session = members.object(if members.has("info") { "info" } else { "session" });
     run.metadata.id = session.name("id").map(Cow::into_owned);

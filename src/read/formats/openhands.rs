@@ -190,12 +190,7 @@ impl<'a> Log<'a> {
         let members = &event.members;
         self.run.at(self.turn, event.time());
         if event.kind("action").as_deref() == Some("message") {
-            let actor = match &*event.source {
-                "agent" => Actor::Agent,
-                "user" => Actor::User,
-                _ => Actor::Environment,
-            };
-            self.run.say(actor, members.object("args").message("content"));
+            self.run.say(words::actor_of(&event.source), members.object("args").message("content"));
         }
         let Some(observation) = event.kind("observation") else { return };
         match members.ident("cause") {
@@ -228,10 +223,7 @@ impl<'a> Log<'a> {
     fn call(&mut self, event: &Event<'a>) -> CallNumber {
         let written = event.members.object("tool_call_metadata");
         let response = written.object("model_response");
-        let turn = match response.name("id") {
-            Some(response) => *self.turns.entry(response).or_insert(self.turn),
-            None => self.turn,
-        };
+        let turn = response.name("id").map_or(self.turn, |id| *self.turns.entry(id).or_insert(self.turn));
         self.turn = self.turn.max(turn + 1);
         self.run.model(response.name("model"));
         self.run.at(turn, event.time());
@@ -241,9 +233,8 @@ impl<'a> Log<'a> {
         // For `think`, the thought is the argument.
         let arguments = event.members.get("args").map(|arguments| arguments_of(arguments, action == "think"));
         let id = event.members.ident("id");
-        let mut call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
-        call.arguments = arguments.unwrap_or_default();
-        let number = self.run.add(call);
+        let call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
+        let number = self.run.add(call.with(arguments.unwrap_or_default()));
         // A finish has no answer.
         if let Some(id) = id.filter(|_| !is_finish) {
             self.calls.insert(id);

@@ -9,7 +9,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         "`instance_id`, `test_result` and a list `history` of OpenHands events",
         is_output,
     ))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 fn is_output(members: &Members<'_>) -> bool {
@@ -45,20 +45,18 @@ fn events_of(history: Raw<'_>) -> Vec<Raw<'_>> {
     items.into_iter().flat_map(|item| item.items().unwrap_or_else(|| vec![item])).collect()
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let Some(history) = members.get("history") else { return };
     let events = events_of(history);
-    let settings = members.get("metadata");
-    let setting = |key: &str| settings.and_then(|settings| settings.member(key));
-    let model = setting("llm_config").or_else(|| setting("llm")).and_then(|llm| llm.member("model"));
-    let model = model.or_else(|| setting("model_name")).and_then(common::name);
+    let settings = members.object("metadata");
+    let model = settings.first(&["llm_config", "llm"]).and_then(|llm| llm.member("model"));
+    let model = model.or_else(|| settings.get("model_name")).and_then(common::name);
     let instance = members.ident("instance_id").map(Cow::into_owned);
     let metadata = Metadata {
         id: instance.clone(),
         task: instance,
         model: model.map(|model| model.as_ref().into()),
-        domain: setting("dataset").and_then(common::name).map(|name| name.as_ref().into()),
+        domain: settings.name("dataset").map(|name| name.as_ref().into()),
         termination: members.name("error").map(Cow::into_owned),
         ..Metadata::default()
     };

@@ -101,8 +101,7 @@ impl<'a> Conversation<'a> {
             }
             "UserRejectObservation" => {
                 let reason = event.result("rejection_reason");
-                let refused = Outcome::REFUSED;
-                self.answer(&event, refused.answer(reason.into()));
+                self.answer(&event, Outcome::REFUSED.answer(reason.into()));
             }
             "MessageEvent" => {
                 self.message(&event, event.object("llm_message").message("content"));
@@ -135,10 +134,8 @@ impl<'a> Conversation<'a> {
 
     /// Begins a turn for an event, or continues the turn of the response that it belongs to.
     fn begin_turn(&mut self, event: &Members<'a>) {
-        let turn = match event.name("llm_response_id") {
-            Some(response) => *self.turns.entry(response).or_insert(self.turn),
-            None => self.turn,
-        };
+        let response = event.name("llm_response_id");
+        let turn = response.map_or(self.turn, |id| *self.turns.entry(id).or_insert(self.turn));
         self.turn = self.turn.max(turn + 1);
         self.run.at(turn, event.time("timestamp"));
     }
@@ -150,15 +147,15 @@ impl<'a> Conversation<'a> {
         let written = event.get("tool_call");
         let written = written.map(|call| call.member("function").unwrap_or(call));
         let named = || written.and_then(|call| call.member("name")).and_then(common::name);
-        let mut call = Call::new(0, id, event.name("tool_name").or_else(named).unwrap_or_default());
         // For an action that could not be built, the call is kept as the model wrote it.
-        call.arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
+        let arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
             Some(action) => arguments_of(action),
             None => {
                 written.and_then(|call| call.member("arguments")).map_or(Content::Absent, common::arguments)
             }
         };
-        self.run.add(call);
+        let name = event.name("tool_name").or_else(named).unwrap_or_default();
+        self.run.add(Call::new(0, id, name).with(arguments));
     }
 
     fn answer(&mut self, event: &Members<'a>, answer: Answer<'a>) {
@@ -167,11 +164,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn message(&mut self, event: &Members<'a>, text: Option<TextCow<'a>>) {
-        let actor = match event.name("source").as_deref() {
-            Some("agent") => Actor::Agent,
-            Some("user") => Actor::User,
-            _ => Actor::Environment,
-        };
+        let actor = words::actor_of(&event.name("source").unwrap_or_default());
         if actor == Actor::Agent {
             self.begin_turn(event);
         }

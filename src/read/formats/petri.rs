@@ -10,14 +10,13 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         In("transcript", &TRANSCRIPT),
         Holds("rollouts", &In("transcript", &TRANSCRIPT)),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
 const TRANSCRIPT: Mark =
     Holds("events", &All(&[Is(Kind::List, &["view"]), In("edit", &Has(&["operation"]))]));
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let rollouts = members.objects("rollouts").map(|rollout| rollout.object("transcript"));
     for transcript in rollouts.chain([members.within("transcript")]) {
         if transcript.has("events") {
@@ -30,12 +29,11 @@ fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
     let about = transcript.object("metadata");
     let id = about.ident("transcript_id").map(Cow::into_owned);
     let mut views = Ordered::default();
-    let mut others = 0;
     for event in transcript.objects("events") {
         // The combined view repeats messages of the others.
         let names = event.list("view").into_iter().filter_map(common::name);
         let names: Vec<_> = names.filter(|view| view != "combined").collect();
-        others += u64::from(names.is_empty());
+        runs.pass_over("events that no model saw", u64::from(names.is_empty()));
         let edit = event.object("edit");
         for view in names {
             let (run, has_calls, messages) = views.get(view, |view: &Cow<'_, str>| {
@@ -58,7 +56,6 @@ fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
             }
         }
     }
-    runs.pass_over("events that no model saw", others);
     for (run, has_calls, messages) in views.into_values() {
         if has_calls {
             run.give(runs);

@@ -98,9 +98,8 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
 fn key_of(message: &Members<'_>, in_trajectory: bool) -> (Option<String>, Option<String>, Vec<String>) {
     let plain = |id: Cow<'_, str>| id.replace('_', "");
     let spelled = |value: Option<Raw<'_>>| value.map(|value| value.spelling().into_owned());
-    let calls = message.objects("content").filter(|part| part.name("type").as_deref() == Some("toolCall"));
     let mut content = Vec::new();
-    for call in calls {
+    for call in calls(message) {
         content.extend(call.name("id").map(plain));
         content.extend(spelled(call.get("name")));
         content.extend(spelled(call.get("arguments")).filter(|_| in_trajectory));
@@ -186,10 +185,15 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
+/// Returns the calls in a message.
+fn calls<'a>(message: &Members<'a>) -> impl Iterator<Item = Members<'a>> + use<'a> {
+    let parts = message.list("content").into_iter().map(Members::from);
+    parts.filter(|part| part.name("type").as_deref() == Some("toolCall"))
+}
+
 /// Returns the ids of the calls in a message.
 fn calls_of<'a>(message: &Members<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
-    let parts = message.list("content").into_iter().map(Members::from);
-    parts.filter(|part| part.name("type").as_deref() == Some("toolCall")).filter_map(|part| part.name("id"))
+    calls(message).filter_map(|call| call.name("id"))
 }
 
 /// Returns the ids of the calls of other sessions whose messages are quoted in the details of a result, as by
@@ -301,14 +305,12 @@ impl<'a> Branch<'a> {
         }
         self.run.say(Actor::Agent, message.message("content"));
         self.run.spent(message.get("usage").and_then(usage));
-        for part in message.objects("content") {
-            if let Some("toolCall") = part.name("type").as_deref() {
-                let id = part.name("id");
-                if let Some(id) = &id {
-                    *self.called.entry(id.clone()).or_default() += 1;
-                }
-                self.run.call(id, part.name("name"), part.get("arguments"));
+        for call in calls(message) {
+            let id = call.name("id");
+            if let Some(id) = &id {
+                *self.called.entry(id.clone()).or_default() += 1;
             }
+            self.run.call(id, call.name("name"), call.get("arguments"));
         }
         self.run.say(Actor::Environment, message.message("errorMessage"));
         self.run.turn(None);

@@ -8,11 +8,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Is(Kind::List, &["threads"]),
         Holds("messages", &Has(&["messageID", "threadID", "role"])),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(history) = document else { return };
+fn read(history: &Members<'_>, runs: &mut Runs<'_>) {
     let mut threads = Recordings::of_agent("qodo");
     for message in history.list("messages").into_iter().map(Members::from) {
         let run = threads.run(message.name("threadID"));

@@ -155,9 +155,8 @@ impl<'a> Recording<'a> {
         name: Option<Cow<'a, str>>,
         arguments: Option<Raw<'a>>,
     ) -> CallNumber {
-        let mut call = Call::new(self.turn, id, name.unwrap_or_default());
-        call.arguments = arguments.map_or(Content::Absent, common::arguments);
-        self.add(call)
+        let arguments = arguments.map_or(Content::Absent, common::arguments);
+        self.add(Call::new(self.turn, id, name.unwrap_or_default()).with(arguments))
     }
 
     /// Adds a call of the agent with a single string argument.
@@ -167,9 +166,8 @@ impl<'a> Recording<'a> {
         argument: &str,
         text: &str,
     ) -> CallNumber {
-        let mut call = Call::new(self.turn, None, name);
-        call.arguments = Content::Present(common::sole_text(argument, text));
-        self.add(call)
+        let arguments = Content::Present(common::sole_text(argument, text));
+        self.add(Call::new(self.turn, None, name).with(arguments))
     }
 
     /// Adds a call to the current turn. Its time and usage default to those of the turn.
@@ -210,6 +208,12 @@ impl<'a> Recording<'a> {
         self.steps.answer(self.turn, id, answer);
     }
 
+    /// Answers this call. Without a call, the answer stays unpaired.
+    pub(super) fn answer_to(&mut self, call: Option<CallNumber>, answer: Answer<'a>) {
+        self.is_calling = false;
+        self.steps.answer_to(call, self.turn, None, answer);
+    }
+
     /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the
     /// text; the observation of the others is not recorded.
     pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
@@ -228,10 +232,7 @@ impl<'a> Recording<'a> {
         self.is_calling = false;
         let answer = outcome.answer(observation.into());
         let call = if id.is_none() { self.oldest(name) } else { None };
-        match call {
-            Some(call) => _ = self.steps.answer_call(call, answer),
-            None => self.steps.answer(self.turn, id, answer),
-        }
+        self.steps.answer_to(call, self.turn, id, answer);
     }
 
     /// Returns the oldest unanswered call of the tool `name`, or of any tool if `name` is `None`.
@@ -262,24 +263,38 @@ impl<'a> Recording<'a> {
 }
 
 /// A map that keeps its keys in insertion order.
-pub(super) struct Ordered<K, V>(TextMap<K, (usize, V)>);
+pub(super) struct Ordered<K, V> {
+    all: TextMap<K, (usize, V)>,
+    first: Option<K>,
+}
 
 impl<K, V> Default for Ordered<K, V> {
     fn default() -> Self {
-        Self(TextMap::default())
+        Self { all: TextMap::default(), first: None }
     }
 }
 
-impl<K: Eq + Hash, V> Ordered<K, V> {
+impl<K: Eq + Hash + Clone, V> Ordered<K, V> {
     /// Returns the value of a key, inserting it if absent.
     pub(super) fn get(&mut self, key: K, begin: impl FnOnce(&K) -> V) -> &mut V {
-        let before = self.0.len();
-        &mut self.0.entry(key).or_insert_with_key(|key| (before, begin(key))).1
+        let before = self.all.len();
+        self.first.get_or_insert_with(|| key.clone());
+        &mut self.all.entry(key).or_insert_with_key(|key| (before, begin(key))).1
+    }
+
+    /// Returns the value of a key, if it is known.
+    pub(super) fn known(&mut self, key: &K) -> Option<&mut V> {
+        self.all.get_mut(key).map(|(_, value)| value)
+    }
+
+    /// Returns the value that was inserted first.
+    pub(super) fn first_mut(&mut self) -> Option<&mut V> {
+        self.all.get_mut(self.first.as_ref()?).map(|(_, value)| value)
     }
 
     /// Returns the values in insertion order.
     pub(super) fn into_values(self) -> impl Iterator<Item = V> {
-        let mut all: Vec<_> = self.0.into_values().collect();
+        let mut all: Vec<_> = self.all.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);
         all.into_iter().map(|(_, value)| value)
     }

@@ -16,12 +16,10 @@ const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("smolagents");
-    if let Document::Object(around) = document {
-        let task = around.get("task").or_else(|| around.get("question"));
-        run.metadata.task = around.ident("task_id").map(Into::into);
-        run.model(around.name("model_id"));
-        run.say(Actor::User, text(task));
-    }
+    let around = document.members();
+    run.metadata.task = around.ident("task_id").map(Into::into);
+    run.model(around.name("model_id"));
+    run.say(Actor::User, text(around.first(&["task", "question"])));
     for item in objects(document, &LISTS) {
         let timing = item.object("timing");
         run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));

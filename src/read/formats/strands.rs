@@ -2,7 +2,7 @@
 //! session and of the agent.
 
 use super::chat::Form;
-use super::chat_messages::Conversation;
+use super::chat_messages::{Conversation, SKIPPED};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
@@ -15,28 +15,27 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    let mut chat = Conversation::new(Form::Messages);
-    let (mut session, mut agent, mut others) = (None, None, 0);
+    let mut chat = Conversation::new(Form::Messages, Metadata::default());
+    let (mut session, mut agent) = (None, None);
     for element in document.each() {
         if MESSAGE.fits(&element) {
             // The replacement of a message that a guardrail has removed.
             let other = element.get("redact_message").filter(|other| other.member("role").is_some());
             if let Some(message) = other.or_else(|| element.get("message")) {
-                others += u64::from(!chat.element(&mut message.json())?);
+                chat.take(&mut message.json())?;
             }
         } else if element.has("session_type") || element.has("state") {
             session = session.or_else(|| element.name("session_id"));
             agent = agent.or_else(|| element.name("agent_id"));
         } else {
-            others += 1;
+            runs.pass_over(SKIPPED, 1);
         }
     }
-    runs.pass_over("elements that are not messages", others + chat.unknown());
     let id = session.map(|session| match agent {
         Some(agent) => format!("{session}/{agent}"),
         None => session.into_owned(),
     });
-    let metadata = Metadata { id, agent: Some("strands".into()), ..Metadata::default() };
-    runs.give_unrouted(&mut chat.assembler, metadata, None);
+    chat.metadata = Metadata { id, agent: Some("strands".into()), ..Metadata::default() };
+    chat.give(runs);
     Ok(())
 }

@@ -194,9 +194,5 @@ fn outcome(observation: Text<'_>) -> Outcome {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let complaint = SHELLS.iter().any(|shell| line.starts_with(shell))
         && (line.ends_with("command not found") || line.ends_with("No such file or directory"));
-    if complaint || FAILURES.iter().any(|start| text.starts_with(start)) {
-        Outcome::error(Provenance::Text)
-    } else {
-        Outcome::UNMARKED
-    }
+    Outcome::by_text(complaint || FAILURES.iter().any(|start| text.starts_with(start)))
 }

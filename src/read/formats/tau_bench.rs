@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::chat_call::ToolCall;
 use super::prelude::*;
 use crate::error::Error;
 use crate::json::Fault;
@@ -106,25 +107,8 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
 }
 
 fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
-    let mut call = Call::new(turn, None, "");
-    json.object(|key, value| match key {
-        b"id" => {
-            call.id = common::name(value.raw()?);
-            Ok(())
-        }
-        b"function" => value
-            .object_or_null(|key, value| {
-                match key {
-                    b"name" => call.name = common::name(value.raw()?).unwrap_or_default(),
-                    b"arguments" => call.arguments = common::read_arguments(value)?,
-                    _ => value.skip()?,
-                }
-                Ok(())
-            })
-            .map(|_| ()),
-        _ => value.skip(),
-    })?;
-    Ok(call)
+    let call = ToolCall::read(json)?.call.unwrap_or_else(|| Call::new(0, None, ""));
+    Ok(Call { turn, ..call })
 }
 
 /// The prefix of an answer to a call that the agent wrote as text.
@@ -140,14 +124,9 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         let actor = match &*message.role {
             "tool" => {
                 let answer = answer(message.content.and_then(words::result));
-                let call = match message.id {
-                    None => in_order.without_id_first(message.name.as_ref(), steps),
-                    Some(_) => None,
-                };
-                match call {
-                    Some(call) => _ = steps.answer_call(call, answer),
-                    None => steps.answer(turn, message.id, answer),
-                }
+                let name = message.name.as_ref();
+                let call = if message.id.is_none() { in_order.without_id_first(name, steps) } else { None };
+                steps.answer_to(call, turn, message.id, answer);
                 continue;
             }
             "assistant" => Actor::Agent,
@@ -159,22 +138,15 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
         {
             let output = text.text().skip_chars(OUTPUT.len()).to_str().into_owned();
             let answer = answer(Some(output.into()));
-            match asked {
-                Some(call) => {
-                    steps.answer_call(call, answer);
-                }
-                None => steps.answer(turn, None, answer),
-            }
+            steps.answer_to(asked, turn, None, answer);
             continue;
         }
-        let written = if actor == Actor::Agent && message.calls.is_empty() {
-            let answered = messages.peek().is_some_and(|(_, next)| {
-                next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
-            });
-            text.as_ref().filter(|_| answered).and_then(|text| written_call(&text.text().to_str(), turn))
-        } else {
-            None
-        };
+        let may_be_written = actor == Actor::Agent && message.calls.is_empty();
+        let answered = messages.peek().filter(|_| may_be_written).is_some_and(|(_, next)| {
+            next.role == "user" && next.text().is_some_and(|text| text.text().starts_with(OUTPUT))
+        });
+        let written = text.as_ref().filter(|_| answered);
+        let written = written.and_then(|text| written_call(&text.text().to_str(), turn));
         if let Some(text) = text.filter(|text| !wire::is_blank(text.text())) {
             steps.message(actor, turn, text);
         }
@@ -192,10 +164,8 @@ fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
     let value: serde_json::Value = serde_json::from_str(common::trim(action)).ok()?;
     let name = value.get("name")?.as_str().filter(|name| *name != "respond")?;
-    let arguments = value.get("arguments")?;
-    let mut call = Call::new(turn, None, name.to_owned());
-    call.arguments = common::arguments_of_value(arguments);
-    Some(call)
+    let arguments = common::arguments_of_value(value.get("arguments")?);
+    Some(Call::new(turn, None, name.to_owned()).with(arguments))
 }
 
 fn answer(text: Option<TextCow<'_>>) -> Answer<'_> {

@@ -8,11 +8,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         In("answer_generation", &Has(&["query"])),
         Any(&[Has(&["tree"]), Has(&["trys"]), In("answer_generation", &Is(Kind::List, &["chain"]))]),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(answer) = document else { return };
+fn read(answer: &Members<'_>, runs: &mut Runs<'_>) {
     let generated = answer.object("answer_generation");
     let mut search = Search { run: Recording::of_agent("toolbench"), open: None };
     search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());

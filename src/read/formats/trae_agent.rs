@@ -13,18 +13,14 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             Holds("steps", &Has(&["messages", "tool_calls", "tool_results"])),
         ])),
     ],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) {
-    let Document::Object(trajectory) = document else { return };
+fn read<'a>(trajectory: &Members<'a>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("trae-agent");
     run.model(trajectory.name("model"));
-    run.metadata.termination = match trajectory.flag("success") {
-        Some(true) => Some("success".to_owned()),
-        Some(false) => Some("failure".to_owned()),
-        None => None,
-    };
+    let success = trajectory.flag("success");
+    run.metadata.termination = success.map(|success| if success { "success" } else { "failure" }.into());
     let mut steps = trajectory.list("agent_steps");
     // The Rust port keeps each step in its interaction with the model.
     steps.extend(trajectory.list("llm_interaction").into_iter().filter_map(|step| step.member("steps")));

@@ -11,11 +11,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
         Is(Kind::String, &["session_id"]),
         Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),
     ]))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(members) = document else { return };
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut session = Session { run: Recording::of_agent("vorflux"), asked: BTreeMap::new() };
     members.objects("trajectory").for_each(|entry| session.entry(&entry));
     let unrecorded = session.asked.into_values().sum();
@@ -63,17 +62,12 @@ impl<'a> Session<'a> {
     /// Adds an executed call. If the model did not request it, the environment made it.
     fn call(&mut self, entry: &Members<'a>) {
         let name = entry.name("tool").unwrap_or_default();
-        let is_asked = match self.asked.get_mut(&key(name.clone(), entry.get("arguments"))) {
-            Some(left) if *left > 0 => {
-                *left -= 1;
-                true
-            }
-            // Some files list no requests.
-            _ => self.asked.is_empty(),
-        };
-        let mut call = Call::new(0, None, name);
+        let left = self.asked.get_mut(&key(name.clone(), entry.get("arguments")));
+        let is_left = left.is_some_and(|left| std::mem::replace(left, left.saturating_sub(1)) > 0);
+        // Some files list no requests.
+        let is_asked = is_left || self.asked.is_empty();
+        let mut call = Call::new(0, None, name).with(entry.arguments("arguments"));
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };
-        call.arguments = entry.arguments("arguments");
         let call = self.run.add(call);
         if let Some(result) = entry.present("result") {
             let text = printed(result).or_else(|| words::result(result));
@@ -109,9 +103,7 @@ fn outcome(result: Raw<'_>, text: Option<&TextCow<'_>>) -> Outcome {
         Outcome::exit_code(failed)
     } else if result.member("error").is_some_and(|error| error.kind() != Kind::Null) {
         Outcome::flag(true)
-    } else if text.is_some_and(|text| text.text().starts_with("Error:")) {
-        Outcome::error(Provenance::Text)
     } else {
-        Outcome::UNMARKED
+        Outcome::by_text(text.is_some_and(|text| text.text().starts_with("Error:")))
     }
 }

@@ -115,7 +115,6 @@ fn exit_code(text: &str) -> Option<&str> {
 fn outcome(text: &str) -> Outcome {
     match exit_code(text) {
         Some(code) => Outcome::exit_code(code.bytes().any(|digit| digit != b'0')),
-        None if text.starts_with("No code block detected") => Outcome::error(Provenance::Text),
-        None => Outcome::UNMARKED,
+        None => Outcome::by_text(text.starts_with("No code block detected")),
     }
 }

@@ -12,11 +12,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             In("Agent", &Is(Kind::List, &["content"])),
         ]),
     ))],
-    reader: Reader::Document(read),
+    reader: Reader::Object(read),
 };
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let Document::Object(thread) = document else { return };
+fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("zed");
     run.metadata.id = thread.ident("id").map(Cow::into_owned);
     run.model(thread.object("model").name("model"));

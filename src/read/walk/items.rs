@@ -89,9 +89,7 @@ impl Walk<'_, '_, '_> {
                             return (done, Stop::More);
                         }
                         let text = bytes.get(start..end.unwrap_or(bytes.len())).unwrap_or_default();
-                        if let Some(fault) = self.read_lossy(window, fault, text, start, header) {
-                            self.fail_run_at(window, fault);
-                        }
+                        self.read_lossy(window, fault, text, start, header);
                         assembler = Assembler::default();
                         let Some(end) = end else { return (bytes.len(), Stop::Lost) };
                         // An unmatched closing bracket is skipped by itself.

@@ -309,9 +309,7 @@ impl Walk<'_, '_, '_> {
             }
             if let Some(fault) = fault {
                 let text = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-                if let Some(fault) = self.read_lossy(window, fault, text, 0, &header) {
-                    self.fail_run_at(window, fault);
-                }
+                self.read_lossy(window, fault, text, 0, &header);
             }
             let all = window.unread().len();
             window.consume(end.unwrap_or(all));
@@ -346,23 +344,19 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads a run again with U+FFFD in place of invalid UTF-8, if its fault was invalid UTF-8. Returns any fault that
+    /// Reads a run again with U+FFFD in place of invalid UTF-8, if its fault was invalid UTF-8. Reports any fault that
     /// remains.
-    fn read_lossy(
-        &mut self,
-        window: &Window<'_>,
-        fault: Fault,
-        text: &[u8],
-        start: usize,
-        header: &Header,
-    ) -> Option<Fault> {
+    fn read_lossy(&mut self, window: &Window<'_>, fault: Fault, text: &[u8], start: usize, header: &Header) {
         if !fault.is_encoding() {
-            return Some(first_fault(fault, text, start));
+            return self.fail_run_at(window, first_fault(fault, text, start));
         }
         let lossy = LossyUtf8::of(text);
         let mut json = reader_at(lossy.text.as_bytes(), 0, 0);
         let read = self.item(window, &mut json, header, &mut Assembler::default());
         self.runs.pass_over("runs with bytes that are not UTF-8, read as U+FFFD", u64::from(read.is_ok()));
-        read.err().map(|fault| Fault::other(start + lossy.original(fault.at()), fault.into_error()))
+        if let Err(fault) = read {
+            let at = start + lossy.original(fault.at());
+            self.fail_run_at(window, Fault::other(at, fault.into_error()));
+        }
     }
 }
