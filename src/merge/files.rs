@@ -220,7 +220,9 @@ impl<'de> Deserialize<'de> for Files {
         let mut files = Self { parts: 0, form: Form::deserialize(deserializer)? };
         match &files.form {
             Form::Listed(listed) => {
-                listed.values().for_each(|report| add(&mut files.parts, report.counts.files()));
+                for report in listed.values() {
+                    add(&mut files.parts, report.counts.files());
+                }
             }
             // A smaller number would have been listed.
             Form::Summed(sums) => files.parts = sums.counts.files().max(MOST_LISTED + 1),
