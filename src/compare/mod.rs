@@ -236,16 +236,11 @@ impl MeasureComparison {
     fn of(measure: &'static str, tasks: &Tasks<'_>, options: &Resampling) -> Option<Self> {
         let values = tasks
             .values(|run| run.measures.iter().find(|(name, _)| *name == measure).map(|(_, value)| *value));
-        let [first, second] = counts(&values);
-        Some(Self { measure, runs: (first, second), difference: difference(&values, options)? })
+        let runs = values.iter().fold((0, 0), |(first, second), [one, other]| {
+            (first + one.len() as u64, second + other.len() as u64)
+        });
+        Some(Self { measure, runs, difference: difference(&values, options)? })
     }
-}
-
-/// Returns the number of values of each side.
-fn counts(values: &[[Vec<f64>; 2]]) -> [u64; 2] {
-    values
-        .iter()
-        .fold([0, 0], |[first, second], [one, other]| [first + one.len() as u64, second + other.len() as u64])
 }
 
 /// Returns the means of both sides and their difference, by task; `None` without a task.
@@ -270,9 +265,8 @@ fn side(label: &str, runs: &[ComparedRun]) -> ComparedSide {
 }
 
 fn detectors(tasks: &Tasks<'_>, options: &Resampling) -> Vec<DetectorComparison> {
-    let runs = tasks.runs_of(0).chain(tasks.runs_of(1));
-    let names: BTreeSet<&str> =
-        runs.flat_map(|run| run.detected.iter().map(|(name, _)| name.as_str())).collect();
+    let verdicts = tasks.runs().flat_map(|run| &run.detected);
+    let names: BTreeSet<&str> = verdicts.map(|(name, _)| name.as_str()).collect();
     let fires = |run: &ComparedRun, name: &str| {
         run.detected.iter().find(|(id, _)| id == name).and_then(|(_, detected)| *detected)
     };

@@ -80,9 +80,9 @@ impl<'r> Tasks<'r> {
         tasks.filter(|sides| sides.iter().all(|values| !values.is_empty())).collect()
     }
 
-    /// Returns the runs of the first side (0) or of the second (1).
-    pub(super) fn runs_of(&self, side: usize) -> impl Iterator<Item = &'r ComparedRun> {
-        self.0.values().filter_map(move |sides| sides.get(side)).flatten().copied()
+    /// Returns the runs of both sides.
+    pub(super) fn runs(&self) -> impl Iterator<Item = &'r ComparedRun> {
+        self.0.values().flatten().flatten().copied()
     }
 
     /// Counts pairs of runs of the same task by the outcomes of both. Skips pairs in which a run has no

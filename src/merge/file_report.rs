@@ -108,7 +108,7 @@ pub struct FileSums {
     /// The counts.
     #[serde(flatten)]
     pub counts: ReadCounts,
-    #[serde(with = "faults")]
+    #[serde(with = "by_place")]
     faults: BTreeMap<Place, Fault>,
 }
 
@@ -233,20 +233,21 @@ impl FileSums {
     }
 }
 
-mod faults {
-    use super::{BTreeMap, Deserialize, Deserializer, Fault, Place, Serializer, StoredPath};
+/// Stores a map as a list of places and values.
+pub(super) mod by_place {
+    use super::{BTreeMap, Deserialize, Deserializer, Place, Serialize, Serializer, StoredPath};
 
-    pub(super) fn serialize<S: Serializer>(
-        faults: &BTreeMap<Place, Fault>,
+    pub(in crate::merge) fn serialize<T: Serialize, S: Serializer>(
+        map: &BTreeMap<Place, T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(faults.iter().map(|((last, path), fault)| (last, StoredPath(path), fault)))
+        serializer.collect_seq(map.iter().map(|((last, path), value)| (last, StoredPath(path), value)))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::merge) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<BTreeMap<Place, Fault>, D::Error> {
-        let list = Vec::<(bool, StoredPath, Fault)>::deserialize(deserializer)?;
-        Ok(list.into_iter().map(|(last, StoredPath(path), fault)| ((last, path), fault)).collect())
+    ) -> Result<BTreeMap<Place, T>, D::Error> {
+        let list = Vec::<(bool, StoredPath, T)>::deserialize(deserializer)?;
+        Ok(list.into_iter().map(|(last, StoredPath(path), value)| ((last, path), value)).collect())
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file_report::{FileReport, FileSums, Place, add, add_parts};
+use super::file_report::{FileReport, FileSums, Place, add, add_parts, by_place};
 use crate::error::{Error, ErrorKind};
 use crate::read::{Format, PassedOver};
-use crate::scan::{StoredPath, path_text};
+use crate::scan::path_text;
 use crate::trace::Unpaired;
 
 /// The greatest number of files, or parts of files, that are listed.
@@ -42,9 +42,10 @@ pub struct Files {
     form: Form,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Form {
-    Listed(BTreeMap<Place, FileReport>),
+    Listed(#[serde(with = "by_place")] BTreeMap<Place, FileReport>),
     Summed(Box<FileSums>),
 }
 
@@ -207,45 +208,26 @@ impl<'f> Input<'f> {
     }
 }
 
-/// The files in a partial state. Their number is not stored: it follows from the rest.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Written<L, S> {
-    Listed(L),
-    Summed(S),
-}
-
+/// Leaves out the number of files, which follows from the rest.
 impl Serialize for Files {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.form {
-            Form::Listed(files) => Written::Listed(
-                files
-                    .iter()
-                    .map(|((last, path), report)| (last, StoredPath(path), report))
-                    .collect::<Vec<_>>(),
-            ),
-            Form::Summed(sums) => Written::Summed(sums),
-        }
-        .serialize(serializer)
+        self.form.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Files {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut files = Self::default();
-        match Written::<Vec<(bool, StoredPath, FileReport)>, Box<FileSums>>::deserialize(deserializer)? {
-            Written::Listed(list) => {
-                for (last, StoredPath(path), report) in list {
-                    files.take(&(last, path), &report);
+        let mut files = Self { parts: 0, form: Form::deserialize(deserializer)? };
+        match &files.form {
+            Form::Listed(listed) => {
+                for report in listed.values() {
+                    add(&mut files.parts, report.counts.files());
                 }
-                files.settle();
             }
-            Written::Summed(sums) => {
-                // A smaller number would have been listed.
-                files.parts = sums.counts.files().max(MOST_LISTED + 1);
-                files.form = Form::Summed(sums);
-            }
+            // A smaller number would have been listed.
+            Form::Summed(sums) => files.parts = sums.counts.files().max(MOST_LISTED + 1),
         }
+        files.settle();
         Ok(files)
     }
 }

@@ -20,7 +20,7 @@ use crate::trace::{Digest, estimate};
 /// Counts of runs that share an id, from [`ScanSummary::repeats`](crate::merge::ScanSummary::repeats).
 ///
 /// All other counts of a scan treat each of these runs as a separate one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Repeats {
     /// Ids shared by several runs.

@@ -65,7 +65,7 @@ pub use file_report::{FileReport, FileSums, ReadCounts};
 pub use files::Files;
 pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};
 pub use ids::Repeats;
-pub use state::{PartialContent, PartialKind, PartialState, ReplicationPart, ScanPart};
+pub use state::{PartialContent, PartialState, ReplicationPart, ScanPart};
 pub(crate) use summary::DetectorOfModel;
 pub use summary::ScanSummary;
 pub(crate) use summary::{CostPart, Counts};

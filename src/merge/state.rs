@@ -7,12 +7,10 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::files::Files;
-use super::ids::Repeats;
 use super::summary::ScanSummary;
 use super::worst::FlaggedRuns;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::fingerprint::Fingerprint;
-use crate::names::named;
 use crate::objects::in_order;
 use crate::replicate::ReplicationState;
 use crate::trace::{Digest, canonical_value};
@@ -20,20 +18,12 @@ use crate::trace::{Digest, canonical_value};
 /// The format version. Increment it with every change to the written form.
 const VERSION: u64 = 7;
 
+/// The kinds of states.
+const SCAN: &str = "scan";
+const REPLICATION: &str = "replication";
+
 /// The value of the first member of every state.
 const MARK: &str = "partial state";
-
-named! {
-    /// The kind of a partial state.
-    #[derive(PartialOrd, Ord)]
-    #[non_exhaustive]
-    pub enum PartialKind: "kind" {
-        /// The result of a scan with detectors.
-        Scan = "scan",
-        /// The result of a replication.
-        Replication = "replication",
-    }
-}
 
 /// The result of a scan of some splits: files, counts, worst runs and fingerprints.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -57,9 +47,7 @@ impl ScanPart {
     pub fn figures(&self) -> Value {
         let mut figures = json!(self.summary);
         if let Some(figures) = figures.as_object_mut() {
-            let Repeats { ids, copies, others, of_about, .. } = self.summary.repeats();
-            let repeats = json!({"ids": ids, "copies": copies, "others": others, "of_about": of_about});
-            figures.insert("ids".to_owned(), repeats);
+            figures.insert("ids".to_owned(), json!(self.summary.repeats()));
             figures.insert("fingerprints".to_owned(), json!(self.fingerprints));
             figures.insert("inputs".to_owned(), json!(self.files.figures()));
         }
@@ -122,12 +110,10 @@ pub enum PartialContent {
 }
 
 impl PartialContent {
-    /// Returns the kind of the state.
-    #[must_use]
-    pub fn kind(&self) -> PartialKind {
+    fn kind(&self) -> &'static str {
         match self {
-            Self::Scan(_) => PartialKind::Scan,
-            Self::Replication(_) => PartialKind::Replication,
+            Self::Scan(_) => SCAN,
+            Self::Replication(_) => REPLICATION,
         }
     }
 }
@@ -169,7 +155,7 @@ struct Written<O, S> {
     version: u64,
     #[serde(rename = "crate")]
     made_by: String,
-    kind: PartialKind,
+    kind: String,
     options: O,
     splits: BTreeMap<String, Digest>,
     state: S,
@@ -185,12 +171,6 @@ impl PartialState {
         let written = serde_json::to_string(&content).map_err(|error| damaged(&error))?;
         let splits = [(split.into(), Digest::of_text(&written))].into();
         Ok(Self { options: canonical_value(options), splits, content })
-    }
-
-    /// Returns the kind of the state.
-    #[must_use]
-    pub fn kind(&self) -> PartialKind {
-        self.content.kind()
     }
 
     /// Returns the options.
@@ -224,38 +204,29 @@ impl PartialState {
     /// several splits. `self` is unchanged in that case.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         let refuse = |what: String| Err(Error::new(ErrorKind::Partial, what));
-        if self.kind() != other.kind() {
-            return refuse(format!(
-                "a state of kind {} cannot be merged with one of kind {}",
-                self.kind(),
-                other.kind()
-            ));
+        let (kind, others) = (self.content.kind(), other.content.kind());
+        if kind != others {
+            return refuse(format!("a state of kind {kind} cannot be merged with one of kind {others}"));
         }
         if self.options != other.options {
             let names = differing(&self.options(), &other.options());
             return refuse(format!("the states were made with different options: {names} differ"));
         }
-        let mut shared = 0;
-        for (split, digest) in &other.splits {
-            match self.splits.get(split) {
-                Some(own) if own == digest => shared += 1,
-                Some(_) => {
-                    return refuse(format!(
-                        "the split `{}` is in both states, with different content",
-                        echo(split)
-                    ));
-                }
-                None => {}
-            }
+        let shared: Vec<(&String, &Digest)> =
+            other.splits.iter().filter(|(split, _)| self.splits.contains_key(*split)).collect();
+        let differs = |(split, digest): &&(&String, &Digest)| self.splits.get(*split) != Some(*digest);
+        if let Some((split, _)) = shared.iter().find(differs) {
+            let split = echo(split);
+            return refuse(format!("the split `{split}` is in both states, with different content"));
         }
-        if shared == other.splits.len() {
+        if shared.len() == other.splits.len() {
             return Ok(());
         }
-        if shared == self.splits.len() {
+        if shared.len() == self.splits.len() {
             self.clone_from(other);
             return Ok(());
         }
-        if let Some(split) = other.splits.keys().find(|split| self.splits.contains_key(*split)) {
+        if let Some((split, _)) = shared.first() {
             return refuse(format!(
                 "the split `{}` is in both states, and both have others besides: merge the states of single splits",
                 echo(split)
@@ -280,7 +251,7 @@ impl PartialState {
             wrongturn: MARK.to_owned(),
             version: VERSION,
             made_by: env!("CARGO_PKG_VERSION").to_owned(),
-            kind: self.kind(),
+            kind: self.content.kind().to_owned(),
             options: RawValue::from_string(self.options.clone()).map_err(|error| damaged(&error))?,
             splits: self.splits.clone(),
             state: &self.content,
@@ -333,9 +304,10 @@ impl PartialState {
         let written: Written<Value, &RawValue> =
             serde_json::from_str(&text).map_err(|error| damaged(&error))?;
         let state = written.state.get();
-        let content = match written.kind {
-            PartialKind::Scan => serde_json::from_str(state).map(PartialContent::Scan),
-            PartialKind::Replication => serde_json::from_str(state).map(PartialContent::Replication),
+        let content = match written.kind.as_str() {
+            SCAN => serde_json::from_str(state).map(PartialContent::Scan),
+            REPLICATION => serde_json::from_str(state).map(PartialContent::Replication),
+            other => Err(serde::de::Error::unknown_variant(other, &[SCAN, REPLICATION])),
         };
         let content = content.map_err(|error| damaged(&error))?;
         Ok(Self { options: canonical_value(&written.options), splits: written.splits, content })

@@ -196,14 +196,13 @@ fn legend(markup: &mut Markup, chart: &IntervalChart, mut y: f64) -> f64 {
         }
     };
     let has = |which: fn(&IntervalRow) -> bool| chart.rows.iter().any(which);
-    let text = |shown: bool, text: &'static str| if shown { text } else { "" };
     entry(markup, &chart.interval, &|markup, y| {
         mark_interval(markup, Some((left, right)), y);
         mark_point(markup, (f64::midpoint(left, right), y));
     });
     let other = if has(|row| row.other.is_some()) { chart.other.as_str() } else { "" };
     entry(markup, other, &|markup, y| line(markup, OTHER, (left, y), (right, y)));
-    let pooled = text(has(|row| row.pooled), "pooled over the rows above (random effects)");
+    let pooled = if has(|row| row.pooled) { "pooled over the rows above (random effects)" } else { "" };
     entry(markup, pooled, &|markup, y| {
         let middle = f64::midpoint(left, right);
         let points = format!("{left},{y} {middle},{} {right},{y} {middle},{}", y - 5.0, y + 5.0);

@@ -95,10 +95,9 @@ fn grid(evolution: &Evolution) -> Table {
     let mut table =
         Table::new("grid", "FAR by proximity of the signal (T) and distance (D)", &columns).grouped();
     for (name, framework) in &evolution.by_framework {
-        let proximities: BTreeSet<u8> = framework.cells.keys().map(|cell| cell.proximity).collect();
-        for proximity in proximities {
+        for (proximity, values) in by_proximity(framework, &distances) {
             let mut row = vec![Cell::text(name), Cell::text(format!("T{proximity}"))];
-            row.extend(distances.iter().map(|distance| real(far(framework, proximity, *distance))));
+            row.extend(values.into_iter().map(real));
             table.row(row);
         }
         let mut row = vec![Cell::text(name), Cell::text("all cells")];
@@ -114,24 +113,23 @@ fn distances(evolution: &Evolution) -> BTreeSet<u64> {
     cells.map(|cell| cell.distance).collect()
 }
 
-fn far(framework: &FrameworkGroup, proximity: u8, distance: u64) -> Option<f64> {
-    let cells = framework.cells.iter();
-    let mut cells = cells.filter(|(cell, _)| (cell.proximity, cell.distance) == (proximity, distance));
-    cells.next().and_then(|(_, group)| group.far)
+/// Returns FAR at each distance, by proximity.
+fn by_proximity(framework: &FrameworkGroup, distances: &BTreeSet<u64>) -> BTreeMap<u8, Vec<Option<f64>>> {
+    let mut rows = BTreeMap::new();
+    for (cell, group) in &framework.cells {
+        let row = rows.entry(cell.proximity).or_insert_with(|| vec![None; distances.len()]);
+        let places = distances.iter().zip(row).filter(|(distance, _)| **distance == cell.distance);
+        places.for_each(|(_, far)| *far = group.far);
+    }
+    rows
 }
 
 /// Returns a chart of FAR over the distance of the signal, with a line for each framework and proximity.
 fn distance_chart(evolution: &Evolution) -> Chart {
     let distances = distances(evolution);
     let lines = evolution.by_framework.iter().flat_map(|(name, framework)| {
-        let proximities: BTreeSet<u8> = framework.cells.keys().map(|cell| cell.proximity).collect();
-        proximities
-            .into_iter()
-            .map(|proximity| Line {
-                label: format!("{name}, T{proximity}"),
-                values: distances.iter().map(|distance| far(framework, proximity, *distance)).collect(),
-            })
-            .collect::<Vec<_>>()
+        let lines = by_proximity(framework, &distances).into_iter();
+        lines.map(move |(proximity, values)| Line { label: format!("{name}, T{proximity}"), values })
     });
     let places = distances.iter().map(|distance| format!("D{distance}"));
     let lines = LineChart::new("distance of the signal", "FAR", places, lines);

@@ -118,9 +118,11 @@ fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f
     fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
 }
 
-/// Returns the share of each transition in a group, and its mean share in the other groups, sorted by decreasing
-/// difference.
-fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, Node, f64, f64)> {
+/// Returns the share of each transition in a group, and its mean share in the other groups.
+fn contrasts<'f>(
+    found: &'f FingerprintGroups,
+    group: &'f FingerprintGroup,
+) -> BTreeMap<(&'f Node, &'f Node), (f64, f64)> {
     let others: Vec<&FingerprintGroup> = found
         .groups
         .iter()
@@ -133,27 +135,26 @@ fn contrasts(found: &FingerprintGroups, group: &FingerprintGroup) -> Vec<(Node, 
     for (from, to, share) in others.iter().flat_map(|other| shares_of(&other.fingerprint)) {
         shares.entry((from, to)).or_default().1 += share / float(others.len() as u64);
     }
-    let mut contrasts: Vec<_> =
-        shares.into_iter().map(|((from, to), (own, other))| (from.clone(), to.clone(), own, other)).collect();
-    contrasts.sort_by(|a, b| (b.2 - b.3).abs().total_cmp(&(a.2 - a.3).abs()));
-    contrasts
+    shares
 }
 
 fn differences(found: &FingerprintGroups) -> Table {
-    let few = |group| contrasts(found, group).into_iter().take(DIFFERENCES).map(move |one| (group, one));
+    let few = |group| {
+        let mut contrasts: Vec<_> = contrasts(found, group).into_iter().collect();
+        let gap = |(own, other): (f64, f64)| (own - other).abs();
+        contrasts.retain(|(_, shares)| gap(*shares) >= CONTRAST);
+        contrasts.sort_by(|(_, a), (_, b)| gap(*b).total_cmp(&gap(*a)));
+        contrasts.into_iter().take(DIFFERENCES).map(move |one| (group, one))
+    };
     let groups = found.groups.iter().filter(|_| found.groups.len() > 1).flat_map(few);
-    Table::of(
-        "differences",
-        "Transitions whose share differs most from that in the other groups",
-        groups.filter(|(_, (_, _, own, other))| (own - other).abs() >= CONTRAST),
-    )
-    .column("group", |(group, _)| Cell::text(&group.name))
-    .column("from", |(_, (from, ..))| Cell::text(from.to_string()))
-    .column("to", |(_, (_, to, ..))| Cell::text(to.to_string()))
-    .column("share #", |(_, (_, _, own, _))| Cell::Share(*own))
-    .column("others #", |(_, (.., other))| Cell::Share(*other))
-    .grouped()
-    .noted("share: of all transitions of the group. others: its mean over the other groups.")
+    Table::of("differences", "Transitions whose share differs most from that in the other groups", groups)
+        .column("group", |(group, _)| Cell::text(&group.name))
+        .column("from", |(_, ((from, _), _))| Cell::text(from.to_string()))
+        .column("to", |(_, ((_, to), _))| Cell::text(to.to_string()))
+        .column("share #", |(_, (_, (own, _)))| Cell::Share(*own))
+        .column("others #", |(_, (_, (_, other)))| Cell::Share(*other))
+        .grouped()
+        .noted("share: of all transitions of the group. others: its mean over the other groups.")
 }
 
 fn transitions(found: &FingerprintGroups) -> Table {
@@ -229,18 +230,15 @@ fn name(node: &Node) -> String {
 }
 
 fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, widest: f64) -> Chart {
-    let own = nodes.shares(&group.fingerprint);
-    let mut others: BTreeMap<(usize, usize), f64> = BTreeMap::new();
-    for (from, to, _, other) in contrasts(found, group) {
-        if let (Some(from), Some(to)) = (nodes.places.get(&from), nodes.places.get(&to)) {
-            *others.entry((*from, *to)).or_default() += other;
+    let mut shares: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+    for ((from, to), (own, other)) in contrasts(found, group) {
+        if let (Some(from), Some(to)) = (nodes.places.get(from), nodes.places.get(to)) {
+            let sums = shares.entry((*from, *to)).or_default();
+            *sums = (sums.0 + own, sums.1 + other);
         }
     }
     let mut edges = Vec::new();
-    let places = own.keys().chain(others.keys()).copied().collect::<std::collections::BTreeSet<_>>();
-    for place in places {
-        let share = |shares: &BTreeMap<_, f64>| shares.get(&place).copied().unwrap_or(0.0);
-        let (share, other) = (share(&own), share(&others));
+    for ((from, to), (share, other)) in shares {
         let contrast = match share - other {
             _ if found.groups.len() < 2 => GraphContrast::Similar,
             more if more >= CONTRAST => GraphContrast::More,
@@ -248,7 +246,7 @@ fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, wid
             _ => GraphContrast::Similar,
         };
         if share >= FAINT || contrast != GraphContrast::Similar {
-            edges.push(GraphEdge { from: place.0, to: place.1, share, contrast });
+            edges.push(GraphEdge { from, to, share, contrast });
         }
     }
     let caption = format!(

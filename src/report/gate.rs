@@ -90,48 +90,41 @@ pub fn calibration_suites(
     require: bool,
     compared: &[BaselineComparison],
 ) -> Vec<TestSuite> {
-    report.detectors.iter().map(|detector| suite(report, detector, gate, require, compared)).collect()
-}
-
-fn suite(
-    report: &CalibrationReport,
-    detector: &DetectorReport,
-    gate: Option<Tier>,
-    require: bool,
-    compared: &[BaselineComparison],
-) -> TestSuite {
-    let id = &detector.detector;
-    let mut suite = TestSuite::new(id);
-    let mut has_failed = false;
-    if let Some(gate) = gate {
-        let (name, why) = (format!("gate {gate}"), outcome(report, detector, gate));
-        match detector.outcome() {
-            GateOutcome::Passed => suite.case(id, &name, &[]),
-            GateOutcome::Untested if !require => suite.skipped(id, &name, &why),
-            _ => {
-                has_failed = true;
-                suite.case(id, &name, &[(None, &why, "")]);
-            }
-        }
-    }
-    for one in compared.iter().filter(|one| one.detector == *id) {
-        let failures = [(None, &*difference(one), "")];
-        suite.case(id, "baseline", if one.regression { &failures } else { &[] });
-    }
-    for verdict in &detector.verdicts {
-        match detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry) {
-            None => suite.case(id, &verdict.entry, &[]),
-            Some(wrong) => {
-                let why = format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw);
-                if has_failed {
-                    suite.case(id, &verdict.entry, &[(None, &why, "")]);
-                } else {
-                    suite.skipped(id, &verdict.entry, &why);
+    let suite = |detector: &DetectorReport| {
+        let id = &detector.detector;
+        let mut suite = TestSuite::new(id);
+        let mut has_failed = false;
+        if let Some(gate) = gate {
+            let (name, why) = (format!("gate {gate}"), outcome(report, detector, gate));
+            match detector.outcome() {
+                GateOutcome::Passed => suite.case(id, &name, &[]),
+                GateOutcome::Untested if !require => suite.skipped(id, &name, &why),
+                _ => {
+                    has_failed = true;
+                    suite.case(id, &name, &[(None, &why, "")]);
                 }
             }
         }
-    }
-    suite
+        for one in compared.iter().filter(|one| one.detector == *id) {
+            let failures = [(None, &*difference(one), "")];
+            suite.case(id, "baseline", if one.regression { &failures } else { &[] });
+        }
+        for verdict in &detector.verdicts {
+            match detector.wrong.iter().find(|wrong| wrong.entry == verdict.entry) {
+                None => suite.case(id, &verdict.entry, &[]),
+                Some(wrong) => {
+                    let why = format!("label {}: {} Detector: {}", wrong.label, wrong.reason, wrong.saw);
+                    if has_failed {
+                        suite.case(id, &verdict.entry, &[(None, &why, "")]);
+                    } else {
+                        suite.skipped(id, &verdict.entry, &why);
+                    }
+                }
+            }
+        }
+        suite
+    };
+    report.detectors.iter().map(suite).collect()
 }
 
 /// Returns a calibration as a document for the summary of a CI job: gate, baseline, tables and wrong

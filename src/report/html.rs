@@ -13,12 +13,6 @@ use super::table::Table;
 const POLICY: &str =
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-impl Part {
-    fn is_chart(&self) -> bool {
-        matches!(self, Self::Chart(_))
-    }
-}
-
 impl Document {
     /// Renders one HTML file.
     #[must_use]
@@ -72,36 +66,27 @@ impl Document {
         body.line();
         body.element("main", &[], |main| {
             let (mut section, mut figure) = (0, 0);
-            for parts in parts.chunk_by(|one, next| one.is_chart() && next.is_chart()) {
-                if parts.iter().all(|part| part.is_chart()) {
-                    main.element("div", &[("class", "charts")], |charts| {
-                        for part in parts {
-                            if let Part::Chart(chart) = part {
-                                chart.figure(charts, &format!("figure-{figure}"));
-                                figure += 1;
-                            }
-                        }
-                    });
-                    main.line();
-                    continue;
-                }
-                let Some(part) = parts.first() else { continue };
-                match part {
-                    Part::Section(title) => {
+            for parts in parts.chunk_by(|one, next| matches!((one, next), (Part::Chart(_), Part::Chart(_)))) {
+                match parts {
+                    [Part::Section(title)] => {
                         main.leaf("h2", &[("id", &format!("section-{section}"))], title);
                         section += 1;
                     }
-                    Part::Paragraph(text) => main.leaf("p", &[], text),
-                    Part::Warning(text) => {
-                        main.leaf(
-                            "p",
-                            &[("class", "warning"), ("role", "note")],
-                            &format!("Warning: {text}"),
-                        );
+                    [Part::Paragraph(text)] => main.leaf("p", &[], text),
+                    [Part::Warning(text)] => {
+                        let warning = format!("Warning: {text}");
+                        main.leaf("p", &[("class", "warning"), ("role", "note")], &warning);
                     }
-                    Part::Table(table) => html_table(main, table),
-                    Part::Chart(_) => {}
-                    Part::Strips(runs) => strips(main, runs),
+                    [Part::Table(table)] => html_table(main, table),
+                    [Part::Strips(runs)] => strips(main, runs),
+                    charts => main.element("div", &[("class", "charts")], |figures| {
+                        for part in charts {
+                            if let Part::Chart(chart) = part {
+                                chart.figure(figures, &format!("figure-{figure}"));
+                                figure += 1;
+                            }
+                        }
+                    }),
                 }
                 main.line();
             }

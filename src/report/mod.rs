@@ -54,7 +54,7 @@ pub use files::render_files;
 pub use fingerprints::fingerprint_document;
 pub use gate::{calibration_suites, gate_document, render_gate};
 pub use junit::TestSuite;
-pub use published::{render_pass_k, render_replication};
+pub use published::render_replication;
 #[cfg(feature = "benchmarks")]
 pub use recovery::{
     inheritance_document, recovery_document, replay_document, result_document, selection_document,

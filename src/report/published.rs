@@ -13,9 +13,9 @@ use crate::stats::Correlation;
 const STRONGEST: usize = 10;
 
 /// Renders a replication as text of at most 80 columns, with the tables of the published note: every run
-/// counts, and signals are ranked by |r|.
+/// counts, and signals are ranked by |r|. The table of pass^k comes last, if it is given.
 #[must_use]
-pub fn render_replication(replication: &Replication) -> String {
+pub fn render_replication(replication: &Replication, pass_k: Option<&[PassK]>) -> String {
     let mut text = overall(replication);
     for table in [
         measures(replication),
@@ -27,7 +27,11 @@ pub fn render_replication(replication: &Replication) -> String {
             text += &format!("\n{}", table.text(TEXT_WIDTH));
         }
     }
-    text + &direction(replication)
+    text += &direction(replication);
+    if let Some(groups) = pass_k {
+        text += &format!("\n{}", pass_k_table(groups).text(TEXT_WIDTH));
+    }
+    text
 }
 
 /// Returns the overall figures as a paragraph.
@@ -140,10 +144,4 @@ fn strongest(replication: &Replication) -> Table {
         .column("runs", |(_, scope, _)| Cell::text(*scope))
         .columns(CORRELATION, |(.., found)| correlation(Some(found)))
         .grouped()
-}
-
-/// Renders the table of pass^k as text that fits 80 columns.
-#[must_use]
-pub fn render_pass_k(groups: &[PassK]) -> String {
-    format!("\n{}", pass_k_table(groups).text(TEXT_WIDTH))
 }

@@ -69,11 +69,11 @@ fn rates(comparison: &Comparison) -> Table {
         .column("context", |(context, ..)| Cell::text(*context))
         .column("model", |(_, _, name, ..)| Cell::text(*name))
         .column("tasks #", |(_, _, _, model, _)| count(model.tasks))
-        .column("fresh #", |(.., paired)| real(Some(paired.fresh.rate)))
-        .column("recovery #", |(.., paired)| real(Some(paired.recovery.rate)))
-        .column("difference=diff. #", |(.., paired)| Cell::Signed(paired.difference.value, 4))
-        .column("relative_drop=drop #", |(.., paired)| real(paired.relative_drop.value))
-        .column("p #", |(.., paired)| Cell::of(paired.mcnemar.p, Cell::P))
+        .column("fresh #", |(.., one)| real(Some(one.fresh.rate)))
+        .column("recovery #", |(.., one)| real(Some(one.recovery.rate)))
+        .column("difference=diff. #", |(.., one)| Cell::Signed(one.difference.value, 4))
+        .column("relative_drop=drop #", |(.., one)| real(one.relative_drop.value))
+        .column("p #", |(.., one)| Cell::of(one.mcnemar.p, Cell::P))
         .column("rank_fresh=rank #", |(_, compared, name, ..)| {
             Cell::of(compared.ranks.get(*name), |ranks| count(ranks.fresh))
         })
@@ -91,12 +91,10 @@ fn intervals(comparison: &Comparison) -> Table {
     Table::of("intervals", "95% intervals by bootstrap of tasks", paired(comparison))
         .column("context", |(context, ..)| Cell::text(*context))
         .column("model", |(_, _, name, ..)| Cell::text(*name))
-        .column("difference_ci95=difference ~", |(.., paired)| {
-            Cell::of(paired.difference.bootstrap95, |found| Cell::SignedInterval(found, 4))
+        .column("difference_ci95=difference ~", |(.., one)| {
+            Cell::of(one.difference.bootstrap95, |found| Cell::SignedInterval(found, 4))
         })
-        .column("relative_drop_ci95=relative drop ~", |(.., paired)| {
-            interval(paired.relative_drop.bootstrap95)
-        })
+        .column("relative_drop_ci95=relative drop ~", |(.., one)| interval(one.relative_drop.bootstrap95))
         .grouped()
         .noted(
             "Percentiles of resampled tasks, as the evaluation defines them: with fewer than 20 \
@@ -112,19 +110,17 @@ fn replies(comparison: &Comparison) -> Table {
     Table::of("replies", "Mean replies of the model, and premature successes", paired(comparison))
         .column("context", |(context, ..)| Cell::text(*context))
         .column("model", |(_, _, name, ..)| Cell::text(*name))
-        .column("replies_fresh=fresh #", |(.., paired)| mean(paired.fresh.mean_interactions))
-        .column("replies_recovery=recovery #", |(.., paired)| mean(paired.recovery.mean_interactions))
-        .column("replies_fresh_resolved=fresh, resolved #", |(.., paired)| {
-            mean(paired.fresh.mean_interactions_resolved)
+        .column("replies_fresh=fresh #", |(.., one)| mean(one.fresh.mean_interactions))
+        .column("replies_recovery=recovery #", |(.., one)| mean(one.recovery.mean_interactions))
+        .column("replies_fresh_resolved=fresh, resolved #", |(.., one)| {
+            mean(one.fresh.mean_interactions_resolved)
         })
-        .column("replies_recovery_resolved=recovery, resolved #", |(.., paired)| {
-            mean(paired.recovery.mean_interactions_resolved)
+        .column("replies_recovery_resolved=recovery, resolved #", |(.., one)| {
+            mean(one.recovery.mean_interactions_resolved)
         })
-        .column("premature_fresh=premature, fresh #", |(.., paired)| {
-            Cell::of(paired.fresh.premature, Cell::Count)
-        })
-        .column("premature_recovery=premature, recovery #", |(.., paired)| {
-            Cell::of(paired.recovery.premature, Cell::Count)
+        .column("premature_fresh=premature, fresh #", |(.., one)| Cell::of(one.fresh.premature, Cell::Count))
+        .column("premature_recovery=premature, recovery #", |(.., one)| {
+            Cell::of(one.recovery.premature, Cell::Count)
         })
         .grouped()
         .noted("Premature: the agent declared the task done, and it was not resolved.")
@@ -149,16 +145,12 @@ fn left_out(comparison: &Comparison) -> Table {
 fn means(comparison: &Comparison) -> Table {
     Table::of("means", "Means over models, and their order", &comparison.contexts)
         .column("context", |(context, _)| Cell::text(*context))
-        .column("mean_fresh=fresh #", |(_, compared)| real(compared.mean_fresh))
-        .column("mean_recovery=recovery #", |(_, compared)| real(compared.mean_recovery))
-        .column("relative_drop_of_means=drop of means #", |(_, compared)| {
-            real(compared.relative_drop_of_means)
-        })
-        .column("mean_of_relative_drops=mean of drops #", |(_, compared)| {
-            real(compared.mean_of_relative_drops)
-        })
-        .column("kendall_tau_b=tau-b #", |(_, compared)| real(compared.kendall_tau_b))
-        .column("discordant_pairs=changes #", |(_, compared)| Cell::Count(compared.discordant_pairs))
+        .column("mean_fresh=fresh #", |(_, one)| real(one.mean_fresh))
+        .column("mean_recovery=recovery #", |(_, one)| real(one.mean_recovery))
+        .column("relative_drop_of_means=drop of means #", |(_, one)| real(one.relative_drop_of_means))
+        .column("mean_of_relative_drops=mean of drops #", |(_, one)| real(one.mean_of_relative_drops))
+        .column("kendall_tau_b=tau-b #", |(_, one)| real(one.kendall_tau_b))
+        .column("discordant_pairs=changes #", |(_, one)| Cell::Count(one.discordant_pairs))
         .noted(
             "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that \
              change places.",

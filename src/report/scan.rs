@@ -77,30 +77,31 @@ impl ScanSummary {
     /// there are several models.
     #[must_use]
     pub fn tables(&self) -> Vec<Table> {
-        let totals = self.totals();
-        let table = Table::of("detectors", "Runs that each detector flags", &totals)
-            .column("detector", |(detector, _)| Cell::text(**detector))
+        let further = [cost_table(&self.totals()), self.table_by_model()];
+        std::iter::once(self.detector_table()).chain(further.into_iter().flatten()).collect()
+    }
+
+    fn detector_table(&self) -> Table {
+        Table::of("detectors", "Runs that each detector flags", self.totals())
+            .column("detector", |(detector, _)| Cell::text(*detector))
             .columns(COUNTS, |(_, counts)| counts.cells())
             .noted(
                 "judged: runs to which the detector applies, including those without an action. 95% CI: Wilson, as if runs were \
                  independent.",
-            );
-        let mut tables = vec![table];
-        tables.extend(cost_table(&totals));
+            )
+    }
+
+    fn table_by_model(&self) -> Option<Table> {
         let models: BTreeSet<_> = self.counts.keys().map(|(_, model)| model).collect();
-        if models.len() > 1 {
-            let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
-                models.into_iter().map(move |(model, counts)| (detector, model, counts))
-            });
-            let title = "By model, sorted within each detector by the lower end of the interval";
-            let table = Table::of("detectors_by_model", title, rows)
-                .column("detector", |(detector, ..)| Cell::text(*detector))
-                .column("model", |(_, model, _)| Cell::text(name(*model)))
-                .columns(COUNTS, |(.., counts)| counts.cells())
-                .grouped();
-            tables.push(table);
-        }
-        tables
+        let rows = self.by_detector().into_iter().flat_map(|(detector, models)| {
+            models.into_iter().map(move |(model, counts)| (detector, model, counts))
+        });
+        let title = "By model, sorted within each detector by the lower end of the interval";
+        let table = Table::of("detectors_by_model", title, rows)
+            .column("detector", |(detector, ..)| Cell::text(*detector))
+            .column("model", |(_, model, _)| Cell::text(name(*model)))
+            .columns(COUNTS, |(.., counts)| counts.cells());
+        (models.len() > 1).then(|| table.grouped())
     }
 }
 
@@ -159,12 +160,9 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
     if let Some(sentence) = summary.repeats().sentence() {
         document.paragraph(sentence);
     }
-    let (of_costs, tables): (Vec<Table>, Vec<Table>) =
-        summary.tables().into_iter().partition(|table| table.name() == "costs");
-    let mut tables = tables.into_iter();
-    document.tables_of(tables.next());
-    document.charts_of(charts(summary)).tables_of(tables);
-    document.section("Costs").charts_of(cost_charts(summary)).tables_of(of_costs);
+    document.table(summary.detector_table()).charts_of(charts(summary)).tables_of(summary.table_by_model());
+    let costs = cost_table(&summary.totals());
+    document.section("Costs").charts_of(cost_charts(summary)).tables_of(costs);
     if unread > 0 {
         document.section("Not read").table(unread_table(files));
     }

@@ -31,16 +31,16 @@ impl RunStrip {
         let mut ranges: Vec<(u64, u64)> =
             self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
         ranges.sort_unstable();
-        // For each finding, the furthest end among it and those before it.
-        let mut ends: Vec<u64> = Vec::with_capacity(ranges.len());
-        for (_, last) in &ranges {
-            ends.push(ends.last().map_or(*last, |before| *last.max(before)));
-        }
-        let is_inside = |index: u64| {
-            let begun = ranges.partition_point(|(first, _)| *first <= index);
-            begun.checked_sub(1).and_then(|place| ends.get(place)).is_some_and(|end| index <= *end)
+        let mut ranges = ranges.into_iter().peekable();
+        // The furthest end of the findings that have begun.
+        let mut end = None;
+        let is_inside = |step: &&StripStep| {
+            while let Some((_, last)) = ranges.next_if(|(first, _)| *first <= step.index) {
+                end = end.max(Some(last));
+            }
+            Some(step.index) <= end
         };
-        self.steps.iter().filter(|step| is_inside(step.index)).count()
+        self.steps.iter().filter(is_inside).count()
     }
 }
 

@@ -155,7 +155,7 @@ impl Scan {
         let run_table = options.run_table.clone();
         let detectors = Registry::default().build(&[], Preset::Default, actors, &Value::Null)?;
         let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
-        let mut inputs: Vec<Inputs> = Vec::new();
+        let mut inputs = Inputs::default();
         let mut side = |path: &PathBuf, model: &Option<String>| -> Result<_, common::Failure> {
             let mut runs = Vec::new();
             let mut models = BTreeSet::new();
@@ -164,35 +164,34 @@ impl Scan {
                 let chosen = model.is_none() || named.as_deref() == model.as_deref();
                 (named, chosen.then(|| ComparedRun::of(&record)))
             };
-            inputs.push(inputs::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
+            let read = inputs::scan(&scanner, std::slice::from_ref(path), chosen, |(named, run)| {
                 models.extend(named);
                 runs.extend(run);
                 Ok(())
-            })?);
-            if let Some(model) = model
-                && runs.is_empty()
-                && inputs.last().is_some_and(|inputs| !inputs.is_nothing_read())
-            {
-                inputs::tell(&inputs);
+            })?;
+            let is_lacking = runs.is_empty() && !read.is_nothing_read();
+            inputs.add(read);
+            if let Some(model) = model.as_ref().filter(|_| is_lacking) {
+                inputs.tell();
                 return Err(nobody(model, path, &models).into());
             }
             Ok((model.clone().unwrap_or_else(|| path.display().to_string()), runs))
         };
         let (first, second) = (side(&paths[0], &models[0])?, side(&paths[1], &models[1])?);
-        if inputs::is_nothing_read(&inputs) {
-            return inputs::told(&inputs);
+        if inputs.is_nothing_read() {
+            return inputs.told();
         }
         let comparison = threads
             .pool()?
             .install(|| Comparison::of((&first.0, &first.1), (&second.0, &second.1), resampling))?;
         if comparison.tasks == 0 {
             let why = format!("{} --meta can name tasks.", why_unshared(&comparison));
-            let is_whole = inputs::told(&inputs)? == 0;
+            let is_whole = inputs.told()? == 0;
             return Err(if is_whole { why.into() } else { common::Unread(why).into() });
         }
         let status = show(&comparison)?;
         metadata.tell(run_table.as_ref());
-        let unread = inputs::told(&inputs)?;
+        let unread = inputs.told()?;
         Ok(if status == 0 { unread } else { status })
     }
 }

@@ -309,6 +309,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         Ok(())
     })?;
     common::print(&diagnosis.render(common::width()))?;
-    common::inputs::tell_skipped(std::slice::from_ref(&inputs));
+    inputs.tell_skipped();
     Ok(inputs.status())
 }

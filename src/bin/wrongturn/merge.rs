@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::common;
-use crate::common::arguments::Threads;
+use crate::common::arguments::{Reading, Threads};
 use crate::common::inputs::Inputs;
 use crate::common::output::{self, Output, at};
 use crate::common::parts;
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             }
             parts::write_scan(&part, &outputs.files)?;
             let inputs = Inputs::from(part.files.clone());
-            let read = parts::read_options(&options)?;
+            let read = serde_json::from_value::<Reading>(options)?.options();
             let text = Some(&arguments.text);
             parts::report_scan(*part, |flagged| flagged.read(&read), &outputs.files, text, "")?;
             inputs.told()

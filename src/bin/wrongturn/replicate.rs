@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::common;
 use crate::common::arguments::{Metadata, Threads};
 use crate::common::inputs;
-use crate::common::parts::{self, PartialFile};
+use crate::common::parts::PartialFile;
 use crate::common::replicated::{self, Options, Outputs};
 use clap::Parser;
 use wrongturn::{
@@ -81,8 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     part.files = inputs.files.clone();
     if let Some(out) = out {
         let content = PartialContent::Replication(Box::new(part.clone()));
-        let state = arguments.partial.state(&paths, &serde_json::to_value(options)?, content)?;
-        parts::write(out, &state)?;
+        arguments.partial.write(out, &paths, &serde_json::to_value(options)?, content)?;
         if arguments.partial.no_report {
             if let (Some(path), Some(rows)) = (&arguments.outputs.out, part.runs.rows()) {
                 replicated::write_rows(path, rows)?;

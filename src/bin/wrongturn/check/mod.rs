@@ -1,6 +1,5 @@
 //! `wrongturn check`: runs the detectors over files and directories, and prints the worst runs first.
 
-mod entries;
 mod gate;
 mod groups;
 mod streams;
@@ -27,7 +26,7 @@ use wrongturn::{
 
 use gate::{Baseline, FailOn};
 use groups::Groups;
-use streams::{FormattedFile, OutputFormat, Stream};
+use streams::{Entry, FormattedFile, OutputFormat, Stream};
 
 /// Lists the failures in recorded runs, worst runs first.
 #[derive(Parser)]
@@ -142,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
         let entries: Result<Vec<_>, String> =
-            formats.iter().map(|format| entries::entry(*format, &record)).collect();
+            formats.iter().map(|format| Entry::of(&record, *format)).collect();
         // Boxed, because thousands of results may wait to be put in order.
         Box::new((entries, FlaggedRun::of(&record), findings, suppressed, record))
     };
@@ -180,10 +179,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let is_part = partial.is_some();
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
-        parts::write(
-            out,
-            &arguments.partial.state(&arguments.paths, &options_of(arguments, &settings)?, content)?,
-        )?;
+        let options = options_of(arguments, &settings)?;
+        arguments.partial.write(out, &arguments.paths, &options, content)?;
     }
     if !arguments.partial.no_report {
         let mut more = groups.map(|groups| groups.render()).unwrap_or_default();

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use wrongturn::{
-    export::{FindingsFormat, FindingsWriter},
+    export::{EventContext, FindingsFormat, FindingsWriter, otlp_json},
     report::TestSuite,
+    scan::{TraceRecord, path_text},
 };
 
-use super::entries::Entry;
-use crate::common::Failure;
 use crate::common::output::Output;
+use crate::common::{Failure, json_line};
 
 /// A format of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -108,6 +108,40 @@ impl OutputFormat {
     }
 }
 
+/// The entry of a run in an output.
+pub(crate) enum Entry {
+    Text(String),
+    Case(TestSuite),
+}
+
+impl Entry {
+    /// Renders a run for a stream. This runs on the reading threads.
+    pub(crate) fn of(record: &TraceRecord, format: OutputFormat) -> Result<Self, String> {
+        Ok(Self::Text(match (format, format.of_findings()) {
+            (_, Some(findings)) => findings.render(record),
+            (OutputFormat::Otlp, _) => {
+                let context = EventContext::new(&record.trace_id(), &record.metadata);
+                otlp_json(&context.of_verdicts(&record.verdicts)) + "\n"
+            }
+            (OutputFormat::Junit, _) => return Ok(Self::Case(junit_case(record))),
+            _ => json_line(record)?,
+        }))
+    }
+}
+
+fn junit_case(record: &TraceRecord) -> TestSuite {
+    let steps: Vec<String> =
+        record.findings().map(|finding| format!("steps {}-{}", finding.first, finding.last)).collect();
+    let failures: Vec<_> = record
+        .findings()
+        .zip(&steps)
+        .map(|(finding, steps)| (Some(&*finding.detector), finding.message.as_str(), steps.as_str()))
+        .collect();
+    let mut case = TestSuite::default();
+    case.case(&path_text(record.file.as_os_str()), &record.trace_id(), &failures);
+    case
+}
+
 /// An output that receives entries run by run.
 pub(crate) struct Stream {
     format: OutputFormat,
@@ -133,7 +167,7 @@ impl Stream {
         Ok(Self { format, target })
     }
 
-    /// Adds the result of [`entry`](super::entries::entry) for a run.
+    /// Adds the entry of a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
         match (&mut self.target, entry) {
             (Target::Findings(out), Entry::Text(text)) => out.add(text)?,

@@ -2,9 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::slice;
+use std::{io, iter};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use wrongturn::{
@@ -28,6 +27,8 @@ const ENDINGS: usize = 4;
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Files,
+    /// The files of further scans, which may be the same ones.
+    further: Vec<Files>,
     /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
@@ -57,24 +58,77 @@ impl Inputs {
         }
     }
 
-    /// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
+    /// Adds the inputs of a further scan.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.further.push(other.files);
+        self.not_read.extend(other.not_read);
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Files> {
+        iter::once(&self.files).chain(&self.further)
+    }
+
+    /// Returns the exit status: 0 if every file was read, else [`UNREAD`].
     pub(crate) fn status(&self) -> u8 {
-        status(slice::from_ref(self))
+        let is_whole = self.files().all(|files| matches!(files.read_counts(), [_, 0, 0]));
+        if is_whole && !self.is_nothing_read() { 0 } else { UNREAD }
     }
 
     /// Returns true if no file could be read.
     pub(crate) fn is_nothing_read(&self) -> bool {
-        is_nothing_read(slice::from_ref(self))
+        self.files().all(|files| matches!(files.read_counts(), [0, 0, _]))
     }
 
     /// Reports on stderr which parts were not read.
     pub(crate) fn tell(&self) {
-        tell(slice::from_ref(self));
+        self.tell_errors();
+        self.tell_skipped();
+    }
+
+    /// Reports on stderr the files that were skipped because of their extensions.
+    pub(crate) fn tell_skipped(&self) {
+        for (directory, endings) in &self.not_read {
+            let files: u64 = endings.values().sum();
+            let what = if files == 1 { "file was" } else { "files were" };
+            note(&format!(
+                "note: {}: {files} {what} skipped because of the extension ({}); to read such a file, name it explicitly",
+                directory.display(),
+                most_frequent(endings)
+            ));
+        }
     }
 
     /// Like [`Inputs::tell`], but returns the exit status, or an error if nothing could be read.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
-        told(slice::from_ref(self))
+        self.tell();
+        if self.is_nothing_read() { Err(Unread::nothing_read()) } else { Ok(self.status()) }
+    }
+
+    /// Prints the first errors of each file, one per line, and the number of further ones.
+    fn tell_errors(&self) {
+        let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
+        let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
+            let mut told = 0;
+            for error in first.take(left) {
+                note(&format!("error: {}", without_wants(error, &mut hinted)));
+                told += 1;
+            }
+            left -= told;
+            match errors.saturating_sub(told as u64) {
+                0 => {}
+                more if left > 0 => note(&format!("error: {}: {more} more", path.display())),
+                more => untold += more,
+            }
+        };
+        for files in self.files() {
+            for (path, report) in files.listed().unwrap_or_default() {
+                tell(path, &mut report.first_errors(), report.counts.errors);
+            }
+            for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
+                tell(path, &mut first.into_iter(), errors);
+            }
+        }
+        tell_more_errors(untold);
     }
 }
 
@@ -82,25 +136,6 @@ impl Inputs {
 impl From<Files> for Inputs {
     fn from(files: Files) -> Self {
         Self { files, ..Self::default() }
-    }
-}
-
-/// Reports on stderr which parts of these inputs were not read.
-pub(crate) fn tell(inputs: &[Inputs]) {
-    tell_errors(inputs);
-    tell_skipped(inputs);
-}
-
-/// Reports on stderr the files that were skipped because of their extensions.
-pub(crate) fn tell_skipped(inputs: &[Inputs]) {
-    for (directory, endings) in inputs.iter().flat_map(|inputs| &inputs.not_read) {
-        let files: u64 = endings.values().sum();
-        let what = if files == 1 { "file was" } else { "files were" };
-        note(&format!(
-            "note: {}: {files} {what} skipped because of the extension ({}); to read such a file, name it explicitly",
-            directory.display(),
-            most_frequent(endings)
-        ));
     }
 }
 
@@ -121,12 +156,6 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
         named.push(format!("{rest} more"));
     }
     named.join(", ")
-}
-
-/// Like [`tell`], but returns the exit status, or an error if nothing could be read.
-pub(crate) fn told(inputs: &[Inputs]) -> Result<u8, Failure> {
-    tell(inputs);
-    if is_nothing_read(inputs) { Err(Unread::nothing_read()) } else { Ok(status(inputs)) }
 }
 
 /// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. After the first
@@ -171,46 +200,8 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// Returns the exit status: 0 if every file was read, else [`UNREAD`](super::UNREAD).
-fn status(inputs: &[Inputs]) -> u8 {
-    let is_whole = |inputs: &Inputs| matches!(inputs.files.read_counts(), [_, 0, 0]);
-    if inputs.iter().all(is_whole) && !is_nothing_read(inputs) { 0 } else { UNREAD }
-}
-
-/// Returns true if no file could be read.
-pub(crate) fn is_nothing_read(inputs: &[Inputs]) -> bool {
-    inputs.iter().all(|inputs| matches!(inputs.files.read_counts(), [0, 0, _]))
-}
-
 /// The maximum number of errors that are printed; further ones are only counted.
 const MOST_ERRORS: usize = 20;
-
-/// Prints the first errors of each file, one per line, and the number of further ones.
-fn tell_errors(inputs: &[Inputs]) {
-    let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
-    let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
-        let mut told = 0;
-        for error in first.take(left) {
-            note(&format!("error: {}", without_wants(error, &mut hinted)));
-            told += 1;
-        }
-        left -= told;
-        match errors.saturating_sub(told as u64) {
-            0 => {}
-            more if left > 0 => note(&format!("error: {}: {more} more", path.display())),
-            more => untold += more,
-        }
-    };
-    for Inputs { files, .. } in inputs {
-        for (path, report) in files.listed().unwrap_or_default() {
-            tell(path, &mut report.first_errors(), report.counts.errors);
-        }
-        for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
-            tell(path, &mut first.into_iter(), errors);
-        }
-    }
-    tell_more_errors(untold);
-}
 
 fn tell_more_errors(count: u64) {
     if count > 0 {

@@ -4,10 +4,8 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::path::PathBuf;
 
-use serde::Deserialize;
 use serde_json::Value;
 use wrongturn::{
-    ReadOptions,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, PartialState, RunStrip, ScanPart},
     report::{Document, render_files, scan_document},
     scan::path_text,
@@ -15,7 +13,6 @@ use wrongturn::{
 };
 
 use super::Failure;
-use super::arguments::Reading;
 use super::findings;
 use super::output::{Output, write_text};
 use super::tables::TableFiles;
@@ -42,15 +39,16 @@ impl PartialFile {
         self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
 
-    /// Returns the state of a result from these inputs.
-    pub(crate) fn state(
+    /// Writes the state of a result from these inputs.
+    pub(crate) fn write(
         &self,
+        out: Output,
         inputs: &[PathBuf],
         options: &Value,
         content: PartialContent,
-    ) -> Result<PartialState, Failure> {
+    ) -> Result<(), Failure> {
         let split = self.split.clone().unwrap_or_else(|| named_by(inputs));
-        Ok(PartialState::new(split, options, content)?)
+        write(out, &PartialState::new(split, options, content)?)
     }
 }
 
@@ -152,9 +150,4 @@ pub(crate) fn write_scan(part: &ScanPart, files: &TableFiles) -> Result<(), Fail
     let mut document = Document::new("Failures found by the detectors");
     files.write_tables(document.tables_of(part.summary.tables()))?;
     if files.json.is_some() { files.write_json(&part.figures()) } else { Ok(()) }
-}
-
-/// Returns the options with which `merge` reads the worst runs again.
-pub(crate) fn read_options(options: &Value) -> Result<ReadOptions, Failure> {
-    Ok(Reading::deserialize(options)?.options())
 }

@@ -11,8 +11,8 @@ use wrongturn::{
         pass_k_by_pair,
     },
     report::{
-        ReplicationView, forest_chart, render_pass_k, render_replication, replication_document,
-        simulation_table, summed_document,
+        ReplicationView, forest_chart, render_replication, replication_document, simulation_table,
+        summed_document,
     },
     trace::Actors,
 };
@@ -184,8 +184,7 @@ impl Writing<'_> {
     fn published(&self, replication: &Replication, pass_k: Option<&[PassK]>) -> Result<(), Failure> {
         let files = &self.outputs.files;
         files.write_json(&self.summary(replication, pass_k, None, None))?;
-        let more = pass_k.map(render_pass_k).unwrap_or_default();
-        files.print(&(render_replication(replication) + &more))
+        files.print(&render_replication(replication, pass_k))
     }
 
     fn analysed(

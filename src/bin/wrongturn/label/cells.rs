@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
@@ -12,27 +12,21 @@ use crate::common::output::{at, read_text};
 use crate::common::{Failure, joined, terminal::cut};
 
 /// The first and the last step of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) first: u64,
-    pub(crate) last: u64,
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Span(u64, u64);
 
 impl Span {
     fn of(first: u64, last: u64) -> Option<Self> {
-        (first <= last).then_some(Self { first, last })
+        (first <= last).then_some(Self(first, last))
     }
 
     /// Parses `[8, 14]` or the text `8-14`.
     fn of_cell(cell: &Value) -> Option<Self> {
-        match cell {
-            Value::String(text) => text.parse().ok(),
-            Value::Array(ends) => match ends.as_slice() {
-                [first, last] => Self::of(first.as_u64()?, last.as_u64()?),
-                _ => None,
-            },
-            _ => None,
+        if let Value::String(text) = cell {
+            return text.parse().ok();
         }
+        let (first, last) = Deserialize::deserialize(cell).ok()?;
+        Self::of(first, last)
     }
 }
 
@@ -51,12 +45,6 @@ impl FromStr for Span {
     }
 }
 
-impl Serialize for Span {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (self.first, self.last).serialize(serializer)
-    }
-}
-
 /// A row of a sheet or a golden entry that has a label.
 pub(crate) struct Labelled {
     /// The key of the label: `run` and the number of the row, or the id of the entry.
@@ -71,7 +59,6 @@ pub(crate) struct Labelled {
 }
 
 /// Where the run of a row is.
-#[derive(PartialEq)]
 pub(crate) struct RowOf {
     pub(crate) file: String,
     pub(crate) run: String,
@@ -126,54 +113,52 @@ const ENTRY: &[&str] = &[
     "trace",
 ];
 
+/// The cells of a row, by name.
+type Cells = Map<String, Value>;
+
 /// Parses a line. Returns `None` if it has no label yet.
 fn of_line(line: &str) -> Result<Option<Labelled>, String> {
-    let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let (key, is_row) = match (object.get("id"), object.get("n")) {
-        (Some(Value::String(id)), None) => (id.clone(), false),
-        (None, Some(Value::Number(n))) if n.is_u64() => (format!("run {n}"), true),
+    let cells: Cells = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let (key, known) = match (cells.get("id"), cells.get("n")) {
+        (Some(Value::String(id)), None) => (id.clone(), ENTRY),
+        (None, Some(Value::Number(n))) if n.is_u64() => (format!("run {n}"), ROW),
         _ => return Err("expected `n`, the number of a row, or `id`, that of an entry".to_owned()),
     };
-    let cells = Cells { object: &object, key };
-    let known = if is_row { ROW } else { ENTRY };
-    if let Some(name) = object.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(format!("{}: unknown cell `{name}`: expected {}", cells.key, known.join(", ")));
+    of_cells(&key, &cells, known).map_err(|error| format!("{key}: {error}"))
+}
+
+fn of_cells(key: &str, cells: &Cells, known: &[&str]) -> Result<Option<Labelled>, String> {
+    if let Some(name) = cells.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(format!("unknown cell `{name}`: expected {}", known.join(", ")));
     }
-    let Some(label) = cells.optional("label", "true, false or null", Value::as_bool)? else {
+    let Some(label) = optional(cells, "label", "true, false or null", Value::as_bool)? else {
         return Ok(None);
     };
-    let text = |cell: &Value| cell.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    let needed = |name: &'static str, expected| {
-        let found = cells.read(name, expected, text)?;
-        found.ok_or_else(|| format!("{}: {name} is missing", cells.key))
-    };
-    let detector = needed("detector", "the id of a detector")?;
-    detector_info(&detector).map_err(|error| format!("{}: {error}", cells.key))?;
+    let detector = text(cells, "detector", "the id of a detector")?;
+    detector_info(&detector).map_err(|error| error.to_string())?;
     let span = "[first, last] or \"first-last\", the first not above the last, or null";
-    let range = cells.optional("where", span, Span::of_cell)?;
+    let range = optional(cells, "where", span, Span::of_cell)?;
     if range.is_some() && !label {
-        return Err(cells.wrong("where", "null where `label` is false"));
+        return Err(wrong(cells, "where", "null where `label` is false"));
     }
+    let is_row = known == ROW;
     let difficulty = |cell: &Value| cell.as_str()?.parse().ok();
-    let difficulty = cells.optional("difficulty", "easy, medium or hard", difficulty)?;
+    let difficulty = optional(cells, "difficulty", "easy, medium or hard", difficulty)?;
     if is_row && difficulty.is_none() {
-        return Err(format!("{}: difficulty is missing: expected easy, medium or hard", cells.key));
+        return Err("difficulty is missing: expected easy, medium or hard".to_owned());
     }
-    let description = needed("description", "a sentence")?;
-    let row = if is_row {
-        let place = |name| needed(name, "the text that the sheet came with");
-        Some(RowOf { file: place("file")?, run: place("run")?, digest: place("digest")? })
-    } else {
-        None
-    };
-    if let Some(span) = range
-        && let Some(steps) = object.get("trace").and_then(steps_of)
-        && !(steps.first <= span.first && span.last <= steps.last)
+    let description = text(cells, "description", "a sentence")?;
+    let place = |name| text(cells, name, "the text that the sheet came with");
+    let row =
+        || Ok::<_, String>(RowOf { file: place("file")?, run: place("run")?, digest: place("digest")? });
+    let row = is_row.then(row).transpose()?;
+    if let Some(Span(first, last)) = range
+        && let Some(Span(start, end)) = cells.get("trace").and_then(steps_of)
+        && !(start <= first && last <= end)
     {
-        let expected = format!("steps of the run, which has {}-{}", steps.first, steps.last);
-        return Err(cells.wrong("where", &expected));
+        return Err(wrong(cells, "where", &format!("steps of the run, which has {start}-{end}")));
     }
-    Ok(Some(Labelled { key: cells.key, detector, label, range, difficulty, description, row }))
+    Ok(Some(Labelled { key: key.to_owned(), detector, label, range, difficulty, description, row }))
 }
 
 /// Returns the first and the last step of a run.
@@ -184,36 +169,27 @@ fn steps_of(trace: &Value) -> Option<Span> {
     Span::of(first, steps.next_back().unwrap_or(first))
 }
 
-/// The cells of a row.
-struct Cells<'o> {
-    object: &'o Map<String, Value>,
-    key: String,
+/// Returns the value of a cell, or `None` if it is null or the sheet lacks it.
+fn optional<T>(
+    cells: &Cells,
+    name: &str,
+    expected: &str,
+    parse: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Option<T>, String> {
+    match cells.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(cell) => parse(cell).map(Some).ok_or_else(|| wrong(cells, name, expected)),
+    }
 }
 
-impl Cells<'_> {
-    /// Returns the value of a cell, or `None` if the sheet lacks it.
-    fn read<T>(
-        &self,
-        name: &str,
-        expected: &str,
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<Option<T>, String> {
-        let Some(cell) = self.object.get(name) else { return Ok(None) };
-        read(cell).map(Some).ok_or_else(|| self.wrong(name, expected))
-    }
+/// Returns the text of a cell.
+fn text(cells: &Cells, name: &str, expected: &str) -> Result<String, String> {
+    let cell = cells.get(name).ok_or_else(|| format!("{name} is missing"))?;
+    let text = cell.as_str().filter(|text| !text.trim().is_empty());
+    text.map(str::to_owned).ok_or_else(|| wrong(cells, name, expected))
+}
 
-    /// Like [`Cells::read`], but also returns `None` for null.
-    fn optional<T>(
-        &self,
-        name: &str,
-        expected: &str,
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<Option<T>, String> {
-        if self.object.get(name) == Some(&Value::Null) { Ok(None) } else { self.read(name, expected, read) }
-    }
-
-    fn wrong(&self, name: &str, expected: &str) -> String {
-        let found = cut(&self.object.get(name).unwrap_or(&Value::Null).to_string(), 40);
-        format!("{}: {name}: expected {expected}, found {found}", self.key)
-    }
+fn wrong(cells: &Cells, name: &str, expected: &str) -> String {
+    let found = cut(&cells.get(name).unwrap_or(&Value::Null).to_string(), 40);
+    format!("{name}: expected {expected}, found {found}")
 }
