@@ -31,6 +31,11 @@ pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usiz
     }
 }
 
+/// Returns true if the list or object at the start of a text is nested deeper than `most` levels.
+pub(crate) fn is_deeper(text: &[u8], most: u32) -> bool {
+    matches!(container_end(text, 0, most), Err(Unbalanced::Deep(_)))
+}
+
 /// State carried from one block to the next.
 struct Nesting {
     depth: u32,

@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow::{self, Continue};
 
 pub(crate) use block::Block;
+pub(crate) use container::is_deeper;
 pub(crate) use fault::{Fault, Read};
 pub(crate) use raw::Raw;
 pub(crate) use scan::Escapes;

@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
+use crate::json::{MAX_DEPTH, is_deeper};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
 /// The number of recent senders that the sender of a new span is compared with.
 const SENDERS: usize = 8;
+
+/// The greatest depth of saved values: what the reader of spans allows, and the levels around a span.
+const DEPTH: u32 = MAX_DEPTH + 16;
 
 /// The spans and log records of one trace, in order of arrival.
 #[derive(Debug, Default)]
@@ -130,6 +134,9 @@ impl SpanText {
     /// Parses the output of [`SpanText::written`].
     pub(super) fn from_written(written: Written<'_>) -> Result<Self> {
         let Written { trace, senders, spans, logs } = written;
+        if [&spans, &logs].iter().any(|list| is_deeper(list.get().as_bytes(), DEPTH)) {
+            return Err(Error::trace("spans and log records are nested too deeply"));
+        }
         let (mut of_spans, mut of_logs) = (Items::from_list(&spans), Items::from_list(&logs));
         let broken = |error| Error::trace(format!("expected spans and log records: {error}"));
         of_spans.count = of_spans.read::<(usize, Span<'_>)>(usize::MAX).map_err(broken)?.len();
@@ -160,7 +167,7 @@ impl Items {
         let mut rest = self.text.as_slice();
         while items.len() < most && !rest.is_empty() {
             let mut values = serde_json::Deserializer::from_slice(rest);
-            // The reader of spans limits the depth.
+            // The reader of spans limits the depth, and so does [`SpanText::from_written`].
             values.disable_recursion_limit();
             let mut values = values.into_iter();
             match values.next() {
@@ -181,5 +188,19 @@ impl Items {
     fn from_list(list: &RawValue) -> Self {
         let inside = list.get().strip_prefix('[').and_then(|text| text.strip_suffix(']'));
         Self { text: inside.unwrap_or(list.get()).trim().into(), count: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_value_of_any_depth_is_refused_without_recursion() {
+        let list = |levels| RawValue::from_string("[".repeat(levels) + &"]".repeat(levels)).unwrap();
+        for (spans, logs) in [(list(100_000), list(1)), (list(1), list(100_000))] {
+            let written = Written { trace: "t".into(), senders: Cow::default(), spans, logs };
+            assert!(SpanText::from_written(written).unwrap_err().to_string().contains("too deeply"));
+        }
     }
 }

@@ -182,8 +182,8 @@ impl Blindness {
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match refused.turns {
             0..=2 => String::new(),
-            times if is_equal && all_equal => format!(", {times} times by now"),
-            times => format!(", in {times} turns by now"),
+            times if is_equal && all_equal => format!(", {times} times so far"),
+            times => format!(", in {times} turns so far"),
         };
         let message = if elsewhere {
             format!("{shown} is refused, as {PROGRAMS} other programs have been since step {before}{line}")
@@ -220,7 +220,7 @@ impl Blindness {
                 let more = if turns > named.len() as u64 { ", …" } else { "" };
                 named.join(", ") + more
             };
-            let message = format!("the harness has sent back {turns} turns by now (steps {steps}){said}");
+            let message = format!("the harness has sent back {turns} turns so far (steps {steps}){said}");
             let observation = Some(attempt.head.clone().into_owned());
             let finding = finding(last, first, observation, message);
             self.findings.push(finding.confidence(Confidence::Likely));

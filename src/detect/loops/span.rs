@@ -141,7 +141,7 @@ impl Span {
                 let (what, how) = match (failed, is_shell) {
                     (true, false) => ("failed", " with the same arguments"),
                     (true, true) => ("failed", " in the same way"),
-                    (false, _) => ("brought the same answer", ""),
+                    (false, _) => ("got the same answer", ""),
                 };
                 format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
             }

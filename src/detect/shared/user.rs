@@ -36,14 +36,14 @@ impl UserSays {
     pub(crate) fn observe(&mut self, step: &Step<'_>) {
         self.resumes = false;
         let Event::Message(text) = step.event() else { return };
-        let is_stop = step.actor() != Actor::Agent && STOPS.iter().any(|start| text.starts_with(start));
-        self.stopped |= is_stop;
+        let by_other = step.actor() != Actor::Agent;
+        self.stopped |= by_other && STOPS.iter().any(|start| text.starts_with(start));
+        self.resumes = by_other && text.starts_with(RESUMES);
         let is_short = text.len() <= 100;
         if step.actor() != Actor::User || text.is_empty() || is_short && COURTESY.is_match(&text.to_str()) {
             return;
         }
         self.messages += 1;
-        self.resumes = text.starts_with(RESUMES);
         self.latest = step.index();
         self.text.clear();
         self.text.extend_from_slice(text.start(REMEMBERED));

@@ -76,13 +76,13 @@ impl Goals {
                 let of = if times < count { format!(", {times} of them") } else { String::new() };
                 format!("{count} look-ups like {shown} failed{of}{line}")
             }
-            OpenReason::InVain => format!("{shown} failed in each of {count} tries{line}"),
+            OpenReason::InVain => format!("{shown} failed in all {count} tries{line}"),
             OpenReason::HandedOver => {
                 let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
                 let of = if count == 1 {
                     String::new()
                 } else {
-                    format!(", the last of {count} failures left open")
+                    format!(", the last of {count} unresolved failures")
                 };
                 format!("{shown} failed{of}{line}; step {step} hands the run over to a human")
             }
