@@ -92,7 +92,8 @@ impl OpenFold {
         findings
     }
 
-    /// Returns an estimate of the bytes that it holds. `seen` is the size of the steps so far.
+    /// Returns an estimate of the bytes that it holds. A fold that does not track its memory is charged
+    /// `seen`, the size of the steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
             State::Open(fold) => {
@@ -121,7 +122,7 @@ impl OpenFold {
         }
     }
 
-    /// Replaces the fold by its verdict so far or, if it has confirmed nothing, by *not applicable*.
+    /// Replaces the fold with its verdict so far or, if it has confirmed nothing, with *not applicable*.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
         let State::Open(fold) = &self.state else { return };
         let certain = fold.certain().to_vec();
@@ -150,7 +151,7 @@ impl OpenFold {
     }
 }
 
-/// The prefix of the reason if a detector was stopped before it confirmed anything.
+/// The prefix by which [`Verdict::is_stopped`] recognises the reason that [`Verdict::stopped`] gives.
 const STOPPED: &str = "stopped at step ";
 
 impl Verdict {
