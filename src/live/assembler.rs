@@ -40,7 +40,7 @@ use crate::trace::{Metadata, StepInput, WireStep};
 /// has been closed; late pieces are counted and dropped.
 ///
 /// The caller passes the time, `now`, in nanoseconds since a fixed moment; it must not go back. If only some
-/// pieces of a trace have a time of their own, that moment must be the start of 1970. There are no timers: call
+/// pieces of a trace have a time of their own, that moment must be the start of 1970. The assembler has no timers: call
 /// [`TraceAssembler::advance`] about 50 times a second. [A guide](crate::guide::embedding) shows a pipeline.
 ///
 /// ```
