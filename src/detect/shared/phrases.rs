@@ -7,7 +7,7 @@ use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
 
-/// Phrases that match anywhere in a text, without case.
+/// Phrases that match anywhere in a text, ignoring case.
 #[derive(Debug, Clone)]
 pub(in crate::detect) struct Phrases {
     searcher: Option<AhoCorasick>,
@@ -58,7 +58,7 @@ impl Pattern {
         Self { text, others: &[], compiled: OnceLock::new() }
     }
 
-    /// Matches where one of these does, in one pass.
+    /// Creates a pattern that matches where any of these does, in one pass.
     pub(crate) const fn any_of(patterns: &'static [&'static Self]) -> Self {
         Self { text: "", others: patterns, compiled: OnceLock::new() }
     }
@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// Parts of phrases that most texts lack. The search runs at memory speed and is case-sensitive.
+/// A fast, case-sensitive search for parts of phrases, to skip the many texts that contain none.
 #[derive(Debug)]
 pub(crate) struct Hints(Option<Searcher>);
 
