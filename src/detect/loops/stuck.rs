@@ -86,7 +86,7 @@ impl Stuck {
     /// no change in between, or one fewer if they are consecutive or each writes. A poll gets here only past its limit.
     fn repeat(&self, now: &Past, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
-        // Each click may turn a page, in which case a look in between shows something new. Whether the call repeats is
+        // Each click may turn a page, so a new answer in between ends a series of clicks. Whether the call repeats is
         // checked first because most calls are made once.
         let is_gesture = self.history.same_calls(now).next().is_some() && action.is_some_and(is_gesture);
         let max_gap = if is_gesture { 0 } else { self.config.max_gap };

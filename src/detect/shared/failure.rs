@@ -38,7 +38,7 @@ pub(crate) struct Failure {
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,
-    /// Whether a flag says so, such as the one that a harness sets when it refuses a call.
+    /// Whether a recorded flag says that it failed, such as the one that a harness sets when it refuses a call.
     pub(crate) is_flagged: bool,
     /// Whether another command on the line printed something first: part of the call may have been useful.
     pub(crate) is_partial: bool,

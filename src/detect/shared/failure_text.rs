@@ -100,7 +100,7 @@ pub(super) fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
 }
 
 /// Returns true if the answer to a structured call begins with text from its arguments, as the answers of `finish` and
-/// `say` do.
+/// `say` do. Such text states no failure.
 pub(super) fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
     let head = answer.head(HEAD);

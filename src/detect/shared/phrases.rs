@@ -22,7 +22,7 @@ impl Phrases {
         Self { has_case: phrases.iter().any(|phrase| phrase.contains(has_case)), searcher: searcher(phrases) }
     }
 
-    /// Returns true if the text contains one of them.
+    /// Returns true if the text contains one of the phrases.
     pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
         self.searcher.as_ref().is_some_and(|searcher| {
             if self.has_case { searcher.is_match(&text.to_lowercase()) } else { searcher.is_match(text) }
@@ -117,7 +117,7 @@ impl Hints {
         Self(Searcher::new(parts))
     }
 
-    /// Returns the lines of a text that contain one of them; all lines without a searcher.
+    /// Returns the lines of a text that contain one of the parts; all lines if no searcher could be built.
     pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -135,7 +135,7 @@ impl Hints {
         })
     }
 
-    /// Returns true if the bytes contain one of them; always true without a searcher.
+    /// Returns true if the bytes contain one of the parts, or if no searcher could be built.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
     }

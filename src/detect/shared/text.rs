@@ -28,7 +28,7 @@ static EXIT_CODE: Pattern = Pattern::new(
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
     "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));
-/// Volatile parts of an answer, at the start of a text.
+/// Volatile parts of an answer. Matches only at the start of a text; [`mask`] tries each position where one may begin.
 static VARYING: Pattern = Pattern::new(
     r"(?ix)^(?:
     \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b[0-9a-f]{7,40}\b | \b\d{10,}\b
