@@ -29,7 +29,7 @@ use super::{Side, StatsError, float};
 /// of earlier ones.
 const COLLINEAR: f64 = 1e-10;
 
-/// The limit on steps of Newton's method, which usually takes fewer than ten unless the outcome is separated.
+/// Maximum number of steps of Newton's method. It usually takes fewer than ten, unless the outcome is separated.
 const MOST_STEPS: usize = 40;
 
 /// The coefficient of one column.
@@ -59,7 +59,7 @@ pub struct Regression {
     pub effects: Vec<Effect>,
 }
 
-/// Regresses `y` on the columns of `rows` by least squares. `cluster` holds the cluster number of each row.
+/// Regresses `y` on the columns of `rows` by least squares. `cluster[i]` identifies the cluster of row i.
 ///
 /// No intercept is added; to have one, include a column of ones.
 ///
