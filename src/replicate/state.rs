@@ -37,7 +37,7 @@ use crate::trace::{Digest, Distinct};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReplicationState {
-    /// The limit above which sums replace runs.
+    /// Maximum number of runs to keep. If there are more, sums replace them.
     most_rows: u64,
     runs: u64,
     form: Form,
