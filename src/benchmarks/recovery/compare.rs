@@ -119,7 +119,7 @@ pub struct RelativeDrop {
 pub struct McNemar {
     /// Number of tasks with one trial on each side.
     pub tasks: u64,
-    /// Number of shared tasks left out because a side has several trials.
+    /// Number of shared tasks that are not tested because a side has several trials.
     pub left_out: u64,
     /// Tasks that only the fresh trial solved.
     pub fresh_only_resolved: u64,
