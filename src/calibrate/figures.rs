@@ -171,7 +171,7 @@ pub struct DetectorReport {
     pub tier: Tier,
     /// True unless the interval of F1 is above the F1 of always firing; false without entries.
     pub unproven: bool,
-    /// How many more entries are needed for the next tier.
+    /// How many more entries are needed for the next tier, and to prove better than always firing.
     pub needs: Needs,
     /// Robustness under perturbations.
     pub pass_k: PassKReport,
