@@ -76,8 +76,7 @@ pub(super) struct OpenTrace {
 pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
 
 impl OpenTrace {
-    /// Adds a call, an answer or a step. Feeds a step that it completes to the detectors, or schedules a new
-    /// judgement.
+    /// Adds a piece. Feeds a step that it completes to the detectors, or schedules a new judgement.
     pub(super) fn take(
         &mut self,
         (now, trace): (u64, &Arc<str>),
@@ -280,8 +279,7 @@ impl OpenTrace {
         findings
     }
 
-    /// Returns the verdicts on each run so far, as if the trace were over. Skips calls without an
-    /// answer.
+    /// Returns the verdicts on each run so far, as if the trace were over. Skips unanswered calls.
     pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
         let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
             metadata,

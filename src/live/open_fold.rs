@@ -92,8 +92,7 @@ impl OpenFold {
         findings
     }
 
-    /// Returns an estimate of the bytes that it holds. A fold that does not track its memory is charged
-    /// `seen`, the size of the steps so far.
+    /// Returns an estimate of the bytes that it holds. A fold without an estimate counts as `seen`, all steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
             State::Open(fold) => {
