@@ -189,7 +189,7 @@ impl<'d> Design<'d> {
     fn factor(&self, weights: &[f64]) -> Result<Factor, StatsError> {
         let mut sums = vec![vec![0.0; self.columns]; self.columns];
         for (row, weight) in self.rows.iter().zip(weights) {
-            // Group indicators are mostly 0, which adds nothing.
+            // Group indicators are mostly 0 and add nothing, so zeros are skipped.
             for (sums, value) in sums.iter_mut().zip(row).filter(|(_, value)| **value != 0.0) {
                 add(sums, row, weight * value);
             }
