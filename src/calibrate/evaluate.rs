@@ -163,7 +163,7 @@ fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector
         .collect()
 }
 
-/// Describes the findings in words, or without any, how the run comes closest to one.
+/// Describes a verdict in words; without findings, how the run comes closest to one.
 fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),
