@@ -15,7 +15,7 @@ use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampli
 /// A comparison of how two measures predict the reward, on the same runs.
 ///
 /// A measure that should lower the reward, such as the error count, enters with the sign of its r reversed.
-/// The difference is smooth in both correlations, as the bootstrap needs. (The difference of absolute values
+/// The difference is smooth in both correlations, as the bootstrap needs. (The difference between absolute values
 /// is not: resamples push an r near 0 away from it.)
 ///
 /// ```

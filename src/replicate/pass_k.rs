@@ -82,7 +82,7 @@ impl PassK {
             if row.ended_by_infrastructure() {
                 self.infrastructure_errors += 1;
             } else if let Some(task) = row.task.as_deref() {
-                // Two benchmarks without a domain may both have a task `1`; their files have different sets of tasks.
+                // Two benchmarks without a domain may both have a task `1`, so the tasks of the file are in the key.
                 let key = (row.tasks_of_file.filter(|_| row.domain.is_none()), task);
                 let trials = tasks.entry(key).or_insert(TaskTrials { trials: 0, successes: 0 });
                 trials.trials += 1;

@@ -101,7 +101,7 @@ impl SimulationRow {
             detected: verdict.detected()?,
             agent: record.metadata.agent.clone(),
             default_rule: DefaultMeasures::of(record),
-            // Empty runs have equal digests but are not copies.
+            // Empty runs have equal digests but are not copies, so they get none.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
             ..Self::default()
