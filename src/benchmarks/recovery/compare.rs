@@ -113,7 +113,7 @@ pub struct RelativeDrop {
     pub resamples_left_out: u64,
 }
 
-/// McNemar's exact test of the two sides on the same tasks.
+/// McNemar's exact test, comparing the two sides on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct McNemar {
